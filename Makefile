@@ -1,0 +1,75 @@
+# Holdfast: every target sets up what it needs, and works twice in a row.
+#
+#   make demo     play the story in the terminal (base package only)
+#   make test     all tests, with coverage per room;  make test ARGS="tests/sessions -k append" for a part
+#   make check    format, lint, types, import contracts, tests: what CI runs
+#   make bench    side by side with peers in one run; writes docs/benchmarks.md
+#   make soak     fault and security tests at full counts
+#   make docs     write the generated pages again
+
+.PHONY: help setup demo test check lint bench soak docs clean
+
+SHELL := /bin/sh
+BIN := .venv/bin
+PY := $(BIN)/python
+# Tests wait for disks and processes more than for the processor: at least two at a time, at most four.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; [ $$n -gt 4 ] && n=4; echo $$n)
+ARGS ?=
+# A stamp belongs to one checkout: a copied environment points at the old one and is made again.
+HERE := $(shell printf '%s' "$(CURDIR)" | cksum | cut -d' ' -f1)
+BASE := .venv/.base-$(HERE)
+DEV := .venv/.dev-$(HERE)
+BENCH := .venv-bench/.stamp-$(HERE)
+export PYTHON
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+$(BASE): pyproject.toml tools/environment.sh
+	@tools/environment.sh .venv -e .
+	@touch $@
+
+$(DEV): pyproject.toml tools/environment.sh
+	@tools/environment.sh .venv -e '.[dev]'
+	@touch $(BASE) $@
+
+$(BENCH): pyproject.toml bench/requirements.txt tools/environment.sh
+	@tools/environment.sh .venv-bench -e . -r bench/requirements.txt
+	@touch $@
+
+setup: $(DEV)
+
+demo: $(BASE)
+	@$(BIN)/holdfast demo
+
+# A part of the tests says nothing about coverage, so thresholds are only held for all of them.
+test: $(DEV)
+ifeq ($(strip $(ARGS)),)
+	@rm -f .coverage .coverage.*
+	$(PY) -m pytest -n $(JOBS) --cov --cov-report=
+	@$(PY) tools/room_coverage.py
+else
+	$(PY) -m pytest $(ARGS)
+endif
+
+lint: $(DEV)
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(BIN)/lint-imports
+
+check: lint
+	@$(MAKE) --no-print-directory test
+
+bench: $(BENCH)
+	.venv-bench/bin/python -m bench $(ARGS)
+
+soak: $(DEV)
+	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))
+
+docs: $(DEV)
+	COLUMNS=80 $(BIN)/holdfast --help >docs/help.txt.new
+	@mv docs/help.txt.new docs/help.txt
+
+clean:
+	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

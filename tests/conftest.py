@@ -1,0 +1,174 @@
+"""Fixtures that every test may use.
+
+A test that takes `database`, `sessions` or `database_url` runs twice: on SQLite and on a real PostgreSQL. Each test
+has its own database, its own home and an environment without anything of the person who runs it.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+from tests.rig import postgres as rig
+from tests.rig.shared import Run
+
+# A test's count is written for the soak; the gate runs a tenth of it.
+SCALE = float(os.environ.get("HOLDFAST_SCALE", "0.1"))
+
+# What a developer's shell may carry that would change an answer: our settings, a client's session, git and libpq.
+PRIVATE_PREFIXES = ("HOLDFAST_", "SHARED_CONTEXT_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "GIT_", "PG", "XDG_")
+
+RUN = pytest.StashKey[Run]()
+
+hypothesis.settings.register_profile("holdfast", deadline=None)
+hypothesis.settings.load_profile("holdfast")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The controller begins the run; a worker is told about it."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        config.stash[RUN] = Run.begin(os.environ.get("HOLDFAST_TEST_POSTGRES"))
+    else:
+        config.stash[RUN] = Run.from_worker_input(worker["holdfast_run"])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["holdfast_run"] = node.config.stash[RUN].to_worker_input()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The end, also after Ctrl-C. A killed run is cleaned up by the server's guard."""
+    if not hasattr(config, "workerinput") and RUN in config.stash:
+        config.stash[RUN].end()
+
+
+def pytest_report_header() -> str:
+    where = "HOLDFAST_TEST_POSTGRES" if os.environ.get("HOLDFAST_TEST_POSTGRES") else "from the wheel"
+    return f"holdfast: scale {SCALE:g}, PostgreSQL {where}"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Every run prints its counts: a fault test that says nothing about N says nothing."""
+    reports = [r for kind in ("passed", "failed") for r in terminalreporter.getreports(kind)]
+    counts = [
+        (r.nodeid, value) for r in reports for name, value in r.user_properties if name == "N" and r.when == "call"
+    ]
+    if counts:
+        terminalreporter.section(f"counts at scale {SCALE:g}")
+        for nodeid, n in sorted(counts):
+            terminalreporter.write_line(f"N={n:<8} {nodeid}")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home and an own data folder; returns the home."""
+    for name in list(os.environ):
+        if name.startswith(PRIVATE_PREFIXES):
+            monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "holdfast"))
+    return folder
+
+
+@pytest.fixture
+def scale(record_property: Callable[[str, object], None]) -> Callable[[int], int]:
+    """How many of `n` this run does: all in the soak, a tenth in the gate, at least one. The run prints it."""
+
+    def scaled(n: int) -> int:
+        count = max(1, int(n * SCALE))
+        record_property("N", count)
+        return count
+
+    return scaled
+
+
+@pytest.fixture(scope="session")
+def postgres(pytestconfig: pytest.Config) -> rig.Cluster:
+    """The run's PostgreSQL, shared by all workers: never stop it. To stop one, take `own_postgres`."""
+    return pytestconfig.stash[RUN].server()
+
+
+@pytest.fixture(scope="session")
+def postgres_template(pytestconfig: pytest.Config, postgres: rig.Cluster) -> str:
+    """The database that was migrated once, as the owner."""
+    return pytestconfig.stash[RUN].template(migrate)
+
+
+@pytest.fixture
+def postgres_database(postgres: rig.Cluster, postgres_template: str) -> Iterator[str]:
+    """The name of this test's own database."""
+    name = postgres.create_database(postgres_template)
+    yield name
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def postgres_url(postgres: rig.Cluster, postgres_database: str) -> str:
+    """This test's database, as the role that Holdfast runs as."""
+    return postgres.dsn(postgres_database, rig.APP)
+
+
+@pytest.fixture
+def postgres_owner_url(postgres: rig.Cluster, postgres_database: str) -> str:
+    """The same database, as the role that migrates."""
+    return postgres.dsn(postgres_database, rig.OWNER)
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[rig.Server]:
+    """A second server for a test that stops or kills it. It has the roles, and no database yet."""
+    server = rig.Server()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def own_postgres_url(own_postgres: rig.Server) -> str:
+    """A migrated database on that second server, as the role that Holdfast runs as."""
+    return own_postgres.dsn(own_postgres.create_database(own_postgres.create_template(migrate)), rig.APP)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A database file that does not exist yet."""
+    return f"sqlite:///{tmp_path / 'test.db'}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The same test on both engines."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Any]:
+    """An open database, on both engines."""
+    import holdfast
+
+    async with holdfast.open_database(database_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sessions(database: Any) -> Any:
+    """The service of the sessions room, on both engines."""
+    import holdfast
+
+    return holdfast.SessionService(database)
+
+
+async def migrate(dsn: str) -> None:
+    """Imported late, so that a test without PostgreSQL does not pay for it."""
+    from holdfast.storage.migrate import migrate_postgres
+
+    await migrate_postgres(dsn)

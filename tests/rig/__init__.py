@@ -1,0 +1,1 @@
+"""The machinery below the tests: a real PostgreSQL, started here and gone afterwards."""
