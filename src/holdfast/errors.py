@@ -1,0 +1,289 @@
+"""Every error that Holdfast raises on purpose.
+
+Doors know the five kinds only; a kind decides the exit code and the HTTP status. A concrete class carries
+its data as attributes and a stable code, and its message names the thing, its value and what to do.
+
+    HoldfastError
+    ├── NotFound (3)      SessionNotFoundError · EventNotFoundError
+    ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · RevisionConflictError
+    ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
+    │                     · PermissionRefusedError
+    ├── Invalid (2)       InvalidValueError · NotADatabaseError
+    └── Unavailable (6)   StoreBusyError · StoreUnreachableError · StoreFullError · StoreReadOnlyError
+                          · StoreDamagedError · SchemaMissingError · SqliteTooOldError · StoreClosedError
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+SHOWN_CHARS = 80
+
+
+def shown(value: object) -> str:
+    """A value as it appears in a message: quoted, escaped, and short however long it is."""
+    text = ascii(value)
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
+
+
+class HoldfastError(Exception):
+    """The root; a door that meets anything else has met a bug."""
+
+    code = "error"
+    exit_code = 1
+    http_status = 500
+
+    def __init__(self, message: str, *, next_actions: Sequence[str] = ()):
+        self.message = message
+        self.next_actions = tuple(next_actions)
+        super().__init__(message)
+
+
+class NotFound(HoldfastError):
+    code, exit_code, http_status = "not_found", 3, 404
+
+
+class Conflict(HoldfastError):
+    code, exit_code, http_status = "conflict", 4, 409
+
+
+class Refused(HoldfastError):
+    code, exit_code, http_status = "refused", 5, 422
+
+
+class Invalid(HoldfastError):
+    code, exit_code, http_status = "invalid", 2, 400
+
+
+class Unavailable(HoldfastError):
+    code, exit_code, http_status = "unavailable", 6, 503
+
+
+# --- not found ---------------------------------------------------------------------------------------------
+
+
+class SessionNotFoundError(NotFound):
+    code = "session_not_found"
+
+    def __init__(self, session_id: object):
+        self.session_id = session_id
+        super().__init__(
+            f"Session {shown(session_id)} does not exist. `holdfast session list` shows the ones that do.",
+            next_actions=["holdfast session list"],
+        )
+
+
+class EventNotFoundError(NotFound):
+    code = "event_not_found"
+
+    def __init__(self, event_id: object):
+        self.event_id = event_id
+        super().__init__(
+            f"Event {shown(event_id)} does not exist. `holdfast session events ID --json` shows the ids of a session.",
+            next_actions=["holdfast session events ID --json"],
+        )
+
+
+# --- conflict ----------------------------------------------------------------------------------------------
+
+
+class SessionEndedError(Conflict):
+    code = "session_ended"
+
+    def __init__(self, session_id: str, ended_at: object):
+        self.session_id, self.ended_at = session_id, ended_at
+        super().__init__(
+            f"Session {session_id} ended at {ended_at:%Y-%m-%d %H:%MZ}. "
+            f"Continue it with `holdfast session resume {session_id}`.",
+            next_actions=[f"holdfast session resume {session_id}"],
+        )
+
+
+class SequenceConflictError(Conflict):
+    code = "sequence_conflict"
+
+    def __init__(self, session_id: str, expected: int | None, actual: int):
+        self.session_id, self.expected, self.actual = session_id, expected, actual
+        super().__init__(
+            f"Session {session_id} is at sequence {actual}, not {expected}: somebody else wrote to it. "
+            "Read the new events, then append with the new sequence.",
+            next_actions=[f"holdfast session events {session_id}"],
+        )
+
+
+class EventConflictError(Conflict):
+    code = "event_conflict"
+
+    def __init__(self, event_id: str):
+        self.event_id = event_id
+        super().__init__(
+            f"Event id {event_id} is taken by an event with other content. Repeat the first request unchanged, "
+            "or use a new id."
+        )
+
+
+class RevisionConflictError(Conflict):
+    code = "revision_conflict"
+    http_status = 412
+
+    def __init__(self, session_id: str, expected: int, actual: int):
+        self.session_id, self.expected, self.actual = session_id, expected, actual
+        super().__init__(
+            f"Session {session_id} is at revision {actual}, not {expected}. Read it again, then change it."
+        )
+
+
+# --- refused -----------------------------------------------------------------------------------------------
+
+
+class ContextFullError(Refused):
+    code = "context_full"
+
+    def __init__(self, total: int, limit: int):
+        self.total, self.limit = total, limit
+        super().__init__(
+            f"The context sets would hold {total} items; {limit} are the most in all. Clear a set first: "
+            "`holdfast context set NAME` without items.",
+            next_actions=["holdfast context show"],
+        )
+
+
+class NewerSchemaError(Refused):
+    code = "newer_schema"
+
+    def __init__(self, where: str, found: int, known: int):
+        self.where, self.found, self.known = where, found, known
+        super().__init__(
+            f"{where} has schema {found}; this version of Holdfast knows {known}. Nothing was changed. "
+            "Upgrade Holdfast: `pipx upgrade holdfast`.",
+            next_actions=["pipx upgrade holdfast"],
+        )
+
+
+class ChangedMigrationError(Refused):
+    code = "changed_migration"
+
+    def __init__(self, where: str, name: str):
+        self.where, self.name = where, name
+        super().__init__(
+            f"Migration {name} was applied to {where} with other text than this version ships. Nothing was changed. "
+            "Install the version that wrote it, or restore a backup."
+        )
+
+
+class UnsafeRoleError(Refused):
+    code = "unsafe_role"
+
+    def __init__(self, role: str, reason: str):
+        self.role, self.reason = role, reason
+        super().__init__(
+            f"PostgreSQL role {shown(role)} {reason}, so row-level security does not hold for it. Connect as a role "
+            "that is only a member of holdfast_runtime: `CREATE ROLE app LOGIN IN ROLE holdfast_runtime`."
+        )
+
+
+class PermissionRefusedError(Refused):
+    code = "permission_refused"
+    http_status = 403
+
+    def __init__(self, where: str, detail: str, advice: str):
+        self.where, self.detail = where, detail
+        super().__init__(f"{where} refused: {detail}. {advice}")
+
+
+# --- invalid -----------------------------------------------------------------------------------------------
+
+
+class InvalidValueError(Invalid):
+    code = "invalid_value"
+
+    def __init__(self, field: str, value: object, problem: str, *, known: Iterable[str] = ()):
+        self.field, self.value, self.problem, self.known = field, value, problem, tuple(known)
+        choices = f" Known: {', '.join(self.known)}." if self.known else ""
+        super().__init__(f"{field} {shown(value)} {problem}.{choices}")
+
+
+class NotADatabaseError(Invalid):
+    code = "not_a_database"
+
+    def __init__(self, where: str, problem: str = "is not a SQLite database"):
+        self.where = where
+        super().__init__(f"{where} {problem}. It was left as it is. Name another file in HOLDFAST_DATABASE.")
+
+
+# --- unavailable -------------------------------------------------------------------------------------------
+
+
+class StoreBusyError(Unavailable):
+    code = "store_busy"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(f"{where} is locked by another writer for too long. Nothing was written. Try again.")
+
+
+class StoreUnreachableError(Unavailable):
+    code = "store_unreachable"
+
+    def __init__(self, where: str, cause: str):
+        self.where, self.cause = where, cause
+        super().__init__(f"{where} cannot be reached: {cause}. Check that it runs and that HOLDFAST_DATABASE is right.")
+
+
+class StoreFullError(Unavailable):
+    code = "store_full"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(f"No space is left for {where}. Nothing was written. Free some space, then try again.")
+
+
+class StoreReadOnlyError(Unavailable):
+    code = "store_read_only"
+
+    def __init__(self, where: str, cause: str = "it is read-only"):
+        self.where, self.cause = where, cause
+        super().__init__(
+            f"{where} cannot be written: {cause}. Make it writable, or set HOLDFAST_HOME to another folder."
+        )
+
+
+class StoreDamagedError(Unavailable):
+    code = "store_damaged"
+
+    def __init__(self, where: str, cause: str):
+        self.where, self.cause = where, cause
+        super().__init__(
+            f"{where} is damaged: {cause}. Nothing was written. Keep the file and its -wal, and restore a backup."
+        )
+
+
+class SchemaMissingError(Unavailable):
+    code = "schema_missing"
+
+    def __init__(self, where: str, detail: str = "has no Holdfast schema of this version"):
+        self.where = where
+        super().__init__(
+            f"{where} {detail}. Run `holdfast admin migrate` with HOLDFAST_DATABASE set to the owner's URL.",
+            next_actions=["holdfast admin migrate"],
+        )
+
+
+class SqliteTooOldError(Unavailable):
+    code = "sqlite_too_old"
+
+    def __init__(self, found: str, needed: str):
+        self.found, self.needed = found, needed
+        super().__init__(
+            f"SQLite {found} can lose a committed write when a checkpoint races it; {needed} is needed. "
+            "Install it with `pip install --upgrade apsw`.",
+            next_actions=["pip install --upgrade apsw"],
+        )
+
+
+class StoreClosedError(Unavailable):
+    code = "store_closed"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(f"{where} was closed, or opened before a fork. Open it again with `open_database`.")

@@ -1,0 +1,29 @@
+"""Time, always with a zone and always in UTC.
+
+The text form has a fixed width, so that it sorts as it reads and hashes the same everywhere.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def to_text(moment: datetime) -> str:
+    """2026-11-16T09:04:00.000000Z, whatever zone it came in."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def from_text(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def microseconds(moment: datetime) -> int:
+    """Whole microseconds since 1970, without a detour over floats."""
+    return (moment - EPOCH) // MICROSECOND

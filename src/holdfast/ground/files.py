@@ -1,0 +1,234 @@
+"""Files that a crash, a full disk or a second writer cannot spoil.
+
+A rename alone keeps a file whole, but two writers that read, change and rename still lose each other's work; a
+lock alone leaves half a file behind a kill. So both are here, and every error leaves as one of three kinds: no
+space, not writable, not reachable. A path is never followed through a symbolic link at its last step, because
+whoever may write into a repository chooses what stands there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import time
+
+from holdfast.errors import (
+    InvalidValueError,
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+    Unavailable,
+)
+
+Path = str | os.PathLike[str]
+
+LOCK_SECONDS = 10.0
+LONGEST_PAUSE_SECONDS = 0.02
+CHUNK_BYTES = 1 << 20
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NOT_WRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
+_NOT_A_FILE = {
+    errno.ELOOP: "is a symbolic link",
+    errno.EISDIR: "is a folder",
+    errno.ENXIO: "is not a regular file",
+}
+
+
+def translate(os_error: OSError, path: Path) -> Unavailable:
+    """What the system said about a write, as the error that a door can show."""
+    where, cause = os.fspath(path), _cause(os_error)
+    if os_error.errno in _NO_SPACE:
+        return StoreFullError(where)
+    if os_error.errno in _NOT_WRITABLE:
+        return StoreReadOnlyError(where, cause)
+    return StoreUnreachableError(where, cause)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder and its parents for this user only; one that is there keeps the mode somebody gave it."""
+    try:
+        _make_folder(os.fspath(path))
+    except OSError as error:
+        raise translate(error, path) from error
+
+
+class Lock:
+    """One writer at a time for one path, held on `<path>.lock` until the block ends or the process dies.
+
+    The lock file stays: removing it would let a third process lock a new one while the second still waits for
+    the old. If somebody else removes it, the holder of the old file is noticed and the new file is locked.
+    Not for nesting: a second lock on the same path in the same thread waits for the first, and then gives up.
+    """
+
+    def __init__(self, path: Path, timeout_seconds: float = LOCK_SECONDS):
+        self.path = os.fspath(path)
+        self.timeout_seconds = timeout_seconds
+        self._fd = -1
+
+    def __enter__(self) -> Lock:
+        deadline = time.monotonic() + self.timeout_seconds
+        pause = LONGEST_PAUSE_SECONDS / 32
+        while (fd := self._try_lock()) is None:
+            if time.monotonic() >= deadline:
+                raise StoreBusyError(self.path)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        self._fd = fd
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        # Unlocked before closing: a child that was forked meanwhile shares the file and would hold the lock on.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+
+    def _try_lock(self) -> int | None:
+        try:
+            return _locked(f"{self.path}.lock")
+        except OSError as error:
+            raise translate(error, self.path) from error
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Put a whole file in the place of another; whatever happens, a reader finds the old one or the new one."""
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        # Opened before anything is written: once renamed, only the sync itself can still go wrong.
+        folder_fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _replace(folder_fd, name, data, mode)
+            sync_folder(folder_fd)
+        finally:
+            os.close(folder_fd)
+    except OSError as error:
+        raise translate(error, path) from error
+
+
+def read_bytes(path: Path, *, max_bytes: int) -> bytes:
+    """A regular file's bytes; a link, a pipe, a device, a folder or a file too large is refused without waiting."""
+    data = find_bytes(path, max_bytes=max_bytes)
+    if data is None:
+        raise StoreUnreachableError(os.fspath(path), "it does not exist")
+    return data
+
+
+def find_bytes(path: Path, *, max_bytes: int) -> bytes | None:
+    """Like `read_bytes`, and None when there is no such file."""
+    try:
+        fd = open_regular(path, os.O_RDONLY)
+        try:
+            return _read_all(fd, path, max_bytes)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreUnreachableError(os.fspath(path), _cause(error)) from error
+
+
+def open_regular(path: Path, flags: int) -> int:
+    """A descriptor of a regular file, or a refusal; opening never waits and never follows a link."""
+    try:
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
+    except OSError as error:
+        if problem := _NOT_A_FILE.get(error.errno or 0):
+            raise InvalidValueError("file", os.fspath(path), problem) from None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise InvalidValueError("file", os.fspath(path), "is not a regular file")
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """One write where the system takes it whole, more where it does not."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def sync_folder(folder_fd: int) -> None:
+    """Make the names in a folder durable, where the file system knows how to."""
+    try:
+        os.fsync(folder_fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+
+
+def _make_folder(path: str) -> None:
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(os.path.abspath(path))
+    _make_folder(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if os.path.isdir(path):
+            return
+        raise
+    os.chmod(path, 0o700)  # mkdir gives what the umask leaves of it
+    parent_fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sync_folder(parent_fd)
+    finally:
+        os.close(parent_fd)
+
+
+def _locked(lock_path: str) -> int | None:
+    """The locked file, or None while another has it or when it is no longer the one at this path."""
+    fd = open_regular(lock_path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(fd), os.stat(lock_path, follow_symlinks=False)):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+def _replace(folder_fd: int, name: str, data: bytes, mode: int) -> None:
+    # Random: a name that two writers can both think of is a file that two writers write.
+    temporary = f".holdfast-{os.urandom(8).hex()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder_fd)
+        try:
+            os.fchmod(fd, mode)
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+    except BaseException:
+        with contextlib.suppress(OSError):  # the error that brought us here says more
+            os.unlink(temporary, dir_fd=folder_fd)
+        raise
+
+
+def _read_all(fd: int, path: Path, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    left = max_bytes + 1  # counted, not asked: a file may grow, and some report no size at all
+    if os.fstat(fd).st_size < left:
+        while left and (part := os.read(fd, min(left, CHUNK_BYTES))):
+            parts.append(part)
+            left -= len(part)
+        if left:
+            return b"".join(parts)
+    raise InvalidValueError("file", os.fspath(path), f"is larger than {max_bytes:,} bytes")
+
+
+def _cause(os_error: OSError) -> str:
+    return (os_error.strerror or str(os_error)).lower()

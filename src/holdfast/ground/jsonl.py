@@ -1,0 +1,182 @@
+"""JSON lines that survive `kill -9`.
+
+A killed writer leaves half a line, and the danger is not that half: the next writer would append to it and spoil
+its own record, which it then acknowledges. So every append first mends the tail, under the lock, and what it cuts
+off is kept in `.recovered/` beside the file. A tail that only lacks its newline is a whole record (no shorter
+part of an object is an object), so it is finished instead.
+
+Reading changes nothing and stops at nothing: each line is a record or a damage with its number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical, files
+
+MAX_RECORD_BYTES = 4 << 20
+MAX_FILE_BYTES = 256 << 20
+RECOVERED_FOLDER = ".recovered"
+
+Reason = Literal["torn", "conflict_marker", "nul", "not_utf8", "not_json", "not_object", "too_deep"]
+
+_BOM = b"\xef\xbb\xbf"
+_CONFLICT_MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+
+
+@dataclass(frozen=True)
+class Damage:
+    line_number: int
+    reason: Reason
+    raw: bytes
+
+
+@dataclass(frozen=True)
+class Contents:
+    records: tuple[dict[str, Any], ...]
+    damaged: tuple[Damage, ...]
+
+
+def append_records(
+    path: files.Path, records: Iterable[Mapping[str, Any]], *, timeout_seconds: float = files.LOCK_SECONDS
+) -> str | None:
+    """Add records durably, all or none unless killed; returns where a torn tail was put, if there was one."""
+    lines = b"".join(_line(record) for record in records)
+    if not lines:
+        return None
+    with files.Lock(path, timeout_seconds):
+        try:
+            fd = files.open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                return _append(fd, os.fspath(path), lines)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise files.translate(error, path) from error
+
+
+def read_records(path: files.Path) -> Contents:
+    """Every record that can be read, whatever stands before it; no file is an empty one."""
+    data = files.find_bytes(path, max_bytes=MAX_FILE_BYTES) or b""
+    *lines, tail = data.split(b"\n")  # never splitlines(): it also cuts at U+2028, inside a record
+    records: list[dict[str, Any]] = []
+    damaged: list[Damage] = []
+    for number, line in enumerate([*lines, tail], start=1):
+        if not line.strip():
+            continue
+        parsed = _parsed(line)
+        if isinstance(parsed, dict):
+            records.append(parsed)
+        else:
+            damaged.append(Damage(number, "torn" if number > len(lines) else parsed, line))
+    return Contents(tuple(records), tuple(damaged))
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return canonical.canonical_object("record", record, max_bytes=MAX_RECORD_BYTES).encode() + b"\n"
+
+
+def _append(fd: int, path: str, lines: bytes) -> str | None:
+    size = os.fstat(fd).st_size
+    if size + len(lines) > MAX_FILE_BYTES:
+        raise InvalidValueError("file", path, f"would become larger than {MAX_FILE_BYTES:,} bytes")
+    if size == 0:
+        _sync_folder_of(path)  # before the first byte: a file that holds a record has a durable name
+    tail = _tail(fd, size)
+    recovered = None
+    if isinstance(_parsed(tail), dict):
+        lines = b"\n" + lines
+    elif tail:
+        size -= len(tail)
+        recovered = _keep(path, size, tail)
+        os.ftruncate(fd, size)
+    _write_or_undo(fd, size, lines)
+    return recovered
+
+
+def _write_or_undo(fd: int, size: int, lines: bytes) -> None:
+    try:
+        files.write_all(fd, lines)
+        os.fsync(fd)
+    except BaseException:
+        with contextlib.suppress(OSError):  # the next append mends it
+            os.ftruncate(fd, size)
+        raise
+
+
+def _tail(fd: int, size: int) -> bytes:
+    """What stands after the last newline."""
+    parts: list[bytes] = []
+    newline, end = b"", size
+    while end and not newline:
+        start = max(0, end - files.CHUNK_BYTES)
+        _, newline, part = os.pread(fd, end - start, start).rpartition(b"\n")
+        parts.append(part)
+        end = start
+    return b"".join(reversed(parts))
+
+
+def _keep(path: str, offset: int, tail: bytes) -> str:
+    """Save cut bytes under a name made of them, so that a repair that is killed and repeated keeps one copy."""
+    folder = os.path.join(os.path.dirname(path), RECOVERED_FOLDER)
+    if os.path.islink(folder):
+        raise InvalidValueError("folder", folder, "is a symbolic link")
+    files.private_folder(folder)
+    digest = hashlib.sha256(tail).hexdigest()[:16]
+    kept = os.path.join(folder, f"{os.path.basename(path)}.{offset}.{digest}")
+    files.write_atomic(kept, tail)
+    return kept
+
+
+def _sync_folder_of(path: str) -> None:
+    folder_fd = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        files.sync_folder(folder_fd)
+    finally:
+        os.close(folder_fd)
+
+
+def _parsed(raw: bytes) -> dict[str, Any] | Reason:
+    line = raw.removeprefix(_BOM)
+    if line.startswith(_CONFLICT_MARKERS):
+        return "conflict_marker"
+    if b"\x00" in line:
+        return "nul"
+    try:
+        value = _DECODER.decode(line.decode())
+    except UnicodeDecodeError:
+        return "not_utf8"
+    except RecursionError:
+        return "too_deep"
+    except ValueError:
+        return "not_json"
+    if not isinstance(value, dict):
+        return "not_object"
+    return "too_deep" if _is_too_deep(line, value) else value
+
+
+def _is_too_deep(line: bytes, value: object) -> bool:
+    # Without so many brackets it cannot be, and counting bytes costs next to nothing.
+    return line.count(b"{") + line.count(b"[") > canonical.MAX_DEPTH and _depth(value) > canonical.MAX_DEPTH
+
+
+def _depth(value: object) -> int:
+    depth, level = 0, [value]
+    while containers := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        level = [child for item in containers for child in (item.values() if isinstance(item, dict) else item)]
+    return depth
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -1,0 +1,87 @@
+"""A log that may be shown to anybody: numbers, ids and codes, never a word that somebody wrote.
+
+It exists to answer "what happened on this machine" without asking "what were you working on". So a text that is
+not a short code is dropped, not shortened. It must never cost the work it tells of: no error leaves it, it waits
+for nobody, and it does not grow past two files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+
+from holdfast.ground import clock, files
+
+MAX_BYTES = 1 << 20
+LARGEST_NUMBER = 1 << 63
+
+_CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+class Log:
+    """`log = Log(home)`, then `log("store_busy", waited_ms=120)`."""
+
+    def __init__(self, home: files.Path):
+        self.home = os.fspath(home)
+        self.path = os.path.join(self.home, "holdfast.log")
+
+    def __call__(self, event: str, /, **facts: object) -> None:
+        """Add one line, or do nothing."""
+        with contextlib.suppress(Exception):  # what the caller does is more important than what goes wrong here
+            self._append(_line(event, facts))
+
+    def _append(self, line: bytes) -> None:
+        if not self._written(line):
+            self._written(line)
+
+    def _written(self, line: bytes) -> bool:
+        """Whether the line went into this file; not when the file was full and had to be moved aside first."""
+        fd = self._open()
+        try:
+            if os.fstat(fd).st_size + len(line) > MAX_BYTES and self._rotate(fd):
+                return False
+            os.write(fd, line)
+            return True
+        finally:
+            os.close(fd)
+
+    def _open(self) -> int:
+        try:
+            return self._open_file()
+        except FileNotFoundError:
+            files.private_folder(self.home)
+            return self._open_file()
+
+    def _open_file(self) -> int:
+        return files.open_regular(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def _rotate(self, fd: int) -> bool:
+        """Move the full file aside, unless another process is doing so or has done it."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        if os.path.samestat(os.fstat(fd), os.stat(self.path)):
+            os.rename(self.path, f"{self.path}.1")
+        return True
+
+
+def _line(event: str, facts: dict[str, object]) -> bytes:
+    line: dict[str, object] = {"at": clock.to_text(clock.now()), "event": _code(event) or "unnamed", "pid": os.getpid()}
+    for name, value in facts.items():
+        if name not in line and _code(name) and _is_fact(value):
+            line[name] = value
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def _is_fact(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) < LARGEST_NUMBER
+    return _code(value) is not None
+
+
+def _code(value: object) -> str | None:
+    return value if isinstance(value, str) and _CODE.fullmatch(value) else None
