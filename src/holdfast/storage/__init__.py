@@ -1,0 +1,1 @@
+"""Where rows live: the two engines behind one seam, migrations, the outbox and the spool."""

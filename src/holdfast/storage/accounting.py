@@ -1,0 +1,26 @@
+"""Accounts: accepted = stored + spooled + rejected.
+
+"Accepted" counts the numbers that were handed out and what was taken into the spool; "stored" counts the rows
+that are there. The two come from different places, so a difference is a loss and not a rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Accounting:
+    accepted: int
+    stored: int
+    spooled: int
+    rejected: int
+    sessions: int
+
+    @property
+    def lost(self) -> int:
+        return self.accepted - self.stored - self.spooled - self.rejected
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "lost": self.lost}

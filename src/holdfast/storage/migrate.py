@@ -1,0 +1,175 @@
+"""Migrations: numbered SQL files, forward only.
+
+Each file is applied once, in its own transaction, under a lock, and its checksum is kept. A store that is
+newer than this program is left alone; a file that was changed after it was applied is refused.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast import errors
+from holdfast.ground import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import apsw
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+APPLICATION_ID = 0x486F6C64  # "Hold": tells our files from other programs' SQLite files
+
+
+class Migration:
+    __slots__ = ("file", "name", "number")
+
+    def __init__(self, engine: str, file_name: str):
+        self.file = os.path.join(FOLDER, engine, file_name)
+        self.name = file_name.removesuffix(".sql")
+        self.number = int(file_name.partition("_")[0])
+
+    @property
+    def sql(self) -> str:
+        with open(self.file, encoding="utf-8") as file:
+            return file.read()
+
+    @property
+    def checksum(self) -> str:
+        import hashlib
+
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def migrations(engine: str) -> list[Migration]:
+    names = sorted(name for name in os.listdir(os.path.join(FOLDER, engine)) if name.endswith(".sql"))
+    return [Migration(engine, name) for name in names]
+
+
+def pending(engine: str, applied: dict[int, str], where: str) -> list[Migration]:
+    """What is still to be applied; refuses a store that this program does not understand."""
+    ours = migrations(engine)
+    newest = ours[-1].number
+    if applied and max(applied) > newest:
+        raise errors.NewerSchemaError(where, max(applied), newest)
+    for migration in ours:
+        if migration.number in applied and applied[migration.number] != migration.checksum:
+            raise errors.ChangedMigrationError(where, migration.name)
+    return [migration for migration in ours if migration.number not in applied]
+
+
+# --- SQLite ------------------------------------------------------------------------------------------------
+
+
+def migrate_sqlite(connection: apsw.Connection, path: str) -> None:
+    """Bring a file up to date. The usual case costs one read and no lock."""
+    newest = migrations("sqlite")[-1].number
+    if _sqlite_version(connection, path) == newest:
+        return
+    with files.Lock(path):
+        version = _sqlite_version(connection, path)
+        if version > newest:
+            raise errors.NewerSchemaError(path, version, newest)
+        _keep_backup(connection, path, version, newest)
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("begin immediate")
+        try:
+            _apply_sqlite(connection, path)
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("rollback")
+            raise
+        connection.execute("commit")
+
+
+def _sqlite_version(connection: apsw.Connection, path: str) -> int:
+    application, version, objects = connection.execute(
+        "select application_id, user_version, (select count(*) from sqlite_schema)"
+        " from pragma_application_id, pragma_user_version"
+    ).get
+    if application != APPLICATION_ID and (objects or version or application):
+        raise errors.NotADatabaseError(path, "is a SQLite database of another program")
+    return int(version)
+
+
+def _apply_sqlite(connection: apsw.Connection, path: str) -> None:
+    connection.execute(
+        "create table if not exists holdfast_migrations"
+        " (number integer primary key, name text not null, checksum text not null,"
+        " applied_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) strict"
+    )
+    rows: list[Any] = list(connection.execute("select number, checksum from holdfast_migrations"))
+    applied = {row[0]: row[1] for row in rows}
+    for migration in pending("sqlite", applied, path):
+        connection.execute(migration.sql)
+        connection.execute(
+            "insert into holdfast_migrations (number, name, checksum) values (?, ?, ?)",
+            (migration.number, migration.name, migration.checksum),
+        )
+        connection.execute(f"pragma user_version={migration.number:d}")
+    connection.execute(f"pragma application_id={APPLICATION_ID:d}")
+
+
+def _keep_backup(connection: apsw.Connection, path: str, version: int, newest: int) -> None:
+    """A whole copy before an existing store is changed; it is named when something is forgotten later."""
+    if 0 < version < newest:
+        backup = f"{path}.before-{newest}"
+        if not os.path.exists(backup):
+            connection.execute("vacuum into ?", (backup,))
+            os.chmod(backup, 0o600)
+
+
+def backups(path: str) -> list[str]:
+    folder, name = os.path.split(path)
+    return sorted(os.path.join(folder, entry) for entry in os.listdir(folder) if entry.startswith(f"{name}.before-"))
+
+
+# --- PostgreSQL --------------------------------------------------------------------------------------------
+
+LOCK_NUMBER = 0x486F6C64
+LEDGER = """
+create schema if not exists holdfast;
+create table if not exists holdfast.migrations (
+    number integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default clock_timestamp()
+);
+alter table holdfast.migrations enable row level security;
+alter table holdfast.migrations force row level security;
+do $$
+begin
+    if not exists (select from pg_policies where schemaname = 'holdfast' and tablename = 'migrations') then
+        create policy everybody_reads on holdfast.migrations for select using (true);
+        execute format('create policy owner_adds on holdfast.migrations for insert to %I with check (true)',
+                       current_user);
+    end if;
+end
+$$
+"""
+
+
+async def migrate_postgres(url: str) -> list[str]:
+    """Bring a database up to date as its owner; answers with the names of what was applied."""
+    from holdfast.storage import postgres
+
+    async with postgres.connected(url) as connection:
+        return await apply_postgres(connection, postgres.where_of(url))
+
+
+async def apply_postgres(connection: Any, where: str) -> list[str]:
+    """All that is pending, in one transaction: a crash in the middle leaves the old schema whole."""
+    async with connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock($1)", LOCK_NUMBER)
+        await connection.execute(LEDGER)
+        rows = await connection.fetch("select number, checksum from holdfast.migrations")
+        todo = pending("postgres", {row[0]: row[1] for row in rows}, where)
+        for migration in todo:
+            await connection.execute(migration.sql)
+            await connection.execute(
+                "insert into holdfast.migrations (number, name, checksum) values ($1, $2, $3)",
+                migration.number,
+                migration.name,
+                migration.checksum,
+            )
+    return [migration.name for migration in todo]

@@ -1,0 +1,51 @@
+"""Opening a store by its URL, and taking what a caller has for one."""
+
+from __future__ import annotations
+
+from holdfast.ground import settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.storage.database import Database
+
+
+class open_database:  # noqa: N801  # reads as a verb: `async with open_database(url) as database`
+    """The store that a URL names, made or brought up to date when needed.
+
+    A class and not a generator: `contextlib` is more than a hook can afford.
+    """
+
+    def __init__(self, url: str | None = None):
+        self.url = settings.load_settings().database if url is None else url
+        settings.check_database_url(self.url)
+        self._context: Any = None
+
+    async def __aenter__(self) -> Database:
+        if path := settings.sqlite_path(self.url):
+            from holdfast.storage.sqlite import open_sqlite
+
+            self._database: Database = open_sqlite(path)
+        else:
+            from holdfast.storage.postgres import open_postgres
+
+            self._context = open_postgres(self.url)
+            self._database = await self._context.__aenter__()
+        return self._database
+
+    async def __aexit__(self, *exception: Any) -> None:
+        if self._context is None:
+            await self._database.close()
+        else:
+            await self._context.__aexit__(*exception)
+
+
+def as_database(pool_or_database: Any) -> Database:
+    """Our database as it is; a plain `asyncpg.Pool` behind the same verbs, never migrated."""
+    if hasattr(pool_or_database, "write_rows"):
+        database: Database = pool_or_database
+        return database
+    from holdfast.storage.postgres import PostgresDatabase
+
+    return PostgresDatabase(pool_or_database)

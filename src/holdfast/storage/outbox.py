@@ -1,0 +1,70 @@
+"""What listeners are told, in the order of the commits.
+
+Rows are written by the verbs themselves, in the transaction of the change. A reader holds an opaque cursor and
+asks for what came after it; since ids appear in the order of the commits on both engines, it never misses one.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import clock
+from holdfast.storage.queries import Room
+
+if TYPE_CHECKING:
+    from holdfast.ground.settings import Owner
+    from holdfast.storage.database import Database, Row
+
+QUERIES = Room("holdfast", __file__)
+
+
+@dataclass(frozen=True)
+class OutboxEvent:
+    cursor: str
+    topic: str
+    data: dict[str, Any]
+    created_at: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "created_at": clock.to_text(self.created_at)}
+
+
+class Outbox:
+    def __init__(self, database: Database, owner: Owner):
+        self.database = database
+        self.owner = owner.workspace_id, owner.developer_id
+
+    async def read(self, after: str | None = None, limit: int = 100) -> list[OutboxEvent]:
+        """The next events beyond a cursor, oldest first; without one, from the beginning."""
+        number = 0 if after is None else _number(after)
+        return [_event(row) for row in await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)]
+
+    async def end(self) -> str:
+        """The cursor of somebody who wants only what is to come."""
+        [row] = await self.database.read(QUERIES["outbox_end"], *self.owner)
+        return _cursor(row[0])
+
+
+def _event(row: Row) -> OutboxEvent:
+    number, topic, data, created_at = row
+    at = clock.from_text(created_at) if isinstance(created_at, str) else created_at
+    return OutboxEvent(_cursor(number), topic, json.loads(data), at)
+
+
+def _cursor(number: int) -> str:
+    return urlsafe_b64encode(f"o1.{number}".encode()).decode().rstrip("=")
+
+
+def _number(cursor: str) -> int:
+    try:
+        version, _, number = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().partition(".")
+        if version == "o1" and number.isdecimal() and len(number) < 19:
+            return int(number)
+    except (ValueError, TypeError):
+        pass
+    raise InvalidValueError("cursor", cursor, "is not one that this store handed out")

@@ -1,0 +1,312 @@
+"""The team store: PostgreSQL through asyncpg.
+
+A verb is one SQL function that takes the workspace and the developer, sets them for its transaction and does
+the work: one round trip with row-level security, and safe behind a pooler, because nothing outlives the
+transaction. Appends to one hot session wait for its row lock anyway, so those that come in while one is under
+way travel together in the next round trip.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import asyncpg
+
+from holdfast import errors
+from holdfast.ground import settings
+from holdfast.storage import migrate
+
+if TYPE_CHECKING:
+    from holdfast.storage.database import Row, Transaction
+    from holdfast.storage.queries import Query
+
+T = TypeVar("T")
+
+SERVER_SETTINGS = {
+    "application_name": "holdfast",
+    "lock_timeout": "5s",
+    "statement_timeout": "15s",
+    "idle_in_transaction_session_timeout": "30s",
+}
+CONNECT_SECONDS = 10
+LARGEST_GROUP_ROWS = 256
+LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InternalClientError,
+    ConnectionError,
+)
+
+
+class UnsafeRoleWarning(UserWarning):
+    """Row-level security does not hold for the role that is connected."""
+
+
+class Role(NamedTuple):
+    """What the connected role is and may do."""
+
+    name: str
+    superuser: bool
+    bypasses: bool
+    may_create: bool
+    owns: bool
+    schema: int | None
+
+    @property
+    def weakness(self) -> str | None:
+        """Why row-level security does not hold for it, or None."""
+        if self.superuser:
+            return "is a superuser"
+        if self.bypasses:
+            return "has BYPASSRLS"
+        return "owns the tables" if self.owns else None
+
+
+ROLE = """
+select current_user::text, r.rolsuper, r.rolbypassrls,
+       has_database_privilege(current_database(), 'CREATE'),
+       coalesce((select pg_has_role(c.relowner, 'MEMBER') from pg_class c
+                 join pg_namespace n on n.oid = c.relnamespace
+                 where n.nspname = 'holdfast' and c.relname = 'migrations'), false)
+from pg_roles r
+where r.rolname = current_user
+"""
+
+
+@asynccontextmanager
+async def open_postgres(url: str) -> AsyncIterator[PostgresDatabase]:
+    """A pool on a database whose schema is the one this program knows."""
+    where = where_of(url)
+    async with translated(where):
+        pool = await asyncpg.create_pool(
+            url,
+            min_size=1,
+            max_size=10,
+            timeout=CONNECT_SECONDS,
+            reset=_leave_as_is,
+            server_settings=SERVER_SETTINGS,
+        )
+    database = PostgresDatabase(pool, where)
+    try:
+        await database.prepare()
+        yield database
+    finally:
+        await database.close()
+        await pool.close()
+
+
+async def _leave_as_is(connection: Any) -> None:
+    """No reset between uses: every setting of ours ends with its transaction, and a reset is a round trip."""
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Any]:
+    async with translated(where_of(url)):
+        connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+
+def where_of(url: str) -> str:
+    return settings.redacted(url)
+
+
+class PostgresTransaction:
+    def __init__(self, connection: Any):
+        self._connection = connection
+
+    async def run(self, query: Query, *args: object) -> list[Row]:
+        rows: list[Row] = await self._connection.fetch(_call(query, len(args)), *args)
+        return rows
+
+
+class PostgresDatabase:
+    """A pool of connections; somebody else's plain `asyncpg.Pool` will do."""
+
+    engine = "postgres"
+
+    def __init__(self, pool: Any, where: str = "The database"):
+        self.pool, self.where = pool, where
+        self._waiting: dict[tuple[object, ...], list[_Call]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._role: Role | None = None
+        self._looked_at_role = False
+
+    async def prepare(self) -> None:
+        """Migrate where the role may; say what to do where it may not."""
+        role = await self.role()
+        newest = migrate.migrations("postgres")[-1].number
+        if (role.schema or 0) > newest:
+            raise errors.NewerSchemaError(self.where, role.schema or 0, newest)
+        if role.schema != newest:
+            if not (role.owns if role.schema else role.may_create):
+                raise errors.SchemaMissingError(self.where)
+            async with translated(self.where), self.pool.acquire() as connection:
+                await migrate.apply_postgres(connection, self.where)
+            self._role = None
+        await self._look_at_role()
+
+    async def role(self) -> Role:
+        if self._role is None:
+            async with translated(self.where), self.pool.acquire() as connection:
+                self._role = Role._make([*await connection.fetchrow(ROLE), await _schema(connection)])
+        return self._role
+
+    async def read(self, query: Query, *args: object) -> list[Row]:
+        return await self._fetch(_call(query, len(args)), args)
+
+    async def write(self, query: Query, *args: object) -> list[Row]:
+        return await self._fetch(_call(query, len(args)), args)
+
+    async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+        key = (query, *head)
+        call = _Call(query, head, rows)
+        if (waiting := self._waiting.get(key)) is not None:
+            call.answer = asyncio.get_running_loop().create_future()
+            waiting.append(call)
+            return await call.answer
+        self._waiting[key] = []
+        try:
+            return await self._send([call])
+        finally:
+            self._continue(key)
+
+    async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        async with translated(self.where), self.pool.acquire() as connection, connection.transaction():
+            return await work(PostgresTransaction(connection))
+
+    async def scrub(self) -> None:
+        """Nothing to do here: PostgreSQL's own vacuum removes the old row versions."""
+
+    async def close(self) -> None:
+        """Wait for what is under way; the pool belongs to whoever made it."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _look_at_role(self) -> None:
+        """Warn once about a role that walks through the walls; `serve` refuses it, a library user may know better."""
+        self._looked_at_role = True
+        role = await self.role()
+        if role.superuser or role.bypasses:
+            warnings.warn(str(errors.UnsafeRoleError(role.name, role.weakness or "")), UnsafeRoleWarning, stacklevel=2)
+
+    async def _fetch(self, sql: str, args: Sequence[object]) -> list[Row]:
+        """One statement. A connection that died while idle is replaced once: every verb may be repeated."""
+        if not self._looked_at_role:
+            await self._look_at_role()
+        async with translated(self.where):
+            try:
+                rows: list[Row] = await self.pool.fetch(sql, *args)
+            except LOST:
+                rows = await self.pool.fetch(sql, *args)
+        return rows
+
+    def _continue(self, key: tuple[object, ...]) -> None:
+        """Send what has gathered meanwhile, or let the next caller go first."""
+        if not self._waiting[key]:
+            del self._waiting[key]
+            return
+        task = asyncio.get_running_loop().create_task(self._send_waiting(key))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _send_waiting(self, key: tuple[object, ...]) -> None:
+        while calls := self._waiting[key][:LARGEST_GROUP_ROWS]:
+            del self._waiting[key][: len(calls)]
+            await self._answer(calls)
+        del self._waiting[key]
+
+    async def _answer(self, calls: list[_Call]) -> None:
+        try:
+            rows = await self._send(calls)
+        except errors.Unavailable as error:
+            for call in calls:
+                call.fail(error)
+        except BaseException as error:
+            # One call of the group may be to blame, so each is tried on its own.
+            for call in calls:
+                if len(calls) > 1:
+                    await self._answer([call])
+                else:
+                    call.fail(error)
+        else:
+            for call in calls:
+                call.succeed([rows.pop(0) for _ in call.rows])
+
+    async def _send(self, calls: Sequence[_Call]) -> list[Row]:
+        numbers = [number for number, call in enumerate(calls) for _ in call.rows]
+        columns = [list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)]
+        first = calls[0]
+        args = [*first.head, numbers, *columns]
+        return list(await self._fetch(_call(first.query, len(args)), args))
+
+
+class _Call:
+    __slots__ = ("answer", "head", "query", "rows")
+
+    def __init__(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]):
+        self.query, self.head, self.rows = query, head, rows
+        self.answer: asyncio.Future[list[Row]] | None = None
+
+    def succeed(self, rows: list[Row]) -> None:
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_result(rows)
+
+    def fail(self, error: BaseException) -> None:
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_exception(error)
+
+
+_calls: dict[tuple[Query, int], str] = {}
+
+
+def _call(query: Query, count: int) -> str:
+    """`select * from context.find_session($1,$2,$3)`, made once per query."""
+    key = (query, count)
+    if key not in _calls:
+        _calls[key] = f"select * from {query.function}({','.join(f'${n}' for n in range(1, count + 1))})"
+    return _calls[key]
+
+
+async def _schema(connection: Any) -> int | None:
+    try:
+        number: int | None = await connection.fetchval("select max(number) from holdfast.migrations")
+        return number
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        return None
+
+
+@asynccontextmanager
+async def translated(where: str) -> AsyncIterator[None]:
+    """The engine's errors as ours, each with its own advice."""
+    try:
+        yield
+    except (asyncpg.UndefinedFunctionError, asyncpg.InvalidSchemaNameError) as error:
+        raise errors.SchemaMissingError(where) from error
+    except asyncpg.InsufficientPrivilegeError as error:
+        advice = "Grant it with `GRANT holdfast_runtime TO …`; migrations need the owner's URL."
+        raise errors.PermissionRefusedError(where, str(error), advice) from error
+    except (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError, asyncpg.TooManyConnectionsError) as error:
+        raise errors.StoreBusyError(where) from error
+    except asyncpg.DiskFullError as error:
+        raise errors.StoreFullError(where) from error
+    except asyncpg.ReadOnlySQLTransactionError as error:
+        raise errors.StoreReadOnlyError(where, "it accepts reads only") from error
+    except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
+        raise errors.StoreDamagedError(where, str(error)) from error
+    except (*LOST, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+        raise errors.StoreUnreachableError(where, _first_line(error)) from error
+    except (OSError, TimeoutError, asyncpg.InterfaceError) as error:
+        raise errors.StoreUnreachableError(where, _first_line(error)) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

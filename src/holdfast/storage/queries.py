@@ -1,0 +1,60 @@
+"""Named queries: SQL lives in `.sql` files, and Python asks for it by name.
+
+A room has one `queries.sqlite.sql`. On PostgreSQL the same names are functions in the room's schema, made by
+the migrations: they take the workspace and the developer, set them for the transaction and do the work, so
+that row-level security costs no round trip. A test holds the two lists of names and columns together.
+
+In the file a query is its name, one line of why, and the statements, which run in order inside one
+transaction and all see the same `$1 … $n`; the rows of the last one are the answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HEADER = re.compile(r"^-- (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
+
+
+class Query:
+    """One named query: statements for SQLite, a function's name for PostgreSQL."""
+
+    __slots__ = ("function", "name", "room", "statements", "why")
+
+    def __init__(self, room: Room, name: str, why: str, sql: str):
+        self.room, self.name, self.why = room, name, why
+        self.function = f"{room.schema}.{name}"
+        self.statements = tuple(part.strip() for part in sql.split(";\n") if part.strip())
+
+
+class Room:
+    """The queries of one room, and the pure rules that its SQLite statements may call by name."""
+
+    def __init__(self, schema: str, package_file: str, functions: Mapping[str, Callable[..., Any]] | None = None):
+        self.schema = schema
+        self.file = os.path.join(os.path.dirname(package_file), "queries.sqlite.sql")
+        self.functions = dict(functions or {})
+        self._queries: dict[str, Query] = {}
+
+    def __getitem__(self, name: str) -> Query:
+        return self.queries[name]
+
+    @property
+    def queries(self) -> dict[str, Query]:
+        if not self._queries:
+            with open(self.file, encoding="utf-8") as file:
+                self._queries = {query.name: query for query in self._parse(file.read())}
+        return self._queries
+
+    def _parse(self, text: str) -> list[Query]:
+        headers = list(_HEADER.finditer(text))
+        ends = [header.start() for header in headers[1:]] + [len(text)]
+        return [
+            Query(self, header[1], header[2].replace("-- ", "").strip(), text[header.end() : end])
+            for header, end in zip(headers, ends, strict=True)
+        ]
