@@ -1,0 +1,139 @@
+"""Which items a context set keeps, what listeners are told, and what the next session reads.
+
+A set is what the next session is reminded of, so the newest items win: an agent that adds an eleventh file
+means that file. What falls out is named in the answer, because silent loss is how trust is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from holdfast.errors import ContextFullError, InvalidValueError
+from holdfast.sessions import rules
+from holdfast.sessions.model import Session, SetChange
+
+KNOWN_SETS = ("files", "applet", "endpoints", "ports")
+MODES = ("replace", "merge")
+ITEMS_PER_SET = 10
+ITEMS_IN_ALL = 50
+ITEM_BYTES = 2000
+
+
+def change_set(
+    context: Mapping[str, Sequence[str]], set_name: object, items: object, mode: object = "replace"
+) -> SetChange:
+    """The one rule for every door: a set replaced, merged or cleared, within the limits."""
+    name = rules.check_label("setName", set_name)
+    new = check_items(items)
+    if mode not in MODES:
+        raise InvalidValueError("mode", mode, "is unknown", known=MODES)
+    current = list(context.get(name, ()))
+    kept = new if mode == "replace" else merge_items(current, new)
+    changed = {key: list(value) for key, value in context.items() if key != name}
+    if kept:
+        changed[name] = kept
+    if (total := sum(map(len, changed.values()))) > ITEMS_IN_ALL:
+        raise ContextFullError(total, ITEMS_IN_ALL)
+    return SetChange(
+        set_name=name,
+        items=tuple(kept),
+        added=tuple(item for item in kept if item not in current),
+        removed=tuple(item for item in current if item not in kept),
+        context=dict(sorted(changed.items())),
+        warning=name_warning(name),
+    )
+
+
+def check_context(context: object) -> dict[str, list[str]]:
+    """A whole context from outside, by the same limits, set by set."""
+    if not isinstance(context, dict):
+        raise InvalidValueError("context", context, "is not a JSON object")
+    checked: dict[str, list[str]] = {}
+    for name, items in context.items():
+        checked = change_set(checked, name, items).context
+    return checked
+
+
+def check_items(items: object) -> list[str]:
+    """Up to ten texts, each once."""
+    if isinstance(items, str) or not isinstance(items, Sequence):
+        raise InvalidValueError("items", items, "is not a list of texts")
+    if len(items) > ITEMS_PER_SET:
+        raise InvalidValueError("items", f"{len(items)} of them", f"is more than {ITEMS_PER_SET} for one set")
+    return list(dict.fromkeys(rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items))
+
+
+def merge_items(current: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Keep the newest ten, oldest first, each once."""
+    return [*(item for item in current if item not in new), *new][-ITEMS_PER_SET:]
+
+
+def name_warning(set_name: str) -> str | None:
+    """A typo such as `fles` works, and says so."""
+    if set_name in KNOWN_SETS:
+        return None
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(set_name, KNOWN_SETS, n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else f" Known sets: {', '.join(KNOWN_SETS)}."
+    return f"{set_name!r} is not a known context set; it was kept as it is.{hint}"
+
+
+def context_event(
+    reason: str, session: Session, context: Mapping[str, Sequence[str]], change: SetChange | None = None
+) -> dict[str, Any]:
+    """The data of a `caco.context` event."""
+    data: dict[str, Any] = {"reason": reason, "session_id": session.id, "context": dict(context)}
+    if files := context.get("files"):
+        data["files"] = list(files)
+    if applet := context.get("applet"):
+        data["applet"] = as_applet(applet)
+    if change is not None and change.set_name == "files":
+        data |= _changed_files("added", change.added) | _changed_files("removed", change.removed)
+    return data
+
+
+def _changed_files(what: str, paths: Sequence[str]) -> dict[str, Any]:
+    if not paths:
+        return {}
+    return {f"{what}File": paths[0]} if len(paths) == 1 else {f"{what}Files": list(paths)}
+
+
+def as_applet(items: Sequence[str]) -> dict[str, Any]:
+    """`["git-diff", "path=/repo"]` as a slug and its parameters."""
+    slug, *pairs = items
+    params = dict(pair.partition("=")[::2] for pair in pairs)
+    return {"slug": slug, "params": params} if params else {"slug": slug}
+
+
+def resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
+    """What a resumed session is told: environment, files that are still there, the last applet, other sets."""
+    context: Mapping[str, list[str]] = metadata.get("context", {})
+    parts = [f"Environment: {metadata['envHint']}"] if metadata.get("envHint") else []
+    if files := context.get("files"):
+        parts.append(_files_text(files, exists))
+    if applet := context.get("applet"):
+        parts.append(_applet_text(applet))
+    parts += [
+        f"{name}: {', '.join(items)}" for name, items in sorted(context.items()) if name not in ("files", "applet")
+    ]
+    return "\n\n".join(parts)
+
+
+def _files_text(files: Sequence[str], exists: Callable[[str], bool]) -> str:
+    found = [path for path in files if exists(path)]
+    gone = len(files) - len(found)
+    lines = [f"- {path}" for path in found]
+    if gone:
+        lines.append(f"({gone} file{'s' if gone > 1 else ''} not found)")
+    return "\n".join(["Relevant files:", *lines])
+
+
+def _applet_text(items: Sequence[str]) -> str:
+    applet = as_applet(items)
+    params = applet.get("params", {})
+    shown = f" ({', '.join(items[1:])})" if len(items) > 1 else ""
+    link = urlencode({"applet": applet["slug"], **params})
+    return f"Last applet: {applet['slug']}{shown}. It can be opened again at /?{link}"

@@ -1,0 +1,155 @@
+"""What sessions are about: the seed's three dataclasses, and the answers of the other verbs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from holdfast.ground import clock
+
+
+@dataclass(frozen=True)
+class Session:
+    """One agent's run of work, start to end."""
+
+    id: str
+    user_id: str
+    chatmode: str
+    workflow: str | None
+    skill: str | None
+    git_branch: str | None
+    started_at: datetime
+    ended_at: datetime | None
+    metadata: dict[str, Any]
+    client: str | None = None
+    native_id: str | None = None
+    repo: str | None = None
+    worktree: str | None = None
+    name: str | None = None
+    resumed_from: str | None = None
+    revision: int = 1
+    last_sequence: int = 0
+    head_hash: str = ""
+
+    @property
+    def context(self) -> dict[str, list[str]]:
+        """The context sets: what the next session is reminded of."""
+        sets: dict[str, list[str]] = self.metadata.get("context", {})
+        return sets
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "started_at": clock.to_text(self.started_at),
+            "ended_at": clock.to_text(self.ended_at) if self.ended_at else None,
+        }
+
+
+@dataclass(frozen=True)
+class SessionEvent:
+    """An immutable, numbered entry in a session's log."""
+
+    id: str
+    session_id: str
+    sequence: int
+    type: str
+    role: str
+    content: str
+    parts: dict[str, Any] | None
+    created_at: datetime
+    content_hash: str = ""
+    chain_hash: str = ""
+    erased_at: datetime | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "created_at": clock.to_text(self.created_at),
+            "erased_at": clock.to_text(self.erased_at) if self.erased_at else None,
+        }
+
+
+@dataclass(frozen=True)
+class SessionState:
+    """A session's one mutable JSON object.
+
+    Any object is accepted. The known fields are `current_task`, `spec_file`, `files_in_progress`,
+    `validation_gates_passed`, `blockers` and `handoff_context` (`from_chatmode`, `artifacts_created`, `key_decisions`).
+    """
+
+    session_id: str
+    scratchpad: dict[str, Any]
+    updated_at: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "updated_at": clock.to_text(self.updated_at)}
+
+
+@dataclass(frozen=True)
+class SetChange:
+    """What a change to one context set did to it."""
+
+    set_name: str
+    items: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    context: dict[str, list[str]] = field(default_factory=dict)
+    warning: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"context": self.context, "added": list(self.added), "removed": list(self.removed)}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found: nothing, or each place that does not fit."""
+
+    session_id: str
+    checked: int
+    erased: int
+    damage: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.damage
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "damage": list(self.damage), "ok": self.ok}
+
+
+def session_from(row: Any) -> Session:
+    fields = list(row)
+    fields[6:9] = _moment(fields[6]), _moment(fields[7]), json.loads(fields[8])
+    fields[17] = fields[17].hex()
+    return Session(*fields)
+
+
+def event_from(row: Any) -> SessionEvent:
+    id_, session_id, sequence, type_, role, content, parts, created_at, content_hash, chain_hash, erased_at = row
+    return SessionEvent(
+        id_,
+        session_id,
+        sequence,
+        type_,
+        role,
+        content,
+        None if parts is None else json.loads(parts),
+        _at(created_at),
+        content_hash.hex(),
+        chain_hash.hex(),
+        _moment(erased_at),
+    )
+
+
+def state_from(row: Any) -> SessionState:
+    return SessionState(row[0], json.loads(row[1]), _at(row[2]))
+
+
+def _at(value: str | datetime) -> datetime:
+    return clock.from_text(value) if isinstance(value, str) else value
+
+
+def _moment(value: str | datetime | None) -> datetime | None:
+    return None if value is None else _at(value)

@@ -1,0 +1,224 @@
+-- create_session
+-- A new session with its empty scratchpad; the same id, or an open session of the same native id, is found instead.
+insert into sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client, native_id,
+                      repo, worktree, resumed_from, metadata, head_hash, started_at)
+select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, now_utc()
+where not exists (select 1 from sessions where workspace_id = $1 and id = $3)
+  and not exists (select 1 from sessions
+                  where workspace_id = $1 and developer_id = $2 and client = $9 and native_id = $10 and ended_at is null);
+insert into outbox (workspace_id, developer_id, topic, data, created_at)
+select $1, $2, 'session.started', json_object('session_id', $3), now_utc() where changes() = 1;
+insert into session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
+select $1, $2, $3, $15, now_utc() where changes() = 1;
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2
+  and (id = $3 or (client = $9 and native_id = $10 and ended_at is null))
+order by id = $3 desc
+limit 1;
+
+-- find_session
+-- One session by its id, if it is this developer's.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and id = $3;
+
+-- lock_session
+-- The same, held until the transaction ends; on SQLite the transaction itself is the lock.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and id = $3;
+
+-- active_session
+-- The newest open session of a chatmode; the partial index holds open ones only.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and chatmode = $3 and user_id = $4 and ended_at is null
+order by started_at desc, id desc
+limit 1;
+
+-- open_sessions
+-- The newest open sessions of a worktree: the one that a call without an id means, and whether it is the only one.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and worktree = $3 and ended_at is null
+  and ($4 is null or client = $4)
+order by started_at desc, id desc
+limit 2;
+
+-- native_session
+-- The open session that a client calls by its own id; the unique index makes it the only one.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and client = $3 and native_id = $4 and ended_at is null;
+
+-- list_sessions
+-- Newest first, below a given one, so that a reader pages through any number of them.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2
+  and (started_at, id) < (coalesce((select s.started_at from sessions s
+                                    where s.workspace_id = $1 and s.developer_id = $2 and s.id = $3), '~'),
+                          coalesce($3, '~'))
+order by started_at desc, id desc
+limit $4;
+
+-- named_sessions
+-- Sessions of one name, newest first: names are for people and need not be unique.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and name = $3
+order by started_at desc, id desc
+limit $4;
+
+-- thread_sessions
+-- Every session that one line of work went through: up to the first one, then down all that resumed it.
+with recursive
+up (id, resumed_from) as (
+    select id, resumed_from from sessions where workspace_id = $1 and developer_id = $2 and id = $3
+    union
+    select s.id, s.resumed_from from up join sessions s
+      on s.workspace_id = $1 and s.developer_id = $2 and s.id = up.resumed_from
+),
+thread (id) as (
+    select id from up where resumed_from is null
+    union
+    select s.id from thread join sessions s
+      on s.workspace_id = $1 and s.developer_id = $2 and s.resumed_from = thread.id
+)
+select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
+       s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
+from thread join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = thread.id
+order by s.started_at, s.id;
+
+-- end_session
+-- Ends it once; ending it again changes nothing and tells nobody.
+update sessions set ended_at = now_utc()
+where workspace_id = $1 and developer_id = $2 and id = $3 and ended_at is null;
+insert into outbox (workspace_id, developer_id, topic, data, created_at)
+select $1, $2, 'session.ended', json_object('session_id', $3), now_utc() where changes() = 1;
+select ended_at from sessions where workspace_id = $1 and developer_id = $2 and id = $3;
+
+-- save_metadata
+-- A session's metadata and what listeners are told of it, in one transaction.
+update sessions set metadata = $4, revision = revision + 1
+where workspace_id = $1 and developer_id = $2 and id = $3;
+insert into outbox (workspace_id, developer_id, topic, data, created_at)
+select $1, $2, $5, $6, now_utc() where changes() = 1 and $5 is not null;
+select revision from sessions where workspace_id = $1 and developer_id = $2 and id = $3;
+
+-- append_events
+-- One event: the counter is bumped only if the event is new and may be written, and the insert follows the counter.
+-- What is there afterwards tells what happened; nothing is asked beforehand.
+update sessions
+set last_sequence = last_sequence + 1,
+    head_hash = chain_hash(head_hash, $3, last_sequence + 1, $5, now_utc(), $10)
+where workspace_id = $1 and developer_id = $2 and id = $3 and ended_at is null
+  and ($4 is null or last_sequence = $4)
+  and not exists (select 1 from session_events where workspace_id = $1 and id = $5);
+insert into session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content, parts, created_at,
+                            content_hash, chain_hash)
+select $1, $2, $5, $3, last_sequence, $6, $7, $8, $9, now_utc(), $10, head_hash
+from sessions
+where workspace_id = $1 and id = $3 and changes() = 1;
+select case
+         when e.session_id = $3 and e.developer_id = $2 and e.content_hash = $10 then null
+         when e.id is not null then 'taken'
+         when s.id is null then 'missing'
+         when s.ended_at is not null then 'ended'
+         else 'sequence'
+       end,
+       e.sequence, e.created_at, e.chain_hash, e.erased_at, s.last_sequence, s.ended_at
+from (select 1)
+left join session_events e on e.workspace_id = $1 and e.id = $5
+left join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = $3;
+
+-- recent_events
+-- The events of the last n turns below a given one, newest first; the partial index on user messages finds where the
+-- n-th last turn begins, whatever the session's length.
+select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and session_id = $3
+  and sequence >= coalesce((select sequence from session_events
+                            where workspace_id = $1 and session_id = $3 and type = 'user_message'
+                            order by sequence desc limit 1 offset $4), 0)
+  and sequence < coalesce($5, 9223372036854775807)
+order by sequence desc
+limit coalesce($6, -1);
+
+-- events_after
+-- Events in order, beyond a sequence that the reader has seen: to tail, to export, to verify.
+select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and session_id = $3 and sequence > $4
+order by sequence
+limit $5;
+
+-- find_event
+-- One event by its id.
+select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and id = $3;
+
+-- matching_events
+-- What a person wants to forget by its words; reads every event of the developer, because it must miss none.
+select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and erased_at is null
+  and (instr(content, $3) > 0 or instr(parts, $4) > 0)
+order by session_id, sequence;
+
+-- erase_event
+-- The tombstone first, because the trigger lets content go only where one stands.
+insert into erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
+select $1, $2, id, session_id, content_hash, $4, now_utc()
+from session_events
+where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null;
+update session_events set content = '', parts = null, erased_at = now_utc()
+where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null;
+select case when e.id is null then 'missing' end, e.session_id, e.sequence, e.erased_at
+from (select 1)
+left join session_events e on e.workspace_id = $1 and e.developer_id = $2 and e.id = $3;
+
+-- clear_session
+-- The rest of what a forgotten session held: scratchpad, metadata, and what listeners were told of it.
+update session_state set scratchpad = '{}', updated_at = now_utc()
+where workspace_id = $1 and developer_id = $2 and session_id = $3;
+update outbox set data = '{}'
+where workspace_id = $1 and developer_id = $2 and json_extract(data, '$.session_id') = $3 and topic = 'caco.context';
+update sessions set metadata = '{}', revision = revision + 1
+where workspace_id = $1 and developer_id = $2 and id = $3
+returning revision;
+
+-- erased_hashes
+-- The hashes that tombstones keep for a session, to verify its chain without the contents.
+select event_id, content_hash
+from erasures
+where workspace_id = $1 and developer_id = $2 and session_id = $3;
+
+-- get_state
+-- A session's scratchpad.
+select session_id, scratchpad, updated_at
+from session_state
+where workspace_id = $1 and developer_id = $2 and session_id = $3;
+
+-- update_state
+-- The scratchpad with a patch merged into it, unless the session has ended.
+update session_state set scratchpad = merge_json(scratchpad, $4), updated_at = now_utc()
+where workspace_id = $1 and developer_id = $2 and session_id = $3
+  and exists (select 1 from sessions where workspace_id = $1 and id = $3 and ended_at is null)
+returning session_id, scratchpad, updated_at;
+
+-- count_events
+-- Numbers handed out and rows that are there: they are the same, or something acknowledged was lost.
+select (select coalesce(sum(last_sequence), 0) from sessions where workspace_id = $1 and developer_id = $2),
+       (select count(*) from session_events where workspace_id = $1 and developer_id = $2),
+       (select count(*) from sessions where workspace_id = $1 and developer_id = $2);

@@ -1,0 +1,149 @@
+"""What may be written to a session, and which of its events a window shows.
+
+Pure, and light enough for a hook: everything from outside is checked here, once, before any engine sees it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical, ids, text
+from holdfast.sessions import chain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+EVENT_TYPES = (
+    "user_message",
+    "model_message",
+    "tool_call",
+    "tool_result",
+    "validation_gate",
+    "memory_recall",
+    "system_event",
+)
+ROLES = ("user", "assistant", "tool", "system")
+
+CONTENT_BYTES = 4 << 20
+SCRATCHPAD_BYTES = 1 << 20
+METADATA_BYTES = 256 << 10
+LABEL_BYTES = 400
+LARGEST_LIMIT = 1 << 31
+EVENTS_PER_CALL = 1000
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+EVENT_FIELDS = ("type", "role", "content", "parts", "event_id")
+
+
+def check_event(event_type: object, role: object, content: object, parts: object, event_id: object) -> tuple[Any, ...]:
+    """An event as it is stored: id, type, role, content, canonical parts, content hash."""
+    if event_type not in EVENT_TYPES:
+        raise InvalidValueError("Event type", event_type, "is unknown", known=EVENT_TYPES)
+    if role not in ROLES:
+        raise InvalidValueError("Role", role, "is unknown", known=ROLES)
+    checked = canonical.check_text("content", content, max_bytes=CONTENT_BYTES)
+    parts_text = None if parts is None else canonical.canonical_object("parts", parts, max_bytes=CONTENT_BYTES)
+    checked_id = ids.new_id() if event_id is None else check_event_id(event_id)
+    return checked_id, event_type, role, checked, parts_text, chain.content_hash(event_type, role, checked, parts_text)
+
+
+def check_event_id(event_id: object) -> str:
+    if (checked := ids.parse_id(event_id)) is None:
+        raise InvalidValueError("event_id", event_id, "is not a UUID")
+    return checked
+
+
+def check_event_fields(event: object) -> dict[str, Any]:
+    """One of several events: an object with known keys only, so that a typo is not silently dropped."""
+    if not isinstance(event, dict):
+        raise InvalidValueError("events", event, "holds something that is not an object")
+    for key in event:
+        if key not in EVENT_FIELDS:
+            raise InvalidValueError("Event field", key, "is unknown", known=EVENT_FIELDS)
+    for key in ("type", "role", "content"):
+        if key not in event:
+            raise InvalidValueError("Event", sorted(map(str, event)), f"has no {key}")
+    return event
+
+
+def check_label(field: str, value: object, *, max_bytes: int = LABEL_BYTES) -> str:
+    """A short text such as a chatmode: one line, not empty."""
+    checked = canonical.check_text(field, value, max_bytes=max_bytes)
+    if not checked.strip():
+        raise InvalidValueError(field, checked, "is empty")
+    if _CONTROL.search(checked):
+        raise InvalidValueError(field, checked, "contains a line break or another control character")
+    return checked
+
+
+def check_optional_label(field: str, value: object) -> str | None:
+    return None if value is None else check_label(field, value)
+
+
+def check_count(field: str, value: object, *, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidValueError(field, value, "is not a whole number")
+    if not least <= value <= LARGEST_LIMIT:
+        raise InvalidValueError(field, value, f"is not between {least} and {LARGEST_LIMIT}")
+    return value
+
+
+def check_sequence(value: object) -> int | None:
+    return None if value is None else check_count("expected_sequence", value)
+
+
+def fit_tokens(costs: list[int], used: int, max_tokens: int) -> int:
+    """How many of these events, newest first, still fit; the caller has spent `used` already."""
+    for position, cost in enumerate(costs):
+        used += cost
+        if used > max_tokens:
+            return position
+    return len(costs)
+
+
+def event_cost(content: str, parts_text: str | None) -> int:
+    return text.tokens(content) + (text.tokens(parts_text) if parts_text else 0)
+
+
+# --- the scratchpad ----------------------------------------------------------------------------------------
+
+
+def check_scratchpad(scratchpad: object) -> str:
+    return canonical.canonical_object("scratchpad", scratchpad, max_bytes=SCRATCHPAD_BYTES)
+
+
+def merge(target: object, patch: object) -> object:
+    """Objects merge, null removes a key, everything else replaces: RFC 7396, the same on both engines."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def merge_json(target: str, patch: str) -> str:
+    """The same on canonical texts; SQLite calls it inside its statement."""
+    merged = merge(json.loads(target), json.loads(patch))
+    return json.dumps(merged, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+# --- metadata ----------------------------------------------------------------------------------------------
+
+META_FIELDS = ("name", "lastObservedAt", "lastIdleAt", "currentIntent", "envHint")
+
+
+def check_meta(changes: Mapping[str, object]) -> dict[str, str | None]:
+    """Changes to a session's metadata: known fields, one line each; None removes one."""
+    for field in changes:
+        if field not in META_FIELDS:
+            raise InvalidValueError("Metadata field", field, "is unknown", known=META_FIELDS)
+    return {field: check_optional_label(field, value) for field, value in changes.items()}

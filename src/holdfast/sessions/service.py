@@ -1,0 +1,369 @@
+"""The verbs on sessions: check by rule, one transaction, return a frozen type."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from holdfast.errors import EventNotFoundError, InvalidValueError, RevisionConflictError
+from holdfast.ground import canonical, clock, settings
+from holdfast.sessions import chain, context_sets, rules
+from holdfast.sessions.model import (
+    Session,
+    SessionEvent,
+    SessionState,
+    SetChange,
+    Verification,
+    event_from,
+    session_from,
+    state_from,
+)
+from holdfast.sessions.store import SessionStore
+from holdfast.storage.opening import as_database
+
+FIRST_PAGE = 64
+PAGE = 1000
+
+
+class SessionService:
+    """Manages sessions, their events, scratchpads and context sets, for one developer of one workspace.
+
+    Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated before; without an
+    owner it acts for the workspace and developer of the settings.
+    """
+
+    def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
+        self.db = as_database(db_pool)
+        self.owner = owner or settings.load_settings().owner
+        self.store = SessionStore(self.db, self.owner)
+
+    # --- sessions ------------------------------------------------------------------------------------------
+
+    async def create_session(
+        self,
+        chatmode: str,
+        user_id: str,
+        workflow: str | None = None,
+        skill: str | None = None,
+        git_branch: str | None = None,
+        *,
+        name: str | None = None,
+        client: str | None = None,
+        native_id: str | None = None,
+        repo: str | None = None,
+        worktree: str | None = None,
+    ) -> Session:
+        """Start a session with an empty scratchpad; an open session of the same native id is returned instead."""
+        label = rules.check_optional_label
+        row = await self.store.create_session(
+            chatmode=rules.check_label("chatmode", chatmode),
+            user_id=rules.check_label("user_id", user_id),
+            workflow=label("workflow", workflow),
+            skill=label("skill", skill),
+            git_branch=label("git_branch", git_branch),
+            client=label("client", client),
+            native_id=label("native_id", native_id),
+            repo=label("repo", repo),
+            worktree=label("worktree", worktree),
+            metadata=_as_metadata({"name": name} if name is not None else {}),
+        )
+        return session_from(row)
+
+    async def get_session(self, session_id: str) -> Session:
+        return session_from(await self.store.get_session(session_id))
+
+    async def find_session(self, id_or_name: str) -> Session:
+        """By id, or the newest one of that name; raises when there is neither."""
+        if row := await self.store.find_session(id_or_name):
+            return session_from(row)
+        name = canonical.check_text("Session", id_or_name, max_bytes=rules.LABEL_BYTES)
+        if rows := await self.store.list_named(name, 1):
+            return session_from(rows[0])
+        return await self.get_session(id_or_name)
+
+    async def list_sessions(self, limit: int = 50, below: str | None = None) -> list[Session]:
+        """Newest first; `below` is the last id of the page before."""
+        if below is not None:
+            await self.store.get_session(below)
+        rows = await self.store.list_sessions(below, rules.check_count("limit", limit, least=1))
+        return [session_from(row) for row in rows]
+
+    async def list_all_sessions(self) -> list[Session]:
+        """Every one of them, page by page."""
+        sessions = page = await self.list_sessions(PAGE)
+        while len(page) == PAGE:
+            page = await self.list_sessions(PAGE, page[-1].id)
+            sessions += page
+        return sessions
+
+    async def get_active_session(self, chatmode: str, user_id: str) -> Session | None:
+        """The newest session of a chatmode that has not ended."""
+        row = await self.store.find_active(
+            rules.check_label("chatmode", chatmode), rules.check_label("user_id", user_id)
+        )
+        return session_from(row) if row else None
+
+    async def find_current_sessions(self, worktree: str, client: str | None = None) -> list[Session]:
+        """The newest open session of a worktree, and a second one when there are several."""
+        return [session_from(row) for row in await self.store.list_open(worktree, client)]
+
+    async def end_session(self, session_id: str) -> None:
+        """End it; ending it again does nothing, and nothing of it is removed."""
+        await self.store.end_session(session_id)
+
+    async def update_metadata(
+        self, session_id: str, changes: Mapping[str, object], *, expected_revision: int | None = None
+    ) -> Session:
+        """Change name, intent, hint or times; None removes one."""
+        checked = rules.check_meta(changes)
+
+        def apply(session: Session) -> tuple[dict[str, Any], str | None, dict[str, Any] | None]:
+            kept = {**session.metadata, **checked}
+            topic = "session.renamed" if "name" in checked else None
+            data = {"session_id": session.id, "name": checked.get("name")} if topic else None
+            return {key: value for key, value in kept.items() if value is not None}, topic, data
+
+        return await self._change_metadata(session_id, apply, expected_revision)
+
+    async def replace_metadata(self, session_id: str, metadata: dict[str, Any]) -> Session:
+        """All of it at once, checked before; for imports."""
+        return await self._change_metadata(session_id, lambda session: (metadata, None, None), None)
+
+    async def rename_session(self, session_id: str, name: str) -> Session:
+        return await self.update_metadata(session_id, {"name": rules.check_label("name", name)})
+
+    async def resume_session(self, session_id: str) -> Session:
+        """An open session as it is; an ended one goes on in a new session with its name, context and scratchpad."""
+        old = await self.get_session(session_id)
+        session = await self._start_again(old) if old.ended_at else old
+
+        def apply(found: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
+            metadata = {**found.metadata, "lastObservedAt": clock.to_text(clock.now())}
+            return metadata, "caco.context", context_sets.context_event("resume", found, found.context)
+
+        return await self._change_metadata(session.id, apply, None)
+
+    async def list_thread(self, session_id: str) -> list[Session]:
+        """Every session that this line of work went through, oldest first."""
+        session = await self.get_session(session_id)
+        return [session_from(row) for row in await self.store.list_thread(session.id)]
+
+    async def read_thread(self, session_id: str) -> AsyncIterator[SessionEvent]:
+        """The events of all of them, read as one."""
+        for session in await self.list_thread(session_id):
+            async for event in self.read_events(session.id):
+                yield event
+
+    # --- events --------------------------------------------------------------------------------------------
+
+    async def append_event(
+        self,
+        session_id: str,
+        event_type: str,
+        role: str,
+        content: str,
+        parts: dict[str, Any] | None = None,
+        *,
+        event_id: str | None = None,
+        expected_sequence: int | None = None,
+    ) -> SessionEvent:
+        """Append an event; its number follows the last one. The same `event_id` again returns the stored event."""
+        event = rules.check_event(event_type, role, content, parts, event_id)
+        [appended] = await self._append(session_id, [event], expected_sequence)
+        return appended
+
+    async def append_events(
+        self, session_id: str, events: Sequence[Mapping[str, Any]], *, expected_sequence: int | None = None
+    ) -> list[SessionEvent]:
+        """Append several, all or none: objects with `type`, `role`, `content`, and maybe `parts`, `event_id`."""
+        if len(events) > rules.EVENTS_PER_CALL:
+            raise InvalidValueError("events", len(events), f"are more than {rules.EVENTS_PER_CALL} in one call")
+        checked = [
+            rules.check_event(one["type"], one["role"], one["content"], one.get("parts"), one.get("event_id"))
+            for one in map(rules.check_event_fields, events)
+        ]
+        return await self._append(session_id, checked, expected_sequence) if checked else []
+
+    async def get_recent_events(
+        self, session_id: str, max_turns: int = 30, max_tokens: int | None = None
+    ) -> list[SessionEvent]:
+        """The events of the last turns, oldest first; about `max_tokens` at most, the oldest dropped first.
+
+        A turn starts at a user message. Events are whole, and the newest is always there.
+        """
+        rules.check_count("max_turns", max_turns)
+        if max_tokens is None:
+            rows = await self.store.recent_events(session_id, max_turns, None, None if max_turns else 1)
+        else:
+            rules.check_count("max_tokens", max_tokens)
+            rows = await self._recent_within(session_id, max_turns, max_tokens)
+        if not rows:
+            await self.store.get_session(session_id)
+        return [event_from(row) for row in reversed(rows)]
+
+    async def read_events(self, session_id: str, after: int = 0) -> AsyncIterator[SessionEvent]:
+        """All events beyond a number, in order, page by page."""
+        session = await self.store.get_session(session_id)
+        while rows := await self.store.events_after(session[0], after, PAGE):
+            for row in rows:
+                yield event_from(row)
+            after = rows[-1][2]
+
+    async def verify_session(self, session_id: str) -> Verification:
+        """Walk the hash chain and name every place where the log was edited, cut or reordered."""
+        session = await self.get_session(session_id)
+        check = chain.ChainCheck(session.id, await self.store.erased_hashes(session.id))
+        checked = after = 0
+        while rows := await self.store.events_after(session.id, after, PAGE):
+            check.walk(rows[: session.last_sequence - checked])
+            checked, after = checked + len(rows), rows[-1][2]
+        check.finish(session.last_sequence, bytes.fromhex(session.head_hash))
+        return Verification(session.id, checked, check.erased, tuple(check.damage))
+
+    # --- forgetting ----------------------------------------------------------------------------------------
+
+    async def find_events_to_forget(
+        self, *, event_ids: Sequence[str] = (), session_id: str | None = None, match: str | None = None
+    ) -> list[SessionEvent]:
+        """What `forget_events` would erase: by id, of a whole session, or by a piece of text."""
+        found = [await self._get_event(event_id) for event_id in event_ids]
+        if session_id is not None:
+            found += [event async for event in self.read_events(session_id)]
+        if match is not None:
+            if not canonical.check_text("match", match, max_bytes=rules.CONTENT_BYTES).strip():
+                raise InvalidValueError("match", match, "is empty")
+            found += [event_from(row) for row in await self.store.matching_events(match)]
+        unique = {event.id: event for event in found if event.erased_at is None}
+        return list(unique.values())
+
+    async def forget_events(self, event_ids: Sequence[str], *, reason: str = "asked for") -> int:
+        """Erase contents and leave hashes and tombstones, so that the chain still verifies; not to be undone."""
+        checked = [rules.check_event_id(event_id) for event_id in event_ids]
+        rules.check_label("reason", reason)
+        for start in range(0, len(checked), rules.EVENTS_PER_CALL):
+            await self.store.erase_events(checked[start : start + rules.EVENTS_PER_CALL], reason)
+        await self.db.scrub()
+        return len(checked)
+
+    async def forget_session(self, session_id: str, *, reason: str = "asked for") -> int:
+        """Every event of a session, its scratchpad, its metadata and what listeners were told of its context."""
+        session = await self.get_session(session_id)
+        events = await self.find_events_to_forget(session_id=session.id)
+        erased = await self.forget_events([event.id for event in events], reason=reason)
+        await self.store.clear_session(session.id)
+        await self.db.scrub()
+        return erased
+
+    # --- the scratchpad ------------------------------------------------------------------------------------
+
+    async def get_state(self, session_id: str) -> SessionState:
+        return state_from(await self.store.get_state(session_id))
+
+    async def update_state(self, session_id: str, scratchpad: dict[str, Any]) -> SessionState:
+        """Merge into the scratchpad: objects merge, null removes a key, everything else replaces."""
+        return state_from(await self.store.update_state(session_id, rules.check_scratchpad(scratchpad)))
+
+    # --- context sets --------------------------------------------------------------------------------------
+
+    async def set_relevant_context(
+        self, session_id: str, set_name: str, items: Sequence[str], *, mode: str = "replace"
+    ) -> SetChange:
+        """Change one context set and tell every listener, or change nothing."""
+        changes: list[SetChange] = []
+
+        def apply(session: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
+            change = context_sets.change_set(session.context, set_name, items, mode)
+            changes.append(change)
+            event = context_sets.context_event("changed", session, change.context, change)
+            return {**session.metadata, "context": change.context}, "caco.context", event
+
+        await self._change_metadata(session_id, apply, None)
+        return changes[-1]
+
+    async def get_relevant_context(self, session_id: str, set_name: str | None = None) -> dict[str, list[str]]:
+        """All context sets, or one of them, empty when nothing was set."""
+        context = (await self.get_session(session_id)).context
+        return context if set_name is None else {set_name: context.get(set_name, [])}
+
+    async def get_resume_text(self, session_id: str, exists: Callable[[str], bool] = os.path.exists) -> str:
+        """What a session that continues this one is told."""
+        return context_sets.resume_text((await self.get_session(session_id)).metadata, exists)
+
+    # --- within --------------------------------------------------------------------------------------------
+
+    async def _append(
+        self, session_id: str, events: Sequence[tuple[Any, ...]], expected_sequence: int | None
+    ) -> list[SessionEvent]:
+        rules.check_sequence(expected_sequence)
+        answers = await self.store.append_events(session_id, events, expected_sequence)
+        return [_appended(session_id.lower(), event, answer) for event, answer in zip(events, answers, strict=True)]
+
+    async def _recent_within(self, session_id: str, max_turns: int, max_tokens: int) -> list[Any]:
+        """Page by page from the newest on, until the tokens are spent: the cost follows the limit, not the log."""
+        kept: list[Any] = []
+        used, page = 0, FIRST_PAGE if max_turns else 1
+        while rows := await self.store.recent_events(session_id, max_turns, kept[-1][2] if kept else None, page):
+            costs = [rules.event_cost(row[5], row[6]) for row in rows]
+            fitting = rules.fit_tokens(costs, used, max_tokens)
+            kept += rows[: fitting if kept else max(fitting, 1)]
+            used += sum(costs[:fitting])
+            if fitting < len(rows) or not max_turns:
+                break
+            page = min(page * 2, PAGE)
+        return kept
+
+    async def _change_metadata(
+        self,
+        session_id: str,
+        apply: Callable[[Session], tuple[dict[str, Any], str | None, dict[str, Any] | None]],
+        expected_revision: int | None,
+    ) -> Session:
+        """Read, change and write a session's metadata under its lock, with what listeners are told of it."""
+
+        async def work(tx: Any) -> None:
+            session = session_from(await self.store.lock_session(tx, session_id))
+            if expected_revision is not None and session.revision != expected_revision:
+                raise RevisionConflictError(session.id, expected_revision, session.revision)
+            metadata, topic, data = apply(session)
+            event = None if data is None else _as_metadata(data)
+            await self.store.save_metadata(tx, session.id, _as_metadata(metadata), topic, event)
+
+        await self.db.transaction(work)
+        return await self.get_session(session_id)
+
+    async def _start_again(self, old: Session) -> Session:
+        state = await self.get_state(old.id)
+        row = await self.store.create_session(
+            chatmode=old.chatmode,
+            user_id=old.user_id,
+            workflow=old.workflow,
+            skill=old.skill,
+            git_branch=old.git_branch,
+            client=old.client,
+            repo=old.repo,
+            worktree=old.worktree,
+            resumed_from=old.id,
+            metadata=_as_metadata(old.metadata),
+            scratchpad=rules.check_scratchpad(state.scratchpad),
+        )
+        return session_from(row)
+
+    async def _get_event(self, event_id: str) -> SessionEvent:
+        row = await self.store.find_event(rules.check_event_id(event_id))
+        if row is None:
+            raise EventNotFoundError(event_id)
+        return event_from(row)
+
+
+def _appended(session_id: str, event: tuple[Any, ...], answer: Any) -> SessionEvent:
+    event_id, event_type, role, content, parts_text, content_hash = event
+    _, sequence, created_at, chain_hash, erased_at, *_ = answer
+    if erased_at is not None:
+        content, parts_text = "", None
+    row = (event_id, session_id, sequence, event_type, role, content, parts_text, created_at, content_hash, chain_hash)
+    return event_from((*row, erased_at))
+
+
+def _as_metadata(metadata: Mapping[str, Any]) -> str:
+    return canonical.canonical_object("metadata", dict(metadata), max_bytes=rules.METADATA_BYTES)

@@ -1,0 +1,199 @@
+"""The only file that turns session verbs into queries.
+
+Rows stay rows here: a hook appends through this file and never loads the dataclasses.
+"""
+
+from __future__ import annotations
+
+import json
+
+from holdfast import errors
+from holdfast.ground import clock, ids
+from holdfast.sessions import chain, rules
+from holdfast.storage.queries import Room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from holdfast.ground.settings import Owner
+    from holdfast.storage.database import Database, Row, Transaction
+
+QUERIES = Room("context", __file__, functions={"chain_hash": chain.chain_hash, "merge_json": rules.merge_json})
+
+
+class SessionStore:
+    def __init__(self, database: Database, owner: Owner):
+        self.database = database
+        self.owner = owner.workspace_id, owner.developer_id
+
+    # --- sessions ------------------------------------------------------------------------------------------
+
+    async def create_session(
+        self,
+        *,
+        user_id: str,
+        chatmode: str,
+        workflow: str | None = None,
+        skill: str | None = None,
+        git_branch: str | None = None,
+        client: str | None = None,
+        native_id: str | None = None,
+        repo: str | None = None,
+        worktree: str | None = None,
+        resumed_from: str | None = None,
+        metadata: str = "{}",
+        scratchpad: str = "{}",
+    ) -> Row:
+        session_id = ids.new_id()
+        fields = (user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree, resumed_from)
+        rows = await self.database.write(
+            QUERIES["create_session"],
+            *self.owner,
+            session_id,
+            *fields,
+            metadata,
+            scratchpad,
+            chain.first_hash(session_id),
+        )
+        return rows[0]
+
+    async def find_session(self, session_id: object) -> Row | None:
+        if (known := ids.parse_id(session_id)) is None:
+            return None
+        return first(await self.database.read(QUERIES["find_session"], *self.owner, known))
+
+    async def get_session(self, session_id: object) -> Row:
+        if (row := await self.find_session(session_id)) is None:
+            raise errors.SessionNotFoundError(session_id)
+        return row
+
+    async def lock_session(self, tx: Transaction, session_id: object) -> Row:
+        known = ids.parse_id(session_id)
+        row = first(await tx.run(QUERIES["lock_session"], *self.owner, known)) if known else None
+        if row is None:
+            raise errors.SessionNotFoundError(session_id)
+        return row
+
+    async def find_active(self, chatmode: str, user_id: str) -> Row | None:
+        return first(await self.database.read(QUERIES["active_session"], *self.owner, chatmode, user_id))
+
+    async def find_native(self, client: str, native_id: str) -> Row | None:
+        return first(await self.database.read(QUERIES["native_session"], *self.owner, client, native_id))
+
+    async def list_open(self, worktree: str, client: str | None) -> list[Row]:
+        return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree, client)
+
+    async def list_sessions(self, below: str | None, limit: int) -> list[Row]:
+        return await self.database.read(QUERIES["list_sessions"], *self.owner, below, limit)
+
+    async def list_named(self, name: str, limit: int) -> list[Row]:
+        return await self.database.read(QUERIES["named_sessions"], *self.owner, name, limit)
+
+    async def list_thread(self, session_id: str) -> list[Row]:
+        return await self.database.read(QUERIES["thread_sessions"], *self.owner, session_id)
+
+    async def end_session(self, session_id: object) -> None:
+        known = ids.parse_id(session_id)
+        if known is None or not await self.database.write(QUERIES["end_session"], *self.owner, known):
+            raise errors.SessionNotFoundError(session_id)
+
+    async def save_metadata(
+        self, tx: Transaction, session_id: str, metadata: str, topic: str | None, data: str | None
+    ) -> int:
+        [row] = await tx.run(QUERIES["save_metadata"], *self.owner, session_id, metadata, topic, data)
+        revision: int = row[0]
+        return revision
+
+    # --- events --------------------------------------------------------------------------------------------
+
+    async def append_events(
+        self, session_id: object, events: Sequence[tuple[Any, ...]], expected_sequence: int | None
+    ) -> list[Row]:
+        """All of them or none; answers (refused, sequence, created_at, chain_hash, erased_at, …) for each."""
+        known = ids.parse_id(session_id)
+        if known is None:
+            raise errors.SessionNotFoundError(session_id)
+        rows = [(None if position else expected_sequence, *event) for position, event in enumerate(events)]
+        answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
+        for answer, event in zip(answers, events, strict=True):
+            if answer[0] is not None:
+                raise _refusal(answer, known, event[0], expected_sequence)
+        return answers
+
+    async def recent_events(
+        self, session_id: object, max_turns: int, below: int | None, limit: int | None
+    ) -> list[Row]:
+        """Newest first."""
+        if (known := ids.parse_id(session_id)) is None:
+            return []
+        before = max(max_turns - 1, 0)
+        return await self.database.read(QUERIES["recent_events"], *self.owner, known, before, below, limit)
+
+    async def events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
+        return await self.database.read(QUERIES["events_after"], *self.owner, session_id, after, limit)
+
+    async def find_event(self, event_id: str) -> Row | None:
+        return first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
+
+    async def matching_events(self, text: str) -> list[Row]:
+        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+        return await self.database.read(QUERIES["matching_events"], *self.owner, text, escaped)
+
+    async def erase_events(self, event_ids: Sequence[str], reason: str) -> list[Row]:
+        rows = [(event_id, reason) for event_id in event_ids]
+        answers = await self.database.write_rows(QUERIES["erase_event"], self.owner, rows)
+        for answer, event_id in zip(answers, event_ids, strict=True):
+            if answer[0] is not None:
+                raise errors.EventNotFoundError(event_id)
+        return answers
+
+    async def clear_session(self, session_id: str) -> None:
+        await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
+
+    async def erased_hashes(self, session_id: str) -> dict[str, bytes]:
+        rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)
+        return {row[0]: row[1] for row in rows}
+
+    # --- the scratchpad and the accounts -------------------------------------------------------------------
+
+    async def get_state(self, session_id: object) -> Row:
+        known = ids.parse_id(session_id)
+        row = first(await self.database.read(QUERIES["get_state"], *self.owner, known)) if known else None
+        if row is None:
+            raise errors.SessionNotFoundError(session_id)
+        return row
+
+    async def update_state(self, session_id: object, patch: str) -> Row:
+        """ "Missing or ended?" is asked only when the statement touched no row."""
+        known = ids.parse_id(session_id)
+        row = first(await self.database.write(QUERIES["update_state"], *self.owner, known, patch)) if known else None
+        if row is not None:
+            return row
+        session = await self.get_session(session_id)
+        raise errors.SessionEndedError(session[0], moment(session[7]))
+
+    async def count_events(self) -> Row:
+        [row] = await self.database.read(QUERIES["count_events"], *self.owner)
+        return row
+
+
+def first(rows: Sequence[Row]) -> Row | None:
+    return rows[0] if rows else None
+
+
+def moment(value: str | datetime) -> datetime:
+    return clock.from_text(value) if isinstance(value, str) else value
+
+
+def _refusal(answer: Row, session_id: str, event_id: str, expected: int | None) -> errors.HoldfastError:
+    refused, *_, last_sequence, ended_at = answer
+    if refused == "missing":
+        return errors.SessionNotFoundError(session_id)
+    if refused == "ended":
+        return errors.SessionEndedError(session_id, moment(ended_at))
+    if refused == "taken":
+        return errors.EventConflictError(event_id)
+    return errors.SequenceConflictError(session_id, expected, last_sequence)
