@@ -1,0 +1,19 @@
+"""`holdfast …` and `python -m holdfast …`. A hook goes straight to its door; everything else pays for the CLI."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+        from holdfast.surfaces import hook
+
+        return hook.main(sys.argv[2:])
+    from holdfast.surfaces import cli
+
+    return cli.main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""Claude Code, checked against 2.1.325."""
+
+from __future__ import annotations
+
+from holdfast.clients.contract import HookEvent, parse_common
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+NAME = "claude"
+TITLE = "Claude Code"
+MESSAGES = {
+    "UserPromptSubmit": ("user_message", "user", "prompt"),
+    "Stop": ("model_message", "assistant", "last_assistant_message"),
+}
+
+
+def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event="PostToolUse")

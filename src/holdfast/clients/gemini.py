@@ -1,0 +1,21 @@
+"""Gemini CLI, checked against 0.61.0."""
+
+from __future__ import annotations
+
+from holdfast.clients.contract import HookEvent, parse_common
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+NAME = "gemini"
+TITLE = "Gemini CLI"
+MESSAGES = {
+    "BeforeAgent": ("user_message", "user", "prompt"),
+    "AfterAgent": ("model_message", "assistant", "prompt_response"),
+}
+
+
+def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event="AfterTool")

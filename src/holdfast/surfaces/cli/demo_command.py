@@ -1,0 +1,161 @@
+"""`holdfast demo`: a first story, played for real on a store in a temporary folder.
+
+Nothing is pretended: every line comes from a command or a hook that runs as a process of its own, and steps that
+replay what an agent program would send are marked `replayed`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from holdfast.ground.text import cut, term_safe
+from holdfast.surfaces.cli.running import Command, show
+from holdfast.surfaces.cli.running import Output as Answer
+
+STORY = "A webhook has to be retried, and must never pay twice."
+
+
+@click.command("demo", cls=Command)
+@click.pass_context
+def command(context: click.Context) -> int:
+    """Play a short story on a store of its own"""
+    folder = tempfile.mkdtemp(prefix="holdfast-demo-")
+    try:
+        stage = Stage(folder, quiet=context.meta["json"])
+        facts = play(stage)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    show(Answer(facts, ""), as_json=context.meta["json"])
+    return 0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A store and a working tree of its own, and a way to speak."""
+
+    folder: str
+    quiet: bool
+
+    def say(self, text: str, **style: Any) -> None:
+        if not self.quiet:
+            click.echo(click.style(term_safe(text), **style))
+
+    def chapter(self, title: str) -> None:
+        self.say(f"\n{title}", bold=True)
+
+    def run(self, *arguments: str, expect: int = 0) -> dict[str, Any]:
+        """One real command; shown as typed, answered as JSON."""
+        shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
+        self.say(f"  $ holdfast {cut(shown, 110)}", fg="cyan")
+        done = self._start([*arguments, "--json"], None)
+        answer: dict[str, Any] = json.loads(done.stdout)
+        if done.returncode != expect:
+            raise click.ClickException(f"holdfast {shown} exited with {done.returncode}: {answer}")
+        return answer
+
+    def replay(self, client: str, event: str, **payload: Any) -> None:
+        """One real hook process with the payload that this program sends."""
+        self.say(f"  {client} → holdfast hook {client} {event}   [replayed]", fg="cyan")
+        full = {"hook_event_name": event, "cwd": self.folder, "session_id": "demo-session", **payload}
+        self._start(["hook", client, event], json.dumps(full))
+
+    def note(self, text: str) -> None:
+        self.say(f"    {text}")
+
+    def _start(self, arguments: list[str], stdin: str | None) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "HOLDFAST_HOME": os.path.join(self.folder, "home"),
+            "HOLDFAST_DEVELOPER": "demo",
+            "PYTHONWARNINGS": "ignore",
+        }
+        environment.pop("HOLDFAST_DATABASE", None)
+        return subprocess.run(
+            [sys.executable, "-m", "holdfast", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=environment,
+            check=False,
+        )
+
+
+def play(stage: Stage) -> dict[str, Any]:
+    stage.say(STORY, bold=True)
+    stage.say(f"Everything happens in {stage.folder}, which is removed at the end.", dim=True)
+    session = monday(stage)
+    friday(stage, session)
+    resumed = tuesday(stage, session)
+    return reckoning(stage, session, resumed)
+
+
+def monday(stage: Stage) -> str:
+    stage.chapter("Monday. A session is started, and what happens is kept.")
+    session = stage.run("session", "start", "--chatmode", "architect", "--name", "webhook retry")["id"]
+    for kind, role, content in (
+        ("user_message", "user", "Retry failed webhooks: 8 attempts over 24 h, and never pay twice."),
+        ("model_message", "assistant", "Idempotency key = event id + attempt. Redis streams or a table?"),
+        ("user_message", "user", "No Redis, ops won't run another one."),
+    ):
+        event = stage.run("session", "append", session, "--type", kind, "--role", role, "--content", content)
+        stage.note(f"number {event['sequence']}, hash {event['chain_hash'][:12]}…")
+    stage.run("session", "state", session, "--set", '{"current_task": "retry.py", "blockers": ["schedule open"]}')
+    notes = os.path.join(stage.folder, "retry-notes.md")
+    with open(notes, "w", encoding="utf-8") as file:
+        file.write("8 attempts, base 30 s, jitter 20 %\n")
+    change = stage.run("context", "set", "files", notes, os.path.join(stage.folder, "gone.md"))
+    stage.note(f"the next session will be reminded of {len(change['added'])} files")
+    return str(session)
+
+
+def friday(stage: Stage, session: str) -> None:
+    stage.chapter("Friday. An agent program reports by hook; the same hook twice is stored once.")
+    for _ in range(2):
+        stage.replay("claude", "UserPromptSubmit", prompt="give up after 8", prompt_id="p1")
+    stage.replay("claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1")
+    sessions = stage.run("session", "list")["sessions"]
+    for one in sessions:
+        stage.note(f"{one['name'] or one['chatmode']:<14} {one['last_sequence']} events")
+    stage.run("session", "end", session)
+    refused = stage.run(
+        "session", "append", session, "--type", "user_message", "--role", "user", "--content", "late", expect=4
+    )
+    stage.note(f"refused: {refused['message']}")
+
+
+def tuesday(stage: Stage, session: str) -> str:
+    stage.chapter("Tuesday, weeks later. It is found by its name and goes on where it stopped.")
+    resumed = stage.run("session", "resume", "webhook retry")
+    for line in resumed["resume_text"].splitlines():
+        stage.note(line)
+    stage.note(f"scratchpad: {stage.run('session', 'state', resumed['id'])['scratchpad']}")
+    thread = stage.run("session", "thread", resumed["id"])["sessions"]
+    stage.note(f"one line of work, {len(thread)} sessions")
+    secret = "sk-demo-4711"
+    stage.run(
+        "session", "append", resumed["id"], "--type", "tool_result", "--role", "tool", "--content", f"key {secret}"
+    )
+    forgotten = stage.run("forget", "--match", secret, "--yes")
+    stage.note(f"{forgotten['erased']} event erased; its number and its hash stay")
+    return str(resumed["id"])
+
+
+def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
+    stage.chapter("The reckoning.")
+    verified = stage.run("session", "verify")
+    status = stage.run("status")
+    checked = sum(one["checked"] for one in verified["sessions"])
+    stage.note(f"chain sound over {checked} events in {len(verified['sessions'])} sessions: {verified['ok']}")
+    stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
+    stage.say("\nNext: holdfast session start --chatmode architect", bold=True)
+    return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}

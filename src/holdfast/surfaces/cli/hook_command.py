@@ -1,0 +1,23 @@
+"""`holdfast hook --help`; the hook itself never comes here."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.clients import CLIENTS
+from holdfast.surfaces import hook
+from holdfast.surfaces.cli.running import Command
+
+
+@click.command("hook", cls=Command)
+@click.argument("client", metavar="CLIENT")
+@click.argument("event", metavar="EVENT")
+def command(client: str, event: str) -> int:
+    """Take an event from an agent program, as JSON on stdin
+
+    It prints nothing and always exits with 0, so that it never stops an agent.
+    """
+    return hook.main([client, event])
+
+
+command.epilog = f"Clients: {', '.join(CLIENTS)}"

@@ -1,0 +1,28 @@
+"""`holdfast import`: what other programs have kept."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from holdfast.app import App
+from holdfast.sessions.caco import import_caco
+from holdfast.surfaces.cli import wording
+from holdfast.surfaces.cli.running import Command, Output, prints
+
+SOURCES = ("caco",)
+
+
+@click.command("import", cls=Command)
+@click.option("--client", "clients", multiple=True, type=click.Choice(SOURCES), help="Only from these programs")
+@prints
+def command(app: App, clients: tuple[str, ...]) -> Output:
+    """Bring in what another program has kept
+
+    So far: session names, hints and context sets of ~/.caco/sessions. Repeating it changes nothing.
+    """
+    folder = os.path.expanduser("~/.caco/sessions")
+    report = app.run(import_caco(app.sessions, folder))
+    text = f"Imported {wording.plural(report.imported, 'session')}; {report.known:,} were known."
+    return Output(report.to_dict(), text, report.problems)

@@ -1,0 +1,58 @@
+"""The root command: names and one line of help each, so that the list costs no import of the commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from holdfast import __version__
+from holdfast.surfaces.cli.running import Command, Group
+
+COMMANDS = {
+    "demo": "Play a short story on a store of its own",
+    "session": "Start, append to, read, resume and verify sessions",
+    "context": "Set what the next session is reminded of",
+    "forget": "Erase what should never have been stored",
+    "status": "Show the store and its accounts",
+    "import": "Bring in what another program has kept",
+    "admin": "Migrate the store",
+    "hook": "Take an event from an agent program",
+    "completion": "Print the completion script of a shell",
+    "help": "Show this, or everything with `help all`",
+}
+
+
+class Root(Group):
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"holdfast.surfaces.cli.{name}_command")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", context)
+        return super().resolve_command(context, args)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="holdfast")
+def root() -> None:
+    """Holdfast keeps what coding agents did and hands it to whoever continues"""
+
+
+__all__ = ["COMMANDS", "Command", "root"]

@@ -1,0 +1,164 @@
+"""`holdfast session …`: parse, one verb, format."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from click.termui import progressbar
+
+from holdfast.app import App
+from holdfast.ground.canonical import parse_json
+from holdfast.ground.worktree import find_worktree
+from holdfast.sessions.rules import EVENT_TYPES, ROLES
+from holdfast.surfaces.cli import wording
+from holdfast.surfaces.cli.running import Group, Output, prints
+
+
+@click.group("session", cls=Group)
+def command() -> None:
+    """Start, append to, read, resume and verify sessions
+
+    ID is a session's id or its name.
+    """
+
+
+@command.command("start")
+@click.option("--chatmode", required=True, help="What kind of work, such as architect")
+@click.option("--user", help="Namespace of the session; default: the developer")
+@click.option("--workflow", help="Workflow that runs")
+@click.option("--skill", help="Skill that is used")
+@click.option("--branch", help="Git branch")
+@click.option("--name", help="Name to find it by")
+@prints
+def start(app: App, chatmode: str, user: str | None, branch: str | None, **fields: Any) -> Output:
+    """Start a session"""
+    worktree = find_worktree(os.getcwd())
+    session = app.run(
+        app.sessions.create_session(
+            chatmode, user or app.settings.developer, git_branch=branch, worktree=worktree, **fields
+        )
+    )
+    return Output(session.to_dict(), session.id)
+
+
+@command.command("append")
+@click.argument("session_id", metavar="ID")
+@click.option("--type", "event_type", required=True, metavar="TYPE", help=f"One of {', '.join(EVENT_TYPES)}")
+@click.option("--role", required=True, metavar="ROLE", help=f"One of {', '.join(ROLES)}")
+@click.option("--content", required=True, help="Text of the event")
+@click.option("--parts", metavar="JSON", help="Structured data, a JSON object")
+@click.option("--event-id", metavar="UUID", help="The same id again appends nothing")
+@click.option("--expected-sequence", type=int, metavar="N", help="Append only if N is the last number")
+@prints
+def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Output:
+    """Append an event"""
+    found = app.run(app.sessions.find_session(session_id))
+    structured = None if parts is None else parse_json("--parts", parts)
+    event = app.run(app.sessions.append_event(found.id, parts=structured, **fields))
+    return Output(event.to_dict(), f"{event.sequence}  {event.id}")
+
+
+@command.command("show")
+@click.argument("session_id", metavar="ID")
+@prints
+def show(app: App, session_id: str) -> Output:
+    """Show a session"""
+    session = app.run(app.sessions.find_session(session_id))
+    return Output(session.to_dict(), wording.session_sheet(session))
+
+
+@command.command("events")
+@click.argument("session_id", metavar="ID")
+@click.option("--turns", default=30, show_default=True, metavar="N", help="The last N turns")
+@click.option("--tokens", type=int, metavar="N", help="About N tokens at most, the oldest dropped first")
+@prints
+def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
+    """Show the recent events"""
+    found = app.run(app.sessions.find_session(session_id))
+    recent = app.run(app.sessions.get_recent_events(found.id, turns, tokens))
+    return Output({"events": [event.to_dict() for event in recent]}, wording.event_list(recent))
+
+
+@command.command("state")
+@click.argument("session_id", metavar="ID")
+@click.option("--set", "patch", metavar="JSON", help="Merge this object; null removes a key")
+@prints
+def state(app: App, session_id: str, patch: str | None) -> Output:
+    """Show or change the scratchpad"""
+    found = app.run(app.sessions.find_session(session_id))
+    if patch is None:
+        result = app.run(app.sessions.get_state(found.id))
+    else:
+        result = app.run(app.sessions.update_state(found.id, parse_json("--set", patch)))
+    return Output(result.to_dict(), wording.pretty(result.scratchpad))
+
+
+@command.command("end")
+@click.argument("session_id", metavar="ID")
+@prints
+def end(app: App, session_id: str) -> Output:
+    """End a session; nothing of it is removed"""
+    found = app.run(app.sessions.find_session(session_id))
+    app.run(app.sessions.end_session(found.id))
+    session = app.run(app.sessions.get_session(found.id))
+    return Output(session.to_dict(), f"Ended {session.id}. Continue it with `holdfast session resume {session.id}`.")
+
+
+@command.command("list")
+@click.option("--limit", default=20, show_default=True, metavar="N", help="At most N")
+@click.option("--below", metavar="ID", help="Older than this one")
+@prints
+def list_(app: App, limit: int, below: str | None) -> Output:
+    """List sessions, newest first"""
+    sessions = app.run(app.sessions.list_sessions(limit, below))
+    return Output({"sessions": [session.to_dict() for session in sessions]}, wording.session_table(sessions))
+
+
+@command.command("rename")
+@click.argument("session_id", metavar="ID")
+@click.argument("name")
+@prints
+def rename(app: App, session_id: str, name: str) -> Output:
+    """Give a session a name"""
+    found = app.run(app.sessions.find_session(session_id))
+    session = app.run(app.sessions.rename_session(found.id, name))
+    return Output(session.to_dict(), f"{session.id} is now {session.name!r}")
+
+
+@command.command("resume")
+@click.argument("session_id", metavar="ID")
+@prints
+def resume(app: App, session_id: str) -> Output:
+    """Continue a session; an ended one goes on in a new one"""
+    found = app.run(app.sessions.find_session(session_id))
+    session = app.run(app.sessions.resume_session(found.id))
+    text = app.run(app.sessions.get_resume_text(session.id))
+    return Output({**session.to_dict(), "resume_text": text}, wording.resumed(found, session, text))
+
+
+@command.command("thread")
+@click.argument("session_id", metavar="ID")
+@prints
+def thread(app: App, session_id: str) -> Output:
+    """Show every session of one line of work"""
+    found = app.run(app.sessions.find_session(session_id))
+    sessions = app.run(app.sessions.list_thread(found.id))
+    return Output({"sessions": [session.to_dict() for session in sessions]}, wording.session_table(sessions))
+
+
+@command.command("verify")
+@click.argument("session_id", metavar="[ID]", required=False)
+@prints
+def verify(app: App, session_id: str | None) -> Output:
+    """Check that no event was edited, removed or moved"""
+    if session_id is None:
+        chosen = app.run(app.sessions.list_all_sessions())
+    else:
+        chosen = [app.run(app.sessions.find_session(session_id))]
+    with progressbar(chosen, label="Verifying", file=click.get_text_stream("stderr")) as bar:
+        results = [app.run(app.sessions.verify_session(session.id)) for session in bar]
+    sound = all(result.ok for result in results)
+    data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
+    return Output(data, wording.verdict(results), exit_code=0 if sound else 5)

@@ -1,0 +1,31 @@
+"""`holdfast status`: the store, and whether everything accepted is there."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.app import App
+from holdfast.ground.settings import redacted
+from holdfast.surfaces.cli.running import Command, Output, prints
+
+
+@click.command("status", cls=Command)
+@prints
+def command(app: App) -> Output:
+    """Show the store and its accounts"""
+    accounts = app.count()
+    store = redacted(app.settings.database)
+    owner = {"workspace": app.settings.workspace, "developer": app.settings.developer}
+    lines = [
+        f"Store      {store}",
+        f"Developer  {app.settings.developer} in workspace {app.settings.workspace}",
+        f"Sessions   {accounts.sessions:,}",
+        f"Events     stored {accounts.stored:,} · spooled {accounts.spooled:,} · lost {accounts.lost:,}",
+    ]
+    warnings = []
+    if accounts.lost:
+        warnings.append("Events are missing. `holdfast session verify` says where; keep the files as they are.")
+    if accounts.rejected:
+        warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
+    data = {**accounts.to_dict(), **owner, "database": store, "home": app.settings.home}
+    return Output(data, "\n".join(lines), warnings, exit_code=5 if accounts.lost else 0)

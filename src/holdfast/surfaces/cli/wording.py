@@ -1,0 +1,97 @@
+"""How sessions read in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from holdfast.ground.text import cut
+from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
+
+LINE_CHARS = 100
+
+
+def moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}Z"
+
+
+def pretty(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def session_line(session: Session) -> str:
+    state = "ended" if session.ended_at else "open "
+    name = session.name or session.chatmode
+    return f"{session.id}  {moment(session.started_at)}  {state}  {plural(session.last_sequence, 'event'):>12}  {name}"
+
+
+def session_table(sessions: Sequence[Session]) -> str:
+    if not sessions:
+        return "No sessions yet. Start one with `holdfast session start --chatmode architect`."
+    return "\n".join(map(session_line, sessions))
+
+
+def session_sheet(session: Session) -> str:
+    """The facts that are there, one per line."""
+    facts = {
+        "Session": session.id,
+        "Name": session.name,
+        "Chatmode": session.chatmode,
+        "User": session.user_id,
+        "Workflow": session.workflow,
+        "Skill": session.skill,
+        "Branch": session.git_branch,
+        "Client": session.client,
+        "Worktree": session.worktree,
+        "Started": moment(session.started_at),
+        "Ended": moment(session.ended_at) if session.ended_at else None,
+        "Events": f"{session.last_sequence:,}",
+        "Resumed from": session.resumed_from,
+        "Intent": session.metadata.get("currentIntent"),
+    }
+    sheet = [f"{label:<13} {value}" for label, value in facts.items() if value is not None]
+    return "\n".join(sheet + ([context_sets(session.context)] if session.context else []))
+
+
+def context_sets(context: dict[str, list[str]]) -> str:
+    if not context:
+        return "No context is set. Set some with `holdfast context set files PATH…`."
+    return "\n".join("\n".join([f"{name}:", *(f"  - {item}" for item in items)]) for name, items in context.items())
+
+
+def event_list(events: Sequence[SessionEvent]) -> str:
+    if not events:
+        return "No events yet."
+    return "\n".join(map(event_line, events))
+
+
+def event_line(event: SessionEvent) -> str:
+    text = "(erased)" if event.erased_at else cut(" ".join(event.content.split()), LINE_CHARS)
+    return f"{event.sequence:>5}  {event.created_at:%H:%M:%S}  {event.type:<15}  {text}"
+
+
+def changed(change: SetChange) -> str:
+    if not change.items:
+        return f"Cleared {change.set_name}"
+    lines = [f"{change.set_name}: {plural(len(change.items), 'item')}"]
+    lines += [f"  + {item}" for item in change.added] + [f"  - {item}" for item in change.removed]
+    return "\n".join(lines)
+
+
+def resumed(old: Session, session: Session, text: str) -> str:
+    new = old.id != session.id
+    first = f"Session {session.id} continues {old.id}" if new else f"Session {session.id} is open; it goes on"
+    return f"{first}\n\n{text}" if text else first
+
+
+def verdict(results: Sequence[Verification]) -> str:
+    checked = sum(result.checked for result in results)
+    lines = [f"{result.session_id}: {problem}" for result in results for problem in result.damage]
+    if not lines:
+        return f"Sound: {plural(checked, 'event')} in {plural(len(results), 'session')}"
+    return "\n".join([*lines, f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}"])
