@@ -1,0 +1,85 @@
+"""`python -m bench`: run the measurements, print the page, and write docs/benchmarks.md after a full run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from bench.contestants import CONTESTANTS
+from bench.machine import describe_machine
+from bench.measurements import MEASUREMENTS, Bench
+from bench.place import open_places
+from bench.processes import preload
+from bench.report import write_report
+from tests.rig.postgres import execute
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
+NOTES = ROOT / "bench" / "notes.md"
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Compare session stores side by side")
+    parser.add_argument("--quick", action="store_true", help="three short rounds, smaller sessions")
+    parser.add_argument(
+        "--only", action="append", choices=MEASUREMENTS, metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)}"
+    )
+    parser.add_argument(
+        "--contestant", action="append", metavar="WORDS", help="only contestants whose name has these words"
+    )
+    parser.add_argument("--out", type=Path, help="write the page here, also after a partial or quick run")
+    return parser.parse_args(arguments)
+
+
+def pick_contestants(words: list[str] | None) -> list[str]:
+    """The bare calls always run: without them there is no ratio."""
+    wanted = [word.lower() for word in ["bare", *(words or [""])]]
+    return [name for name in CONTESTANTS if any(word in name.lower() for word in wanted)]
+
+
+def progress() -> object:
+    """Lines with the time since the start, on stderr, so that the page alone is on stdout."""
+    start = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - start:7.1f} s {text}", file=sys.stderr, flush=True)
+
+    return say
+
+
+async def run(options: argparse.Namespace, bench: Bench) -> dict[str, list]:
+    """The measurements that were asked for, in the order of the page."""
+    results = {}
+    for name, measurement in MEASUREMENTS.items():
+        if name in (options.only or MEASUREMENTS):
+            bench.say(name)
+            results[name] = await measurement(bench)
+    return results
+
+
+def main() -> None:
+    options = parse()
+    # Peers warn about preview features and log every refusal; refusals are counted here.
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    preload()
+    with open_places() as places:
+        version = execute(places.cluster.dsn(), "show server_version")[0][0]
+        bench = Bench(pick_contestants(options.contestant), places, options.quick, progress())
+        results = asyncio.run(run(options, bench))
+        notes = NOTES.read_text() if NOTES.exists() else ""
+        page = write_report(describe_machine(places.folder, version), bench.durability, results, notes, options.quick)
+    print(page)
+    whole = not (options.quick or options.only or options.contestant)
+    if out := options.out or (PAGE if whole else None):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

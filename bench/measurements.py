@@ -1,0 +1,170 @@
+"""The measurements by name, in the order of the report. Each opens its contestants, lets them race, and closes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from bench import cases
+from bench.cases import Entry, Run
+from bench.contestants import engine_of, make
+from bench.measure import Absent, Effort, Lane, race
+from bench.place import Places
+from bench.startup import startup_lanes
+
+Row = Lane | Absent
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to do, and how few and how many calls a turn may have. With `events` a session is loaded first."""
+
+    name: str
+    build: Callable[[Entry], Run]
+    fewest: int = 3
+    most: int = 5_000
+    events: int = 0
+
+
+CREATE = Case("create", cases.create_run)
+APPEND = Case("append", cases.append_run)
+UPDATE_STATE = Case("update state", cases.update_state_run)
+GET_STATE = Case("get state", cases.get_state_run)
+ONE = Case("one event", cases.append_run)
+TEN = Case("ten events in one call", cases.ten_run)
+SEQUENTIAL = Case("sequential", partial(cases.tasks_run, tasks=1, sessions=1))
+HOT_16 = Case("16 tasks, one session", partial(cases.tasks_run, tasks=16, sessions=1), fewest=16)
+HOT_64 = Case("64 tasks, one session", partial(cases.tasks_run, tasks=64, sessions=1), fewest=64)
+MANY_16 = Case("16 tasks, 16 sessions", partial(cases.tasks_run, tasks=16, sessions=16), fewest=16)
+MANY_64 = Case("64 tasks, 64 sessions", partial(cases.tasks_run, tasks=64, sessions=64), fewest=64)
+TASKS = (SEQUENTIAL, HOT_16, HOT_64, MANY_16, MANY_64)
+PROCESSES = "8 processes, one session"
+RECENT = {size: Case(f"of {size:,} events", cases.recent_run, events=size) for size in (100, 1_000, 10_000, 1_000_000)}
+START_UP = "start-up"
+
+
+@dataclass
+class Bench:
+    """One run: who takes part, where, how long, and how progress is told."""
+
+    names: list[str]
+    places: Places
+    quick: bool
+    say: Callable[[str], None]
+    durability: dict[str, str] = field(default_factory=dict)
+
+    def effort(self, rounds: int, block_seconds: float) -> Effort:
+        """A quick run gives an impression in seconds; its figures are not for quoting."""
+        return Effort(3, min(block_seconds, 0.04), 3.0) if self.quick else Effort(rounds, block_seconds)
+
+    async def run(self, wanted: Sequence[Case], effort: Effort, *, apart: bool = False) -> list[Row]:
+        """Every contestant, every case, in the same rounds; `apart` gives each case a store of its own."""
+        groups = [[case] for case in wanted] if apart else [list(wanted)]
+        async with AsyncExitStack() as stack:
+            rows = [row for name in self.names for group in groups for row in await self.enter(stack, name, group)]
+            await race([row for row in rows if isinstance(row, Lane)], effort, self.say)
+        return rows
+
+    async def enter(self, stack: AsyncExitStack, name: str, wanted: Sequence[Case]) -> list[Row]:
+        """Open a contestant for these cases; one store that does not open does not end the run."""
+        try:
+            entry = await stack.enter_async_context(self.opened(name))
+            return [await self.row(entry, case) for case in wanted]
+        except Exception as error:
+            reason = f"{type(error).__name__}: {str(error)[:160]}"
+            self.say(f"  {name} does not take part: {reason}")
+            return [Absent(name, engine_of(name), case.name, reason) for case in wanted]
+
+    @asynccontextmanager
+    async def opened(self, name: str) -> AsyncIterator[Entry]:
+        """A contestant on a store of its own, closed and removed afterwards."""
+        place, contestant = self.places.new(engine_of(name)), make(name)
+        await contestant.open(place)
+        try:
+            self.durability.setdefault(name, await contestant.durability())
+            entry = Entry(name, contestant, place)
+            yield entry
+            if entry.session is not None:
+                await contestant.release(entry.session)
+        finally:
+            await contestant.close()
+            self.places.remove(place)
+
+    async def row(self, entry: Entry, case: Case) -> Row:
+        """A lane, or the reason why the library cannot do this."""
+        engine, most = engine_of(entry.name), entry.contestant.most_events
+        if reason := entry.contestant.lacks.get(case.name):
+            return Absent(entry.name, engine, case.name, reason)
+        if case.events > most:
+            return Absent(
+                entry.name, engine, case.name, f"not tried: it reads a session whole (largest tried {most:,})"
+            )
+        if case.events:
+            await self.load(entry, case.events)
+        return Lane(entry.name, engine, case.name, case.build(entry), case.fewest, case.most)
+
+    async def load(self, entry: Entry, events: int) -> None:
+        """A session of that many events, alone in its store."""
+        self.say(f"  {entry.name}: loading {events:,} events")
+        entry.session = await entry.contestant.create()
+        await entry.contestant.fill(entry.session, events)
+        self.places.settle(entry.place)
+        found = len(await entry.contestant.recent(entry.session, 30))
+        if found != 30:
+            raise ValueError(f"{found} events came back where 30 were asked for")
+
+
+async def create(bench: Bench) -> list[Row]:
+    return await bench.run([CREATE], bench.effort(15, 0.1))
+
+
+async def append(bench: Bench) -> list[Row]:
+    return await bench.run([APPEND], bench.effort(25, 0.2))
+
+
+async def ten(bench: Bench) -> list[Row]:
+    return await bench.run([ONE, TEN], bench.effort(11, 0.15))
+
+
+async def tasks(bench: Bench) -> list[Row]:
+    return await bench.run(TASKS, bench.effort(9, 0.2))
+
+
+async def processes(bench: Bench) -> list[Row]:
+    build = partial(cases.processes_run, seconds=0.5 if bench.quick else 1.5)
+    case = Case(PROCESSES, build, fewest=1, most=1)
+    return await bench.run([case], Effort(1 if bench.quick else 5, 0))
+
+
+async def recent(bench: Bench) -> list[Row]:
+    wanted = [case for size, case in RECENT.items() if size <= 10_000 or not bench.quick]
+    return await bench.run(wanted, bench.effort(15, 0.05), apart=True)
+
+
+async def update_state(bench: Bench) -> list[Row]:
+    return await bench.run([UPDATE_STATE], bench.effort(15, 0.1))
+
+
+async def get_state(bench: Bench) -> list[Row]:
+    return await bench.run([GET_STATE], bench.effort(15, 0.1))
+
+
+async def start_up(bench: Bench) -> list[Row]:
+    lanes = startup_lanes(bench.places.folder)
+    await race(lanes, Effort(3 if bench.quick else 9, 0), bench.say)
+    return list(lanes)
+
+
+MEASUREMENTS = {
+    "create": create,
+    "append": append,
+    "ten": ten,
+    "tasks": tasks,
+    "processes": processes,
+    "recent": recent,
+    "update-state": update_state,
+    "get-state": get_state,
+    "start-up": start_up,
+}

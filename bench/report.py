@@ -1,0 +1,279 @@
+"""Results as Markdown: one table per measurement, the losing rows of ours included.
+
+Times are written as ratios to the bare call of the same engine in the same round, because they travel from
+machine to machine better than microseconds do; the bare call's own median stands beside them for orientation.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from bench import measurements as m
+from bench.contestants import BARE
+from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
+from bench.measurements import Row
+from bench.startup import BARE_PYTHON
+from bench.targets import ABOUT_THE_SAME, ENGINES, NOT_STARVED, SEVERAL_TIMES, Found, promises, verb_latencies
+
+INTRODUCTION = """# Benchmarks
+
+Written by `make bench`; do not edit (remarks belong to `bench/notes.md`). All contestants take turns in one run: in
+every round each runs a block of calls, in an order that changes, and a ratio is formed within the round. A cell shows
+the median of those ratios and, in brackets, their tenth to ninetieth percentile.
+
+To repeat it: `make bench` (about 20 minutes, no root, no daemon); `make bench ARGS="--quick"` for a first look and
+`make bench ARGS="--only append"` for one measurement. `TMPDIR` chooses the disk.
+"""
+
+QUICK = """
+> This is a quick run: three short rounds. Its figures are for looking, not for quoting.
+"""
+
+READING = f"""
+"About what one costs" is read as at most {ABOUT_THE_SAME:g} times, "several times faster" as at least
+{SEVERAL_TIMES:g}, and a writer counts as starved below {NOT_STARVED} of an equal share. A row is met or missed by its
+median.
+"""
+
+BARE_CALL = """
+The bare call is the least that the work can be, on tables of its own: bump the counter on the session row, insert the
+event under a foreign key and a unique constraint, take a sha256. On SQLite one apsw connection on the event loop's own
+thread (`BEGIN IMMEDIATE`, WAL, synchronous=FULL); on PostgreSQL one CTE on a held asyncpg connection. It validates
+nothing, chains no hashes and has no row-level security.
+"""
+
+TITLES = {
+    "create": "Create a session",
+    "append": "Append one event, one after the other",
+    "ten": "Ten events in one call",
+    "tasks": "Append from many tasks of one event loop",
+    "processes": "Eight processes on one store, all on one session",
+    "recent": "Read the newest 30",
+    "update-state": "Update the scratchpad",
+    "get-state": "Read the scratchpad",
+    "start-up": "Import and start-up",
+}
+
+REMARKS = {
+    "append": """
+Every block starts on a fresh session.
+""",
+    "ten": """
+A peer without a verb for several writes ten times. *own one* is the time of ten in times of its own single append.
+""",
+    "tasks": """
+*own rate* is how many times its own sequential rate it reaches. After every block everything acknowledged is read
+back: *lost* was acknowledged and is not there, *gaps* are missing or double numbers (– where events have none). The
+tasks of one process share the library's session object where it has one.
+""",
+    "processes": """
+*slowest* is the share of the slowest writer (1 would be equal), median of the rounds and the worst of them. After a
+refusal a process loads the session again and goes on; the refused event is not repeated.
+""",
+    "recent": """
+Every event is a user message, so that 30 turns are 30 events for everybody. Sessions are alone in their store. Ours
+are loaded through `append_events`, ADK's are clones of one event made in its own tables by SQL.
+""",
+    "update-state": """
+ADK writes an event for it, LangGraph a checkpoint.
+""",
+    "start-up": """
+Multiples of `python -c pass`, wall time and processor time.
+""",
+}
+
+
+def write_report(
+    facts: dict[str, str], durability: dict[str, str], results: dict[str, list[Row]], notes: str, quick: bool
+) -> str:
+    """The whole page."""
+    found = Found(results)
+    parts = [INTRODUCTION, QUICK if quick else "", table(("", ""), facts.items())]
+    parts += ["## Promises\n", promise_table(found), READING]
+    parts += ["## Latency of our verbs\n", latency_table(found)]
+    parts += ["## What each store promises after it said yes\n", durability_table(durability, results), BARE_CALL]
+    for name, rows in results.items():
+        parts += [f"## {TITLES[name]}\n", REMARKS.get(name, ""), *SECTIONS.get(name, simple_section)(rows)]
+    return "\n\n".join(part.strip() for part in [*parts, notes] if part) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def cell(found: Ratio | None) -> str:
+    """Median and span; a count, which has none, stands alone."""
+    if found is None:
+        return "none acknowledged"
+    if found.p10 == found.median == found.p90:
+        return number(found.median)
+    return f"{number(found.median)} ({number(found.p10)}–{number(found.p90)})"
+
+
+def number(value: float) -> str:
+    """Two decimals below ten, none from a hundred on."""
+    if value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def promise_table(found: Found) -> str:
+    rows = [
+        (each.promise, each.target, cell(each.measured) if each.measured else "–", each.verdict)
+        for each in promises(found)
+    ]
+    return table(("promise", "target", "measured", "verdict"), rows)
+
+
+def latency_table(found: Found) -> str:
+    rows = [
+        (
+            each.verb,
+            each.engine,
+            f"{each.p50:.2f}",
+            f"{each.p99:.2f}",
+            f"< {each.target}",
+            f"{each.calls:,}",
+            met(each.p99, each.target),
+        )
+        for each in verb_latencies(found)
+    ]
+    return table(("verb", "engine", "p50 ms", "p99 ms", "target ms", "calls", "p99"), rows)
+
+
+def met(value: float, limit: float) -> str:
+    return "met" if value < limit else "missed"
+
+
+def durability_table(durability: dict[str, str], results: dict[str, list[Row]]) -> str:
+    """The settings as read from the contestant's own connection, and what concurrent writers saw."""
+    rows = [
+        (name, settings, harm(results, "tasks", name), harm(results, "processes", name))
+        for name, settings in durability.items()
+    ]
+    return table(("contestant", "durability", "tasks: refused / lost", "8 processes: refused / lost"), rows)
+
+
+def harm(results: dict[str, list[Row]], measurement: str, name: str) -> str:
+    """Of how many tries how many were refused, and how many acknowledged ones are gone."""
+    lanes = [row for row in results.get(measurement, []) if isinstance(row, Lane) and row.contestant == name]
+    blocks = [block for lane in lanes for block in lane.blocks.values()]
+    refused, lost = sum(block.errors.total() for block in blocks), sum(block.lost for block in blocks)
+    tries = refused + sum(block.done for block in blocks)
+    return f"{refused:,} / {lost:,} of {tries:,}" if blocks else "–"
+
+
+def by_engine(
+    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Lane, Lane], Sequence[str]]
+) -> Iterator[str]:
+    """One table per engine, headed by the bare call's own time."""
+    for engine, title in ENGINES.items():
+        mine = [row for row in rows if row.engine == engine]
+        base = next((row for row in mine if row.contestant == BARE[engine] and isinstance(row, Lane)), None)
+        if base:
+            head = (title, f"× bare ({microseconds(base):,.0f} µs)", *columns)
+            yield table(head, [line(row, base, len(columns), cells) for row in mine])
+
+
+def line(row: Row, base: Lane, width: int, cells: Callable[[Lane, Lane], Sequence[str]]) -> Sequence[str]:
+    """A contestant's row; one that does not take part says why."""
+    if isinstance(row, Absent):
+        return (row.contestant, row.reason, *["–"] * width)
+    return (row.contestant, "1" if row is base else cell(ratio(row, base)), *cells(row, base))
+
+
+def simple_section(rows: Sequence[Row]) -> Iterator[str]:
+    yield from by_engine(rows, ("refused",), lambda lane, base: (refusals(lane),))
+
+
+def case_sections(
+    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Lane, Lane], Sequence[str]]
+) -> Iterator[str]:
+    """A heading per case, in the order in which they were given."""
+    for case in dict.fromkeys(row.case for row in rows):
+        yield f"### {case}\n"
+        yield from by_engine([row for row in rows if row.case == case], columns, cells)
+
+
+def own(rows: Sequence[Row], case: str) -> dict[str, Lane]:
+    """Each contestant's lane for one case."""
+    return {row.contestant: row for row in rows if isinstance(row, Lane) and row.case == case}
+
+
+def ten_section(rows: Sequence[Row]) -> Iterator[str]:
+    ones = own(rows, m.ONE.name)
+    tens = [row for row in rows if row.case == m.TEN.name]
+    yield from by_engine(tens, ("× own one",), lambda lane, base: (cell(ratio(lane, ones[lane.contestant])),))
+
+
+def task_section(rows: Sequence[Row]) -> Iterator[str]:
+    alone = own(rows, m.SEQUENTIAL.name)
+
+    def cells(lane: Lane, base: Lane) -> Sequence[str]:
+        return (cell(ratio(alone[lane.contestant], lane)), refusals(lane), total(lane, "lost"), gaps(lane))
+
+    yield from case_sections(rows, ("× own rate", "refused", "lost", "gaps"), cells)
+
+
+def process_section(rows: Sequence[Row]) -> Iterator[str]:
+    def cells(lane: Lane, base: Lane) -> Sequence[str]:
+        shares = [block.share for block in lane.blocks.values()]
+        longest = max(block.longest for block in lane.blocks.values())
+        slowest = f"{statistics.median(shares):.2f} (worst {min(shares):.2f})"
+        return (refusals(lane), total(lane, "lost"), gaps(lane), slowest, f"{longest * 1e3:,.0f}")
+
+    yield from by_engine(rows, ("refused", "lost", "gaps", "slowest", "longest wait, ms"), cells)
+
+
+def start_up_section(rows: Sequence[Row]) -> Iterator[str]:
+    lanes = {lane.contestant: lane for lane in rows if isinstance(lane, Lane)}
+    base = lanes[BARE_PYTHON]
+    head = ("process", f"wall × ({microseconds(base) / 1e3:.1f} ms)", "processor ×", "exit")
+    yield table(
+        head,
+        [(name, cell(ratio(lane, base)), cell(processor(lane, base)), exits(lane)) for name, lane in lanes.items()],
+    )
+
+
+def processor(lane: Lane, base: Lane) -> Ratio | None:
+    """Processor time in times of bare Python's."""
+    both = lane.blocks.keys() & base.blocks.keys()
+    return spread([lane.blocks[n].processor / base.blocks[n].processor for n in both if base.blocks[n].processor])
+
+
+def exits(lane: Lane) -> str:
+    return named(sum((block.errors for block in lane.blocks.values()), Counter())) or "0"
+
+
+def refusals(lane: Lane) -> str:
+    """How many, of how many, by which error."""
+    errors = sum((block.errors for block in lane.blocks.values()), Counter())
+    tries = errors.total() + sum(block.done for block in lane.blocks.values())
+    return f"{errors.total():,} of {tries:,} ({named(errors)})" if errors else "0"
+
+
+def named(errors: Counter[str]) -> str:
+    return ", ".join(name for name, _ in errors.most_common(2))
+
+
+def total(lane: Lane, what: str) -> str:
+    return f"{sum(getattr(block, what) for block in lane.blocks.values()):,}"
+
+
+def gaps(lane: Lane) -> str:
+    """Only stores that number their events can have any."""
+    numbered = any(word in lane.contestant for word in ("bare", "Holdfast"))
+    return total(lane, "gaps") if numbered else "–"
+
+
+SECTIONS = {
+    "ten": ten_section,
+    "tasks": task_section,
+    "processes": process_section,
+    "recent": lambda rows: case_sections(rows, ("refused",), lambda lane, base: (refusals(lane),)),
+    "start-up": start_up_section,
+}
