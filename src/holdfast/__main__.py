@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -9,7 +10,7 @@ def main() -> int:
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
         from holdfast.surfaces import hook
 
-        return hook.main(sys.argv[2:])
+        os._exit(hook.main(sys.argv[2:]))  # everything is on disk; taking the interpreter apart would only take time
     from holdfast.surfaces import cli
 
     return cli.main(sys.argv[1:])

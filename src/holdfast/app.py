@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class App:
     """One program's access to one store. On SQLite it never needs an event loop."""
 
-    def __init__(self, settings: Settings | None = None):
+    def __init__(self, settings: Settings | None = None, *, patience_seconds: float = 30.0):
         self.settings = settings or load_settings()
-        self._opening = open_database(self.settings.database)
+        self._opening = open_database(self.settings.database, patience_seconds=patience_seconds)
         self._database: Database | None = None
         self._runner: Any = None
 

@@ -7,7 +7,6 @@ so the shape is here and each file only names its events.
 from __future__ import annotations
 
 import json
-import re
 
 from holdfast.ground import ids
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
-
-
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class HookEvent:
@@ -85,7 +81,7 @@ def parse_common(
 
 def storable(text: str) -> str:
     """Characters that no store keeps become visible: a hook never refuses what an agent really said."""
-    return _UNSTORABLE.sub("\ufffd", text)
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _storable_parts(parts: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -7,10 +7,8 @@ integers, and a clear refusal of whatever one of the engines could not give back
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import re
 import sys
 
 from holdfast.errors import InvalidValueError
@@ -21,16 +19,26 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
 
 MAX_DEPTH = 64
 LARGEST_INTEGER = int(sys.float_info.max)  # Python itself stops parsing at 4,300 digits
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+if TYPE_CHECKING:
+    from hashlib import sha256 as _sha256
+else:
+    try:  # CPython's own: `hashlib` would load OpenSSL, three milliseconds of a hook's time
+        from _sha2 import sha256 as _sha256  # 3.12 and later
+    except ImportError:
+        try:
+            from _sha256 import sha256 as _sha256
+        except ImportError:  # an interpreter without either
+            from hashlib import sha256 as _sha256
+
+new_sha256 = _sha256
 
 
 def check_text(field: str, text: object, *, max_bytes: int) -> str:
     """The text itself, or a refusal if one of the engines could not keep it."""
     if not isinstance(text, str):
         raise InvalidValueError(field, text, "is not a text")
-    if found := _UNSTORABLE.search(text):
-        raise InvalidValueError(field, text, f"contains {_name_of(found[0])} at character {found.start()}")
-    if len(text) > max_bytes or len(text.encode()) > max_bytes:
+    if _size(field, text) > max_bytes:
         raise InvalidValueError(field, text, f"is longer than {max_bytes:,} bytes")
     return text
 
@@ -61,7 +69,7 @@ def parse_json(field: str, text: str) -> Any:
 
 def sha256(*parts: bytes) -> bytes:
     """A hash over parts, each with its length, so that no two lists of parts give the same bytes."""
-    digest = hashlib.sha256()
+    digest = new_sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8))
         digest.update(part)
@@ -72,8 +80,7 @@ def _settled(field: str, value: object, depth: int) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        if found := _UNSTORABLE.search(value):
-            raise InvalidValueError(field, value, f"contains {_name_of(found[0])} at character {found.start()}")
+        _size(field, value)
         return value
     if isinstance(value, int | float):
         return _settled_number(field, value)
@@ -98,5 +105,12 @@ def _settled_number(field: str, number: int | float) -> int | float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _name_of(character: str) -> str:
-    return "a NUL character" if character == "\x00" else "half of a surrogate pair"
+def _size(field: str, text: str) -> int:
+    """Its length in bytes; refuses what PostgreSQL could not keep, though SQLite would."""
+    if (at := text.find("\x00")) >= 0:
+        raise InvalidValueError(field, text, f"contains a NUL character at character {at}")
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as wrong:
+        problem = f"contains half of a surrogate pair at character {wrong.start}"
+        raise InvalidValueError(field, text, problem) from None

@@ -21,7 +21,8 @@ def to_text(moment: datetime) -> str:
 
 
 def from_text(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def microseconds(moment: datetime) -> int:

@@ -6,15 +6,15 @@ Nothing of a repository is read here. A checkout must never choose where data go
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 
-_HANDLE = re.compile(r"[a-z0-9._-]{1,39}")
-_WORKSPACE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+HANDLE_CHARS = 39
+WORKSPACE_CHARS = 63
 DATABASE_FORMS = ("sqlite:///PATH", "postgresql://USER@HOST/NAME")
 
 
@@ -76,16 +76,37 @@ def _database(env: Mapping[str, str], home: str) -> str:
 def check_database_url(url: str) -> None:
     if not url.startswith(("sqlite:", "postgresql://", "postgres://")):
         raise InvalidValueError("HOLDFAST_DATABASE", redacted(url), "is no database URL", known=DATABASE_FORMS)
-    sqlite_path(url)
+    if sqlite_path(url) is None and not _is_postgres_url(url):
+        problem = "cannot be read as a URL; special characters in a password are written as %XX"
+        raise InvalidValueError("HOLDFAST_DATABASE", f"{url.partition('://')[0]}://...", problem, known=DATABASE_FORMS)
+
+
+def _is_postgres_url(url: str) -> bool:
+    """Whether its parts can be told apart. Where they cannot, nobody knows which of them is the password."""
+    from urllib.parse import parse_qsl, urlsplit  # a hook on SQLite never gets here
+
+    try:
+        parts = urlsplit(url)
+        parse_qsl(parts.query, strict_parsing=bool(parts.query))
+    except ValueError:
+        return False
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts]
+    return url.isprintable() and all(port.isdecimal() or not port for port in ports)
 
 
 def redacted(url: str) -> str:
-    """A URL as it may be shown: without a password."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", url)
+    """A URL as it may be shown: without a password, wherever it stands and however it is spelt."""
+    login, at, place = url.rpartition("@")
+    if "?" in login:  # a password with a question mark or a query with an @: too odd to show more than its beginning
+        login, at, place = login.partition("?")[0], "", ""
+    scheme, separator, user = login.partition("://" if "://" in login else ":")
+    user, colon, _ = user.partition(":")
+    return f"{scheme}{separator}{user}{':…' if colon else ''}{at}{place.partition('?')[0]}"
 
 
 def _workspace(slug: str) -> str:
-    if not _WORKSPACE.fullmatch(slug):
+    if not (_is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
         raise InvalidValueError("HOLDFAST_WORKSPACE", slug, "is no workspace name; use a-z, 0-9, dot, dash, underscore")
     return slug
 
@@ -93,7 +114,7 @@ def _workspace(slug: str) -> str:
 def _developer(env: Mapping[str, str]) -> str:
     if given := env.get("HOLDFAST_DEVELOPER"):
         handle = given.strip().casefold()
-        if not _HANDLE.fullmatch(handle):
+        if not _is_plain(handle, HANDLE_CHARS):
             raise InvalidValueError(
                 "HOLDFAST_DEVELOPER", given, "is no handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore"
             )
@@ -102,7 +123,13 @@ def _developer(env: Mapping[str, str]) -> str:
 
 
 def _as_handle(text: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", text.casefold()).strip("-")[:39]
+    """What is left of a name that was not chosen as a handle; runs of other characters become one dash."""
+    plain = "".join(character if character in _ALLOWED else " " for character in text.casefold())
+    return "-".join(plain.split()).strip("-")[:HANDLE_CHARS]
+
+
+def _is_plain(text: str, most: int) -> bool:
+    return 0 < len(text) <= most and _ALLOWED.issuperset(text)
 
 
 def _login(env: Mapping[str, str]) -> str:
@@ -125,8 +152,14 @@ def _email_in(path: str) -> str:
             text = file.read(1 << 20)
     except OSError:
         return ""
-    found = re.search(r"^\s*\[user\]\s*$(?:\n(?!\s*\[).*)*?\n\s*email\s*=\s*\"?([^\s\"]+)", text, re.MULTILINE | re.I)
-    return found[1] if found else ""
+    in_user = False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            in_user = line.casefold() == "[user]"
+        key, _, value = line.partition("=")
+        if in_user and key.strip().casefold() == "email":
+            return value.strip().strip('"')
+    return ""
 
 
 def _platform_data_folder(env: Mapping[str, str]) -> str:

@@ -10,7 +10,6 @@ import re
 import unicodedata
 
 ELLIPSIS = "…"
-CHARS_PER_TOKEN = 4
 
 _UNSEEN = re.compile(
     "["
@@ -37,11 +36,6 @@ def cut(text: str, max_chars: int) -> str:
     if max_chars < 1:
         return ""
     return text[: _cut_at(text, max_chars - 1)].rstrip() + ELLIPSIS
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a model counts: one per four characters, rounded up."""
-    return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def _escape(found: re.Match[str]) -> str:

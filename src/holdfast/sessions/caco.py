@@ -33,9 +33,12 @@ async def import_caco(sessions: SessionService, folder: str) -> ImportReport:
     """Every folder with a `meta.json`, each under its own name as native id."""
     imported = known = 0
     problems = []
+    taken = await _taken_ids(sessions)
     for native_id in _folders(folder):
         try:
-            if await _import_one(sessions, native_id, os.path.join(folder, native_id, "meta.json")):
+            if native_id not in taken and await _import_one(
+                sessions, native_id, os.path.join(folder, native_id, "meta.json")
+            ):
                 imported += 1
             else:
                 known += 1
@@ -48,13 +51,18 @@ def _folders(folder: str) -> list[str]:
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
+async def _taken_ids(sessions: SessionService) -> set[str | None]:
+    """What came in before: ended and forgotten sessions too, because an import must not bring those back."""
+    return {one.native_id for one in await sessions.list_all_sessions() if one.client == CLIENT and one.revision > 1}
+
+
 async def _import_one(sessions: SessionService, native_id: str, path: str) -> bool:
     data = files.find_bytes(path, max_bytes=META_BYTES)
     meta = canonical.parse_json("meta.json", (data or b"{}").decode("utf-8", "replace"))
     metadata = check_meta(meta)
-    session = await sessions.create_session(CLIENT, CLIENT, client=CLIENT, native_id=native_id)
-    if session.revision > 1 or not metadata:
+    if not metadata:
         return False
+    session = await sessions.create_session(CLIENT, CLIENT, client=CLIENT, native_id=native_id)
     await sessions.replace_metadata(session.id, metadata)
     return True
 

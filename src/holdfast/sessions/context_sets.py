@@ -135,5 +135,5 @@ def _applet_text(items: Sequence[str]) -> str:
     applet = as_applet(items)
     params = applet.get("params", {})
     shown = f" ({', '.join(items[1:])})" if len(items) > 1 else ""
-    link = urlencode({"applet": applet["slug"], **params})
+    link = urlencode({"applet": applet["slug"]} | params | {"applet": applet["slug"]})  # no parameter opens another one
     return f"Last applet: {applet['slug']}{shown}. It can be opened again at /?{link}"

@@ -127,20 +127,28 @@ def session_from(row: Any) -> Session:
 
 
 def event_from(row: Any) -> SessionEvent:
-    id_, session_id, sequence, type_, role, content, parts, created_at, content_hash, chain_hash, erased_at = row
-    return SessionEvent(
-        id_,
-        session_id,
-        sequence,
-        type_,
-        role,
-        content,
-        None if parts is None else json.loads(parts),
-        _at(created_at),
-        content_hash.hex(),
-        chain_hash.hex(),
-        _moment(erased_at),
-    )
+    """Past the constructor: a frozen dataclass sets each field by a call, and a window has many events."""
+    event = object.__new__(SessionEvent)
+    at = event.__dict__
+    (
+        at["id"],
+        at["session_id"],
+        at["sequence"],
+        at["type"],
+        at["role"],
+        at["content"],
+        parts,
+        created_at,
+        content_hash,
+        chain_hash,
+        erased_at,
+    ) = row
+    at["parts"] = None if parts is None else json.loads(parts)
+    at["created_at"] = clock.from_text(created_at) if isinstance(created_at, str) else created_at
+    at["content_hash"] = content_hash.hex()
+    at["chain_hash"] = chain_hash.hex()
+    at["erased_at"] = _moment(erased_at)
+    return event
 
 
 def state_from(row: Any) -> SessionState:

@@ -117,10 +117,10 @@ select revision from sessions where workspace_id = $1 and developer_id = $2 and 
 
 -- append_events
 -- One event: the counter is bumped only if the event is new and may be written, and the insert follows the counter.
--- What is there afterwards tells what happened; nothing is asked beforehand.
+-- Why it was not written, or what stands under its id already, is asked only when the insert touched no row.
 update sessions
 set last_sequence = last_sequence + 1,
-    head_hash = chain_hash(head_hash, $3, last_sequence + 1, $5, now_utc(), $10)
+    head_hash = chain_hash(head_hash, $3, last_sequence + 1, $5, now_microseconds(), $10)
 where workspace_id = $1 and developer_id = $2 and id = $3 and ended_at is null
   and ($4 is null or last_sequence = $4)
   and not exists (select 1 from session_events where workspace_id = $1 and id = $5);
@@ -128,7 +128,8 @@ insert into session_events (workspace_id, developer_id, id, session_id, sequence
                             content_hash, chain_hash)
 select $1, $2, $5, $3, last_sequence, $6, $7, $8, $9, now_utc(), $10, head_hash
 from sessions
-where workspace_id = $1 and id = $3 and changes() = 1;
+where workspace_id = $1 and id = $3 and changes() = 1
+returning null, sequence, created_at, chain_hash, erased_at, sequence, null;
 select case
          when e.session_id = $3 and e.developer_id = $2 and e.content_hash = $10 then null
          when e.id is not null then 'taken'
@@ -184,16 +185,17 @@ from session_events
 where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null;
 update session_events set content = '', parts = null, erased_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null;
-select case when e.id is null then 'missing' end, e.session_id, e.sequence, e.erased_at
-from (select 1)
-left join session_events e on e.workspace_id = $1 and e.developer_id = $2 and e.id = $3;
+select session_id, sequence, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- clear_session
 -- The rest of what a forgotten session held: scratchpad, metadata, and what listeners were told of it.
 update session_state set scratchpad = '{}', updated_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and session_id = $3;
 update outbox set data = '{}'
-where workspace_id = $1 and developer_id = $2 and json_extract(data, '$.session_id') = $3 and topic = 'caco.context';
+where workspace_id = $1 and developer_id = $2 and json_extract(data, '$.session_id') = $3
+  and topic in ('caco.context', 'session.renamed');
 update sessions set metadata = '{}', revision = revision + 1
 where workspace_id = $1 and developer_id = $2 and id = $3
 returning revision;

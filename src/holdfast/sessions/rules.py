@@ -6,15 +6,15 @@ Pure, and light enough for a hook: everything from outside is checked here, once
 from __future__ import annotations
 
 import json
-import re
 
-from holdfast.errors import InvalidValueError
-from holdfast.ground import canonical, ids, text
+from holdfast.errors import EventConflictError, InvalidValueError
+from holdfast.ground import canonical, ids
+from holdfast.ground.tokens import tokens
 from holdfast.sessions import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from typing import Any
 
 EVENT_TYPES = (
@@ -32,10 +32,10 @@ CONTENT_BYTES = 4 << 20
 SCRATCHPAD_BYTES = 1 << 20
 METADATA_BYTES = 256 << 10
 LABEL_BYTES = 400
-LARGEST_LIMIT = 1 << 31
+LARGEST_LIMIT = (1 << 31) - 1  # PostgreSQL counts rows in 32 bits
 EVENTS_PER_CALL = 1000
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]))
 
 EVENT_FIELDS = ("type", "role", "content", "parts", "event_id")
 
@@ -58,6 +58,18 @@ def check_event_id(event_id: object) -> str:
     return checked
 
 
+def check_events(events: object) -> list[tuple[Any, ...]]:
+    """Several events as they are stored."""
+    if not isinstance(events, list | tuple):
+        raise InvalidValueError("events", events, "is not a list of events")
+    if len(events) > EVENTS_PER_CALL:
+        raise InvalidValueError("events", len(events), f"are more than {EVENTS_PER_CALL} in one call")
+    return [
+        check_event(one["type"], one["role"], one["content"], one.get("parts"), one.get("event_id"))
+        for one in map(check_event_fields, events)
+    ]
+
+
 def check_event_fields(event: object) -> dict[str, Any]:
     """One of several events: an object with known keys only, so that a typo is not silently dropped."""
     if not isinstance(event, dict):
@@ -71,12 +83,21 @@ def check_event_fields(event: object) -> dict[str, Any]:
     return event
 
 
+def each_once(events: Sequence[tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Checked events by their ids: one that is repeated inside a call is written once, with other content never."""
+    once: dict[str, tuple[Any, ...]] = {}
+    for event in events:
+        if once.setdefault(event[0], event) != event:
+            raise EventConflictError(event[0])
+    return once
+
+
 def check_label(field: str, value: object, *, max_bytes: int = LABEL_BYTES) -> str:
     """A short text such as a chatmode: one line, not empty."""
     checked = canonical.check_text(field, value, max_bytes=max_bytes)
     if not checked.strip():
         raise InvalidValueError(field, checked, "is empty")
-    if _CONTROL.search(checked):
+    if not _CONTROL.isdisjoint(checked):
         raise InvalidValueError(field, checked, "contains a line break or another control character")
     return checked
 
@@ -107,7 +128,7 @@ def fit_tokens(costs: list[int], used: int, max_tokens: int) -> int:
 
 
 def event_cost(content: str, parts_text: str | None) -> int:
-    return text.tokens(content) + (text.tokens(parts_text) if parts_text else 0)
+    return tokens(content) + (tokens(parts_text) if parts_text else 0)
 
 
 # --- the scratchpad ----------------------------------------------------------------------------------------
@@ -141,8 +162,10 @@ def merge_json(target: str, patch: str) -> str:
 META_FIELDS = ("name", "lastObservedAt", "lastIdleAt", "currentIntent", "envHint")
 
 
-def check_meta(changes: Mapping[str, object]) -> dict[str, str | None]:
+def check_meta(changes: object) -> dict[str, str | None]:
     """Changes to a session's metadata: known fields, one line each; None removes one."""
+    if not isinstance(changes, dict):
+        raise InvalidValueError("metadata", changes, "is not a JSON object")
     for field in changes:
         if field not in META_FIELDS:
             raise InvalidValueError("Metadata field", field, "is unknown", known=META_FIELDS)

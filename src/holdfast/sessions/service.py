@@ -66,7 +66,7 @@ class SessionService:
             native_id=label("native_id", native_id),
             repo=label("repo", repo),
             worktree=label("worktree", worktree),
-            metadata=_as_metadata({"name": name} if name is not None else {}),
+            metadata=_as_metadata({} if name is None else {"name": rules.check_label("name", name)}),
         )
         return session_from(row)
 
@@ -84,9 +84,9 @@ class SessionService:
 
     async def list_sessions(self, limit: int = 50, below: str | None = None) -> list[Session]:
         """Newest first; `below` is the last id of the page before."""
-        if below is not None:
-            await self.store.get_session(below)
-        rows = await self.store.list_sessions(below, rules.check_count("limit", limit, least=1))
+        rules.check_count("limit", limit, least=1)
+        last = None if below is None else (await self.store.get_session(below))[0]
+        rows = await self.store.list_sessions(last, limit)
         return [session_from(row) for row in rows]
 
     async def list_all_sessions(self) -> list[Session]:
@@ -106,7 +106,10 @@ class SessionService:
 
     async def find_current_sessions(self, worktree: str, client: str | None = None) -> list[Session]:
         """The newest open session of a worktree, and a second one when there are several."""
-        return [session_from(row) for row in await self.store.list_open(worktree, client)]
+        rows = await self.store.list_open(
+            rules.check_label("worktree", worktree), rules.check_optional_label("client", client)
+        )
+        return [session_from(row) for row in rows]
 
     async def end_session(self, session_id: str) -> None:
         """End it; ending it again does nothing, and nothing of it is removed."""
@@ -117,6 +120,8 @@ class SessionService:
     ) -> Session:
         """Change name, intent, hint or times; None removes one."""
         checked = rules.check_meta(changes)
+        if expected_revision is not None:
+            rules.check_count("expected_revision", expected_revision)
 
         def apply(session: Session) -> tuple[dict[str, Any], str | None, dict[str, Any] | None]:
             kept = {**session.metadata, **checked}
@@ -177,13 +182,10 @@ class SessionService:
         self, session_id: str, events: Sequence[Mapping[str, Any]], *, expected_sequence: int | None = None
     ) -> list[SessionEvent]:
         """Append several, all or none: objects with `type`, `role`, `content`, and maybe `parts`, `event_id`."""
-        if len(events) > rules.EVENTS_PER_CALL:
-            raise InvalidValueError("events", len(events), f"are more than {rules.EVENTS_PER_CALL} in one call")
-        checked = [
-            rules.check_event(one["type"], one["role"], one["content"], one.get("parts"), one.get("event_id"))
-            for one in map(rules.check_event_fields, events)
-        ]
-        return await self._append(session_id, checked, expected_sequence) if checked else []
+        if checked := rules.check_events(events):
+            return await self._append(session_id, checked, expected_sequence)
+        await self.store.get_session(session_id)
+        return []
 
     async def get_recent_events(
         self, session_id: str, max_turns: int = 30, max_tokens: int | None = None
@@ -204,6 +206,7 @@ class SessionService:
 
     async def read_events(self, session_id: str, after: int = 0) -> AsyncIterator[SessionEvent]:
         """All events beyond a number, in order, page by page."""
+        rules.check_count("after", after)
         session = await self.store.get_session(session_id)
         while rows := await self.store.events_after(session[0], after, PAGE):
             for row in rows:
@@ -211,15 +214,17 @@ class SessionService:
             after = rows[-1][2]
 
     async def verify_session(self, session_id: str) -> Verification:
-        """Walk the hash chain and name every place where the log was edited, cut or reordered."""
+        """Walk the hash chain and name every place where the log was edited, cut, reordered or added to."""
+        newest = await self.store.recent_events(session_id, 0, None, 1)  # first, so that the count can only be ahead
         session = await self.get_session(session_id)
-        check = chain.ChainCheck(session.id, await self.store.erased_hashes(session.id))
-        checked = after = 0
-        while rows := await self.store.events_after(session.id, after, PAGE):
-            check.walk(rows[: session.last_sequence - checked])
-            checked, after = checked + len(rows), rows[-1][2]
-        check.finish(session.last_sequence, bytes.fromhex(session.head_hash))
-        return Verification(session.id, checked, check.erased, tuple(check.damage))
+        check, after = chain.ChainCheck(session.id), 0
+        while after < session.last_sequence and (rows := await self.store.events_after(session.id, after, PAGE)):
+            if check.misses_tombstones(rows):  # asked for after the rows, because somebody may be forgetting right now
+                check.tombstones |= await self.store.erased_hashes(session.id)
+            check.walk(row for row in rows if row[2] <= session.last_sequence)
+            after = rows[-1][2]
+        check.finish(session.last_sequence, bytes.fromhex(session.head_hash), newest[0][2] if newest else 0)
+        return Verification(session.id, check.checked, check.erased, tuple(check.damage))
 
     # --- forgetting ----------------------------------------------------------------------------------------
 
@@ -241,19 +246,22 @@ class SessionService:
         """Erase contents and leave hashes and tombstones, so that the chain still verifies; not to be undone."""
         checked = [rules.check_event_id(event_id) for event_id in event_ids]
         rules.check_label("reason", reason)
-        for start in range(0, len(checked), rules.EVENTS_PER_CALL):
-            await self.store.erase_events(checked[start : start + rules.EVENTS_PER_CALL], reason)
+        if len(checked) > rules.EVENTS_PER_CALL:  # more than one transaction, so a missing one has to be found first
+            for event_id in checked:
+                await self._get_event(event_id)
+        await self._erase(checked, reason)
         await self.db.scrub()
         return len(checked)
 
     async def forget_session(self, session_id: str, *, reason: str = "asked for") -> int:
         """Every event of a session, its scratchpad, its metadata and what listeners were told of its context."""
+        rules.check_label("reason", reason)
         session = await self.get_session(session_id)
         events = await self.find_events_to_forget(session_id=session.id)
-        erased = await self.forget_events([event.id for event in events], reason=reason)
+        await self._erase([event.id for event in events], reason)
         await self.store.clear_session(session.id)
         await self.db.scrub()
-        return erased
+        return len(events)
 
     # --- the scratchpad ------------------------------------------------------------------------------------
 
@@ -283,8 +291,9 @@ class SessionService:
 
     async def get_relevant_context(self, session_id: str, set_name: str | None = None) -> dict[str, list[str]]:
         """All context sets, or one of them, empty when nothing was set."""
+        name = None if set_name is None else rules.check_label("setName", set_name)
         context = (await self.get_session(session_id)).context
-        return context if set_name is None else {set_name: context.get(set_name, [])}
+        return context if name is None else {name: context.get(name, [])}
 
     async def get_resume_text(self, session_id: str, exists: Callable[[str], bool] = os.path.exists) -> str:
         """What a session that continues this one is told."""
@@ -296,8 +305,10 @@ class SessionService:
         self, session_id: str, events: Sequence[tuple[Any, ...]], expected_sequence: int | None
     ) -> list[SessionEvent]:
         rules.check_sequence(expected_sequence)
-        answers = await self.store.append_events(session_id, events, expected_sequence)
-        return [_appended(session_id.lower(), event, answer) for event, answer in zip(events, answers, strict=True)]
+        once = rules.each_once(events)
+        answers = await self.store.append_events(session_id, list(once.values()), expected_sequence)
+        answer_to = dict(zip(once, answers, strict=True))
+        return [_appended(session_id.lower(), event, answer_to[event[0]]) for event in events]
 
     async def _recent_within(self, session_id: str, max_turns: int, max_tokens: int) -> list[Any]:
         """Page by page from the newest on, until the tokens are spent: the cost follows the limit, not the log."""
@@ -326,14 +337,14 @@ class SessionService:
             if expected_revision is not None and session.revision != expected_revision:
                 raise RevisionConflictError(session.id, expected_revision, session.revision)
             metadata, topic, data = apply(session)
-            event = None if data is None else _as_metadata(data)
+            event = None if data is None else _as_event_data(data)
             await self.store.save_metadata(tx, session.id, _as_metadata(metadata), topic, event)
 
         await self.db.transaction(work)
         return await self.get_session(session_id)
 
     async def _start_again(self, old: Session) -> Session:
-        state = await self.get_state(old.id)
+        state = await self.store.get_state(old.id)
         row = await self.store.create_session(
             chatmode=old.chatmode,
             user_id=old.user_id,
@@ -345,9 +356,13 @@ class SessionService:
             worktree=old.worktree,
             resumed_from=old.id,
             metadata=_as_metadata(old.metadata),
-            scratchpad=rules.check_scratchpad(state.scratchpad),
+            scratchpad=state[1],
         )
         return session_from(row)
+
+    async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
+        for start in range(0, len(event_ids), rules.EVENTS_PER_CALL):
+            await self.store.erase_events(event_ids[start : start + rules.EVENTS_PER_CALL], reason)
 
     async def _get_event(self, event_id: str) -> SessionEvent:
         row = await self.store.find_event(rules.check_event_id(event_id))
@@ -367,3 +382,8 @@ def _appended(session_id: str, event: tuple[Any, ...], answer: Any) -> SessionEv
 
 def _as_metadata(metadata: Mapping[str, Any]) -> str:
     return canonical.canonical_object("metadata", dict(metadata), max_bytes=rules.METADATA_BYTES)
+
+
+def _as_event_data(data: Mapping[str, Any]) -> str:
+    """A full context fits into the metadata; an event names its files once more, and those that came and went."""
+    return canonical.canonical_object("event data", dict(data), max_bytes=2 * rules.METADATA_BYTES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from holdfast import errors
-from holdfast.ground import clock, ids
+from holdfast.ground import ids
 from holdfast.sessions import chain, rules
 from holdfast.storage.queries import Room
 
@@ -142,13 +142,15 @@ class SessionStore:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         return await self.database.read(QUERIES["matching_events"], *self.owner, text, escaped)
 
-    async def erase_events(self, event_ids: Sequence[str], reason: str) -> list[Row]:
-        rows = [(event_id, reason) for event_id in event_ids]
-        answers = await self.database.write_rows(QUERIES["erase_event"], self.owner, rows)
-        for answer, event_id in zip(answers, event_ids, strict=True):
-            if answer[0] is not None:
-                raise errors.EventNotFoundError(event_id)
-        return answers
+    async def erase_events(self, event_ids: Sequence[str], reason: str) -> None:
+        """All of them, or none when one does not exist."""
+
+        async def work(tx: Transaction) -> None:
+            for event_id in event_ids:
+                if not await tx.run(QUERIES["erase_event"], *self.owner, event_id, reason):
+                    raise errors.EventNotFoundError(event_id)
+
+        await self.database.transaction(work)
 
     async def clear_session(self, session_id: str) -> None:
         await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
@@ -185,6 +187,8 @@ def first(rows: Sequence[Row]) -> Row | None:
 
 
 def moment(value: str | datetime) -> datetime:
+    from holdfast.ground import clock  # only an error needs `datetime`
+
     return clock.from_text(value) if isinstance(value, str) else value
 
 

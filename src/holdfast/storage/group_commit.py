@@ -1,14 +1,15 @@
 """Group commit: sixteen writers pay for one fsync.
 
-A thread takes whatever has queued up and hands it to the store as one transaction, so that a busy lock or a
-slow disk never blocks the event loop. A single writer is not slowed down by waiting for others: nothing waits,
-the group is simply what came in while the last one was being committed.
+What comes in during one round of the event loop is committed together at its end, in place: a thread would cost a
+single writer more than the commit itself. Only when another process holds the lock, or the disk has become slow,
+a thread takes over, so that neither ever blocks the loop; it commits whatever has queued up meanwhile.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,31 +19,68 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
 LARGEST_GROUP = 256
+SLOW_SECONDS = 0.01
 
 Unit = tuple[Any, "AbstractEventLoop", "Future[Any]"]
 
 
 class GroupCommit:
-    def __init__(self, commit: Callable[[Sequence[Any]], list[Any]]):
-        self._commit = commit
+    def __init__(
+        self, commit: Callable[[Sequence[Any]], list[Any]], try_commit: Callable[[Sequence[Any]], list[Any] | None]
+    ):
+        self._commit, self._try_commit = commit, try_commit
+        self._gathering: dict[AbstractEventLoop, list[Unit]] = {}
         self._queue: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._serve, name="holdfast-writer", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._is_slow = False
 
     async def submit(self, loop: AbstractEventLoop, work: Any) -> Any:
         future: Future[Any] = loop.create_future()
-        self._queue.put((work, loop, future))
+        gathered = self._gathering.get(loop)
+        if gathered is None:
+            self._gathering[loop] = gathered = []
+            loop.call_soon(self._flush, loop)
+        gathered.append((work, loop, future))
         return await future
 
     def finish(self) -> None:
-        """Commit what is queued, then stop."""
-        self._queue.put(None)
-        self._thread.join()
+        """Commit what is gathered and queued, then stop."""
+        for loop in list(self._gathering):
+            self._flush(loop)
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+
+    def _flush(self, loop: AbstractEventLoop) -> None:
+        units = self._gathering.pop(loop, [])
+        for start in range(0, len(units), LARGEST_GROUP):
+            group = units[start : start + LARGEST_GROUP]
+            outcomes = None if self._is_slow else self._timed(self._try_commit, group)
+            if outcomes is None:
+                self._hand_over(group)
+            else:
+                _resolve([(future, outcome) for (_, _, future), outcome in zip(group, outcomes, strict=True)])
+
+    def _timed(self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]) -> list[Any] | None:
+        start = time.perf_counter()
+        outcomes = commit([work for work, _, _ in units])
+        self._is_slow = time.perf_counter() - start > SLOW_SECONDS
+        return outcomes
+
+    def _hand_over(self, units: Sequence[Unit]) -> None:
+        for unit in units:
+            self._queue.put(unit)
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="holdfast-writer", daemon=True)
+                self._thread.start()
 
     def _serve(self) -> None:
         while (first := self._queue.get()) is not None:
             units, closing = self._take_more(first)
-            _deliver(units, self._commit([work for work, _, _ in units]))
+            outcomes = self._timed(self._commit, units)
+            _deliver(units, outcomes or [])
             if closing:
                 return
 

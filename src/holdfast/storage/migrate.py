@@ -71,7 +71,7 @@ def migrate_sqlite(connection: apsw.Connection, path: str) -> None:
         if version > newest:
             raise errors.NewerSchemaError(path, version, newest)
         _keep_backup(connection, path, version, newest)
-        connection.execute("pragma journal_mode=wal")
+        use_write_ahead_log(connection, path)
         connection.execute("begin immediate")
         try:
             _apply_sqlite(connection, path)
@@ -80,6 +80,12 @@ def migrate_sqlite(connection: apsw.Connection, path: str) -> None:
                 connection.execute("rollback")
             raise
         connection.execute("commit")
+
+
+def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:
+    """Needs the lock. SQLite does not raise when it cannot switch: it answers with the mode that stays."""
+    if connection.execute("pragma journal_mode=wal").get != "wal":
+        raise errors.StoreUnreachableError(path, "the disk does not take a write-ahead log there")
 
 
 def _sqlite_version(connection: apsw.Connection, path: str) -> int:
@@ -112,11 +118,28 @@ def _apply_sqlite(connection: apsw.Connection, path: str) -> None:
 
 def _keep_backup(connection: apsw.Connection, path: str, version: int, newest: int) -> None:
     """A whole copy before an existing store is changed; it is named when something is forgotten later."""
-    if 0 < version < newest:
-        backup = f"{path}.before-{newest}"
-        if not os.path.exists(backup):
-            connection.execute("vacuum into ?", (backup,))
-            os.chmod(backup, 0o600)
+    backup = f"{path}.before-{newest}"
+    if not 0 < version < newest or os.path.exists(backup):
+        return
+    unfinished = f"{path}.unfinished-backup"  # the other name is taken only by a copy that is whole
+    try:
+        _remove(unfinished)  # of a migration that was killed
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection.execute("vacuum into ?", (unfinished,))
+        os.rename(unfinished, backup)
+        folder = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            files.sync_folder(folder)
+        finally:
+            os.close(folder)
+    except BaseException:
+        _remove(unfinished)
+        raise
+
+
+def _remove(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)
 
 
 def backups(path: str) -> list[str]:

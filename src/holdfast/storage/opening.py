@@ -17,7 +17,8 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
     A class and not a generator: `contextlib` is more than a hook can afford.
     """
 
-    def __init__(self, url: str | None = None):
+    def __init__(self, url: str | None = None, *, patience_seconds: float = 30.0):
+        self.patience_seconds = patience_seconds
         self.url = settings.load_settings().database if url is None else url
         settings.check_database_url(self.url)
         self._context: Any = None
@@ -26,11 +27,11 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
         if path := settings.sqlite_path(self.url):
             from holdfast.storage.sqlite import open_sqlite
 
-            self._database: Database = open_sqlite(path)
+            self._database: Database = open_sqlite(path, self.patience_seconds)
         else:
             from holdfast.storage.postgres import open_postgres
 
-            self._context = open_postgres(self.url)
+            self._context = open_postgres(self.url, self.patience_seconds)
             self._database = await self._context.__aenter__()
         return self._database
 

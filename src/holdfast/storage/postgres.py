@@ -12,6 +12,8 @@ import asyncio
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import asyncpg
@@ -32,7 +34,8 @@ SERVER_SETTINGS = {
     "statement_timeout": "15s",
     "idle_in_transaction_session_timeout": "30s",
 }
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 10.0
+PATIENCE_SECONDS = 30.0
 LARGEST_GROUP_ROWS = 256
 LOST = (
     asyncpg.PostgresConnectionError,
@@ -41,6 +44,15 @@ LOST = (
     asyncpg.CrashShutdownError,
     asyncpg.InternalClientError,
     ConnectionError,
+)
+AGAIN = (*LOST, asyncpg.UniqueViolationError)  # the latter when the same id was written at the same moment
+UNREACHABLE = (
+    *LOST,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InterfaceError,
+    OSError,
+    TimeoutError,
 )
 
 
@@ -80,7 +92,7 @@ where r.rolname = current_user
 
 
 @asynccontextmanager
-async def open_postgres(url: str) -> AsyncIterator[PostgresDatabase]:
+async def open_postgres(url: str, patience_seconds: float = PATIENCE_SECONDS) -> AsyncIterator[PostgresDatabase]:
     """A pool on a database whose schema is the one this program knows."""
     where = where_of(url)
     async with translated(where):
@@ -88,7 +100,7 @@ async def open_postgres(url: str) -> AsyncIterator[PostgresDatabase]:
             url,
             min_size=1,
             max_size=10,
-            timeout=CONNECT_SECONDS,
+            timeout=min(CONNECT_SECONDS, patience_seconds),
             reset=_leave_as_is,
             server_settings=SERVER_SETTINGS,
         )
@@ -124,7 +136,7 @@ class PostgresTransaction:
         self._connection = connection
 
     async def run(self, query: Query, *args: object) -> list[Row]:
-        rows: list[Row] = await self._connection.fetch(_call(query, len(args)), *args)
+        rows: list[Row] = await self._connection.fetch(_call(query.function, len(args)), *args)
         return rows
 
 
@@ -161,10 +173,10 @@ class PostgresDatabase:
         return self._role
 
     async def read(self, query: Query, *args: object) -> list[Row]:
-        return await self._fetch(_call(query, len(args)), args)
+        return await self._fetch(_call(query.function, len(args)), args)
 
     async def write(self, query: Query, *args: object) -> list[Row]:
-        return await self._fetch(_call(query, len(args)), args)
+        return await self._fetch(_call(query.function, len(args)), args)
 
     async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
         key = (query, *head)
@@ -202,10 +214,12 @@ class PostgresDatabase:
         """One statement. A connection that died while idle is replaced once: every verb may be repeated."""
         if not self._looked_at_role:
             await self._look_at_role()
-        async with translated(self.where):
-            try:
-                rows: list[Row] = await self.pool.fetch(sql, *args)
-            except LOST:
+        try:
+            rows: list[Row] = await self.pool.fetch(sql, *args)
+        except Exception as error:
+            if not isinstance(error, AGAIN):
+                raise translate(error, self.where) from None
+            async with translated(self.where):
                 rows = await self.pool.fetch(sql, *args)
         return rows
 
@@ -238,15 +252,19 @@ class PostgresDatabase:
                 else:
                     call.fail(error)
         else:
+            answers = iter(rows)
             for call in calls:
-                call.succeed([rows.pop(0) for _ in call.rows])
+                call.succeed(list(islice(answers, len(call.rows))))
 
     async def _send(self, calls: Sequence[_Call]) -> list[Row]:
+        first = calls[0]
+        if len(calls) == len(first.rows) == 1:
+            args = (*first.head, *first.rows[0])
+            return await self._fetch(_call(first.query.single, len(args)), args)
         numbers = [number for number, call in enumerate(calls) for _ in call.rows]
         columns = [list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)]
-        first = calls[0]
-        args = [*first.head, numbers, *columns]
-        return list(await self._fetch(_call(first.query, len(args)), args))
+        args = (*first.head, numbers, *columns)
+        return await self._fetch(_call(first.query.function, len(args)), args)
 
 
 class _Call:
@@ -265,15 +283,10 @@ class _Call:
             self.answer.set_exception(error)
 
 
-_calls: dict[tuple[Query, int], str] = {}
-
-
-def _call(query: Query, count: int) -> str:
-    """`select * from context.find_session($1,$2,$3)`, made once per query."""
-    key = (query, count)
-    if key not in _calls:
-        _calls[key] = f"select * from {query.function}({','.join(f'${n}' for n in range(1, count + 1))})"
-    return _calls[key]
+@cache
+def _call(function: str, count: int) -> str:
+    """`select * from context.find_session($1,$2,$3)`"""
+    return f"select * from {function}({','.join(f'${number}' for number in range(1, count + 1))})"
 
 
 async def _schema(connection: Any) -> int | None:
@@ -286,26 +299,33 @@ async def _schema(connection: Any) -> int | None:
 
 @asynccontextmanager
 async def translated(where: str) -> AsyncIterator[None]:
-    """The engine's errors as ours, each with its own advice."""
     try:
         yield
-    except (asyncpg.UndefinedFunctionError, asyncpg.InvalidSchemaNameError) as error:
-        raise errors.SchemaMissingError(where) from error
-    except asyncpg.InsufficientPrivilegeError as error:
-        advice = "Grant it with `GRANT holdfast_runtime TO …`; migrations need the owner's URL."
-        raise errors.PermissionRefusedError(where, str(error), advice) from error
-    except (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError, asyncpg.TooManyConnectionsError) as error:
-        raise errors.StoreBusyError(where) from error
-    except asyncpg.DiskFullError as error:
-        raise errors.StoreFullError(where) from error
-    except asyncpg.ReadOnlySQLTransactionError as error:
-        raise errors.StoreReadOnlyError(where, "it accepts reads only") from error
-    except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
-        raise errors.StoreDamagedError(where, str(error)) from error
-    except (*LOST, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
-        raise errors.StoreUnreachableError(where, _first_line(error)) from error
-    except (OSError, TimeoutError, asyncpg.InterfaceError) as error:
-        raise errors.StoreUnreachableError(where, _first_line(error)) from error
+    except Exception as error:
+        if (ours := translate(error, where)) is error:
+            raise
+        raise ours from error
+
+
+def translate(error: Exception, where: str) -> Exception:
+    """An engine's error as one of ours, each with its own advice; anything else as it is."""
+    match error:
+        case asyncpg.UndefinedFunctionError() | asyncpg.InvalidSchemaNameError():
+            return errors.SchemaMissingError(where)
+        case asyncpg.InsufficientPrivilegeError():
+            advice = "Grant it with `GRANT holdfast_runtime TO …`; migrations need the owner's URL."
+            return errors.PermissionRefusedError(where, str(error), advice)
+        case asyncpg.LockNotAvailableError() | asyncpg.QueryCanceledError() | asyncpg.TooManyConnectionsError():
+            return errors.StoreBusyError(where)
+        case asyncpg.DiskFullError():
+            return errors.StoreFullError(where)
+        case asyncpg.ReadOnlySQLTransactionError():
+            return errors.StoreReadOnlyError(where, "it accepts reads only")
+        case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
+            return errors.StoreDamagedError(where, str(error))
+    if isinstance(error, UNREACHABLE):
+        return errors.StoreUnreachableError(where, _first_line(error))
+    return error
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,30 +5,28 @@ the migrations: they take the workspace and the developer, set them for the tran
 that row-level security costs no round trip. A test holds the two lists of names and columns together.
 
 In the file a query is its name, one line of why, and the statements, which run in order inside one
-transaction and all see the same `$1 … $n`; the rows of the last one are the answer.
+transaction and all see the same `$1 … $n`; the first of them that has rows is the answer and the end.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_HEADER = re.compile(r"^-- (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
-
 
 class Query:
     """One named query: statements for SQLite, a function's name for PostgreSQL."""
 
-    __slots__ = ("function", "name", "room", "statements", "why")
+    __slots__ = ("function", "name", "room", "single", "statements", "why")
 
     def __init__(self, room: Room, name: str, why: str, sql: str):
         self.room, self.name, self.why = room, name, why
         self.function = f"{room.schema}.{name}"
+        self.single = self.function.removesuffix("s")  # what a verb on rows is called when there is only one row
         self.statements = tuple(part.strip() for part in sql.split(";\n") if part.strip())
 
 
@@ -52,9 +50,12 @@ class Room:
         return self._queries
 
     def _parse(self, text: str) -> list[Query]:
-        headers = list(_HEADER.finditer(text))
-        ends = [header.start() for header in headers[1:]] + [len(text)]
-        return [
-            Query(self, header[1], header[2].replace("-- ", "").strip(), text[header.end() : end])
-            for header, end in zip(headers, ends, strict=True)
-        ]
+        """Blocks are set apart by blank lines: comment lines (name, then why), then the statements."""
+        queries = []
+        for block in text.strip().split("\n\n-- "):
+            name, _, rest = block.removeprefix("-- ").partition("\n")
+            lines = rest.split("\n")
+            why = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
+            sql = "\n".join(line for line in lines if not line.startswith("-- "))
+            queries.append(Query(self, name, " ".join(why), f"{sql}\n"))
+        return queries

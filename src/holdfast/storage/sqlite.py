@@ -7,18 +7,22 @@ refused at once when somebody else wrote meanwhile, however long the busy timeou
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 import sys
+import time
 from _thread import allocate_lock  # `threading` would cost a hook two milliseconds
 
 import apsw
 
 from holdfast import errors
-from holdfast.ground import clock, files
+from holdfast.ground import files, stamp
 from holdfast.storage import migrate
 from holdfast.storage.database import drive
 from holdfast.storage.failure import Failure
+from holdfast.storage.file_watch import FileWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +38,9 @@ if TYPE_CHECKING:
     Work = Callable[[Transaction], Awaitable[Any]]
 
 OLDEST_SQLITE = (3, 51, 3)  # before: a checkpoint that races a write can drop a committed transaction
-BUSY_MILLISECONDS = 30_000
+PATIENCE_SECONDS = 30.0
+PAUSE_SECONDS = 0.0005
+PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (
     "pragma synchronous=full",
     "pragma foreign_keys=on",
@@ -42,6 +48,11 @@ PRAGMAS = (
     "pragma recursive_triggers=on",
     "pragma secure_delete=on",  # what is forgotten must not linger in free pages
 )
+TELLING = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM),
+    *(errno.EMFILE, errno.ENFILE),
+}
+TORN = {apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_DATA}
 
 
 def check_version(found: str) -> None:
@@ -50,16 +61,20 @@ def check_version(found: str) -> None:
         raise errors.SqliteTooOldError(found, ".".join(map(str, OLDEST_SQLITE)))
 
 
-def open_sqlite(path: str) -> SqliteDatabase:
+def open_sqlite(path: str, patience_seconds: float = PATIENCE_SECONDS) -> SqliteDatabase:
     """The store in a file; made, or brought up to date, when needed."""
     check_version(apsw.sqlite_lib_version())
     _make_file(path)
-    database = SqliteDatabase(path)
+    database = SqliteDatabase(path, patience_seconds)
     try:
         migrate.migrate_sqlite(database.connection, path)
+        database.watch()
     except BaseException as error:
-        database.connection.close()
-        raise translate(error, path) from None
+        ours = (
+            files.translate(error, path) if isinstance(error, OSError) else translate(error, path, database.connection)
+        )
+        _close(database.connection)
+        raise ours from None
     return database
 
 
@@ -67,25 +82,48 @@ def _make_file(path: str) -> None:
     """An empty private file, before SQLite would make one with the umask's rights."""
     try:
         files.private_folder(os.path.dirname(path))
-        if os.path.exists(path):
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                raise errors.NotADatabaseError(path, "is not a regular file")
-            return
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        left_over = _size(f"{path}-wal")  # looked at first: another process may be making the store right now
+        if not (found := _size(path)) and left_over:
+            # SQLite would throw the log away, and with it what may be all that is left.
+            raise errors.StoreDamagedError(path, "it is empty, but its write-ahead log is not")
+        if found is None:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        elif not stat.S_ISREG(os.stat(path).st_mode):
+            raise errors.NotADatabaseError(path, "is not a regular file")
+        elif not os.access(path, os.W_OK):
+            # SQLite would leave a log that nobody can write to, which stays when the file is writable again.
+            raise errors.StoreReadOnlyError(path)
     except OSError as error:
         raise files.translate(error, path) from None
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return None
 
 
 def connect(path: str) -> apsw.Connection:
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
-        connection.setlk_timeout(BUSY_MILLISECONDS, 0)  # waits in steps of a millisecond: nobody starves
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    try:
+        connection.set_busy_timeout(int(PATIENCE_SECONDS * 1000))
         for pragma in PRAGMAS:
             connection.execute(pragma)
     except apsw.Error as error:
-        raise translate(error, path) from None
+        ours = translate(error, path, connection)
+        _close(connection)
+        raise ours from None
     return connection
+
+
+def _close(connection: apsw.Connection) -> None:
+    """An error here is nobody's loss: what was committed is in the log, and whoever opens next moves it over."""
+    with contextlib.suppress(apsw.Error):
+        connection.close()
 
 
 class SqliteTransaction:
@@ -94,15 +132,19 @@ class SqliteTransaction:
     def __init__(self, connection: apsw.Connection):
         self.connection = connection
         self._rooms: set[Room] = set()
-        self.now = ""
-        connection.create_scalar_function("now_utc", self._get_now, 0)
+        self.now = 0
+        connection.create_scalar_function("now_utc", self._now_utc, 0)
+        connection.create_scalar_function("now_microseconds", self._now_microseconds, 0)
 
-    def _get_now(self, *_: object) -> str:
+    def _now_utc(self, *_: object) -> str:
+        return stamp.stamp(self.now)
+
+    def _now_microseconds(self, *_: object) -> int:
         return self.now
 
     def begin_unit(self) -> None:
         """One moment for a whole unit of work, as SQL's `now()` is one for a transaction."""
-        self.now = clock.to_text(clock.now())
+        self.now = stamp.now_microseconds()
 
     async def run(self, query: Query, *args: object) -> list[Row]:
         return self.execute(query, args)
@@ -110,11 +152,11 @@ class SqliteTransaction:
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
         if query.room not in self._rooms:
             self._learn(query.room)
-        bindings = {str(number): value for number, value in enumerate(args, 1)}
-        rows: list[Row] = []
+        bindings = dict(zip(PARAMETERS, args))  # noqa: B905  # there are more names than values, on purpose
         for statement in query.statements:
-            rows = list(self.connection.execute(statement, bindings))
-        return rows
+            if rows := list(self.connection.execute(statement, bindings)):
+                return rows
+        return []
 
     def _learn(self, room: Room) -> None:
         for name, function in room.functions.items():
@@ -125,8 +167,8 @@ class SqliteTransaction:
 class SqliteDatabase:
     engine = "sqlite"
 
-    def __init__(self, path: str):
-        self.path = path
+    def __init__(self, path: str, patience_seconds: float = PATIENCE_SECONDS):
+        self.path, self.patience_seconds = path, patience_seconds
         self.connection = connect(path)
         self._process = os.getpid()
         self._writing = SqliteTransaction(self.connection)
@@ -134,7 +176,17 @@ class SqliteDatabase:
         self._reading: SqliteTransaction | None = None
         self._read_lock = allocate_lock()
         self._group: GroupCommit | None = None
+        self._watch: FileWatch | None = None
         self._closed = False
+
+    def watch(self) -> None:
+        """From here on no commit counts that went into a file which is no longer there."""
+        try:
+            self._watch = FileWatch(self.path)
+        except FileNotFoundError:  # another program has switched the store to another mode
+            with files.Lock(self.path):
+                migrate.use_write_ahead_log(self.connection, self.path)
+            self._watch = FileWatch(self.path)
 
     async def read(self, query: Query, *args: object) -> list[Row]:
         self._check_open()
@@ -145,7 +197,7 @@ class SqliteDatabase:
             with self._read_lock:
                 return self._reader().execute(query, args)
         except apsw.Error as error:
-            raise translate(error, self.path) from None
+            raise translate(error, self.path, self.connection) from None
 
     async def write(self, query: Query, *args: object) -> list[Row]:
         return await self.transaction(lambda tx: tx.run(query, *args))
@@ -166,7 +218,7 @@ class SqliteDatabase:
         self._check_open()
         loop = _running_loop()
         if loop is None:
-            [outcome] = self.commit([work])
+            outcome = self.commit([work])[0]
             if isinstance(outcome, Failure):
                 raise outcome.error
             return outcome  # type: ignore[no-any-return]
@@ -179,19 +231,21 @@ class SqliteDatabase:
             try:
                 self.connection.execute("pragma wal_checkpoint(truncate)").fetchall()
             except apsw.Error as error:
-                raise translate(error, self.path) from None
+                raise translate(error, self.path, self.connection) from None
 
     async def close(self) -> None:
-        """Finish what is queued, then let go of the file."""
-        if self._closed:
+        """Finish what is queued, then let go of the file; after a fork it is the other process's to close."""
+        if self._closed or self._process != os.getpid():
             return
         self._closed = True
         if self._group is not None:
             self._group.finish()
         with self._write_lock, self._read_lock:
             if self._reading is not None:
-                self._reading.connection.close()
-            self.connection.close()
+                _close(self._reading.connection)
+            _close(self.connection)
+            if self._watch is not None:
+                self._watch.close()
 
     def _check_open(self) -> None:
         if self._closed or self._process != os.getpid():
@@ -207,22 +261,65 @@ class SqliteDatabase:
         if self._group is None:
             from holdfast.storage.group_commit import GroupCommit  # a hook never gets here
 
-            self._group = GroupCommit(self.commit)
+            self._group = GroupCommit(self.commit, self.try_commit)
         return self._group
 
     def commit(self, works: Sequence[Work]) -> list[Any]:
         """All units in one transaction, each with its own outcome; the commit decides for all that went well."""
         with self._write_lock:
-            try:
-                self.connection.execute("begin immediate")
-                outcomes = [self._attempt(work, alone=len(works) == 1) for work in works]
-                self.connection.execute("commit")
-            except BaseException as error:
-                if self.connection.in_transaction:
-                    self.connection.execute("rollback")
-                failure = Failure(translate(error, self.path))
-                return [failure] * len(works)
+            outcomes: list[Any] = self._commit(works, self._begin)
             return outcomes
+
+    def try_commit(self, works: Sequence[Work]) -> list[Any] | None:
+        """The same, or None when somebody else is writing: for a caller who must not wait."""
+        if not self._write_lock.acquire(False):
+            return None
+        try:
+            outcomes: list[Any] | None = self._commit(works, self._try_begin)
+            return outcomes
+        finally:
+            self._write_lock.release()
+
+    def _begin(self) -> None:
+        """Wait for the lock in short steps: SQLite's own handler sleeps ever longer, and the patient starve."""
+        deadline = time.monotonic() + self.patience_seconds
+        while not self._try_begin():
+            if time.monotonic() > deadline:
+                raise errors.StoreBusyError(self.path)
+            time.sleep(PAUSE_SECONDS)
+
+    def _try_begin(self) -> bool:
+        self.connection.set_busy_timeout(0)
+        try:
+            self.connection.execute("begin immediate")
+        except apsw.BusyError:
+            return False
+        finally:
+            self.connection.set_busy_timeout(int(self.patience_seconds * 1000))
+        return True
+
+    def _commit(self, works: Sequence[Work], begin: Callable[[], bool | None]) -> Any:
+        try:
+            if begin() is False:
+                return None
+            if self._watch is not None:
+                self._watch.begin()
+            outcomes = [self._attempt(work, alone=len(works) == 1) for work in works]
+            self.connection.execute("commit")
+            if self._watch is not None:
+                self._watch.commit()
+        except BaseException as error:
+            failure = Failure(translate(error, self.path, self.connection))
+            self._roll_back()
+            return [failure] * len(works)
+        return outcomes
+
+    def _roll_back(self) -> None:
+        try:
+            if self.connection.in_transaction:
+                self.connection.execute("rollback")
+        except apsw.Error:  # the transaction is over all the same, and the error that led here says more
+            pass
 
     def _attempt(self, work: Work, *, alone: bool) -> Any:
         self._writing.begin_unit()
@@ -234,8 +331,8 @@ class SqliteDatabase:
         except BaseException as error:
             if not self.connection.in_transaction:  # the engine undid everything, so everybody has to know
                 raise
+            outcome = Failure(translate(error, self.path, self.connection))
             self.connection.execute("rollback to unit")
-            outcome = Failure(translate(error, self.path))
         self.connection.execute("release unit")
         return outcome
 
@@ -252,7 +349,7 @@ def _running_loop() -> AbstractEventLoop | None:
     return asyncio._get_running_loop() if asyncio else None
 
 
-def translate(error: BaseException, path: str) -> BaseException:
+def translate(error: BaseException, path: str, connection: apsw.Connection | None = None) -> BaseException:
     """An engine's error as one of ours; anything else as it is."""
     if not isinstance(error, apsw.Error):
         return error
@@ -267,8 +364,25 @@ def translate(error: BaseException, path: str) -> BaseException:
             return errors.NotADatabaseError(path)
         case apsw.CorruptError():
             return errors.StoreDamagedError(path, str(error))
-        case apsw.CantOpenError():
-            return errors.StoreReadOnlyError(path, "it cannot be opened")
-        case apsw.IOError():
-            return errors.StoreUnreachableError(path, f"the disk reported an error ({error})")
+        case apsw.CantOpenError() | apsw.IOError():
+            return _disk_error(error, path, connection)
     return error
+
+
+def _disk_error(error: Any, path: str, connection: apsw.Connection | None) -> errors.Unavailable:
+    """What the system said, where it is something that a person can do something about."""
+    if error.extendedresult in TORN:
+        return errors.StoreDamagedError(path, f"a part of it is missing ({error})")
+    number = connection.system_errno if connection is not None else _why_not_opened(path)
+    if number in TELLING:
+        return files.translate(OSError(number, os.strerror(number)), path)
+    return errors.StoreUnreachableError(path, f"the disk reported an error ({error})")
+
+
+def _why_not_opened(path: str) -> int:
+    """Without a connection SQLite does not tell; the folder does, and opening that one drops no lock."""
+    try:
+        os.close(os.open(os.path.dirname(path), os.O_RDONLY))
+    except OSError as error:
+        return error.errno or 0
+    return 0 if os.access(path, os.R_OK | os.W_OK) else errno.EACCES

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
 DRAIN_LIMIT = 100
+PATIENCE_SECONDS = 2.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,7 +64,7 @@ def keep(event: HookEvent) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
     settings = load_settings()
     record = lifecycle.as_record(event, settings)
-    with App(settings) as app:
+    with App(settings, patience_seconds=PATIENCE_SECONDS) as app:
         try:
             if _spool_is_free(app):
                 app.run(lifecycle.store_record(app.database, settings.owner, record))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import click
-from click.termui import progressbar
 
 from holdfast.app import App
 from holdfast.ground.canonical import parse_json
@@ -157,7 +157,7 @@ def verify(app: App, session_id: str | None) -> Output:
         chosen = app.run(app.sessions.list_all_sessions())
     else:
         chosen = [app.run(app.sessions.find_session(session_id))]
-    with progressbar(chosen, label="Verifying", file=click.get_text_stream("stderr")) as bar:
+    with click.progressbar(chosen, label="Verifying", file=sys.stderr) as bar:
         results = [app.run(app.sessions.verify_session(session.id)) for session in bar]
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}

@@ -111,55 +111,67 @@ $$;
 create trigger erasures_are_not_updated before update on context.erasures
     for each row execute function holdfast.refuse();
 
-create function context.only_erase() returns trigger
+-- A tombstone stands on an event of one's own: a colleague's would keep that colleague from erasing it.
+create function context.own_event() returns trigger
 language plpgsql as $$
 begin
-    if old.erased_at is null and new.erased_at is not null and new.content = '' and new.parts_text is null
-       and exists (select from context.erasures x where x.workspace_id = old.workspace_id and x.event_id = old.id)
-       and (new.workspace_id, new.id, new.developer_id, new.session_id, new.sequence, new.type, new.role, new.created_at,
-            new.content_hash, new.chain_hash)
-         = (old.workspace_id, old.id, old.developer_id, old.session_id, old.sequence, old.type, old.role, old.created_at,
-            old.content_hash, old.chain_hash)
+    if exists (select from context.session_events e
+               where e.workspace_id = new.workspace_id and e.id = new.event_id
+                 and e.developer_id = new.developer_id and e.session_id = new.session_id)
     then
         return new;
     end if;
-    raise exception 'context.session_events is append-only' using errcode = 'restrict_violation';
+    raise exception 'context.erasures name no event of this developer' using errcode = 'foreign_key_violation';
 end
 $$;
 
-create trigger session_events_are_only_erased before update on context.session_events
-    for each row execute function context.only_erase();
+create trigger erasures_name_an_own_event before insert on context.erasures
+    for each row execute function context.own_event();
 
-create function context.keep_past() returns trigger
+-- The conditions stand in the triggers, not in functions: an append must not pay for a call that says yes.
+create trigger session_events_are_only_erased before update on context.session_events
+    for each row
+    when (not (
+        old.erased_at is null and new.erased_at is not null and new.content = '' and new.parts_text is null
+        and (new.workspace_id, new.id, new.developer_id, new.session_id, new.sequence, new.type, new.role, new.created_at,
+             new.content_hash, new.chain_hash)
+          = (old.workspace_id, old.id, old.developer_id, old.session_id, old.sequence, old.type, old.role, old.created_at,
+             old.content_hash, old.chain_hash)
+    ))
+    execute function holdfast.refuse();
+
+create function context.need_tombstone() returns trigger
 language plpgsql as $$
 begin
-    if (new.workspace_id, new.id, new.developer_id, new.started_at) <> (old.workspace_id, old.id, old.developer_id, old.started_at)
-       or new.last_sequence < old.last_sequence
-       or new.resumed_from is distinct from old.resumed_from
-       or (old.ended_at is not null
-           and (new.ended_at is distinct from old.ended_at or new.last_sequence <> old.last_sequence))
-    then
-        raise exception 'context.sessions keep their past' using errcode = 'restrict_violation';
+    if not exists (select from context.erasures x where x.workspace_id = old.workspace_id and x.event_id = old.id) then
+        raise exception 'context.session_events is append-only' using errcode = 'restrict_violation';
     end if;
     return new;
 end
 $$;
+
+create trigger session_events_need_a_tombstone before update on context.session_events
+    for each row execute function context.need_tombstone();
 
 create trigger sessions_keep_their_past before update on context.sessions
-    for each row execute function context.keep_past();
+    for each row
+    when ((new.workspace_id, new.id, new.developer_id, new.started_at)
+              <> (old.workspace_id, old.id, old.developer_id, old.started_at)
+          or new.last_sequence < old.last_sequence
+          or new.resumed_from is distinct from old.resumed_from
+          or (old.ended_at is not null
+              and (new.ended_at is distinct from old.ended_at or new.last_sequence <> old.last_sequence)))
+    execute function holdfast.refuse();
 
-create function context.keep_session() returns trigger
-language plpgsql as $$
-begin
-    if (new.workspace_id, new.session_id, new.developer_id) <> (old.workspace_id, old.session_id, old.developer_id) then
-        raise exception 'context.session_state keeps its session' using errcode = 'restrict_violation';
-    end if;
-    return new;
-end
-$$;
+-- A trigger of its own, so that an append, which changes none of these, does not pay for it.
+create trigger sessions_stay_what_they_are
+    before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree on context.sessions
+    for each row execute function holdfast.refuse();
 
 create trigger session_state_keeps_its_session before update on context.session_state
-    for each row execute function context.keep_session();
+    for each row
+    when ((new.workspace_id, new.session_id, new.developer_id) <> (old.workspace_id, old.session_id, old.developer_id))
+    execute function holdfast.refuse();
 
 -- One row type for every function that answers with sessions, and one for events.
 create type context.session_row as (
@@ -273,15 +285,17 @@ create function context.list_sessions(p_workspace text, p_developer text, p_belo
 returns setof context.session_row
 language plpgsql as $$
 declare
-    edge timestamptz := 'infinity';
+    edge timestamptz;
+    below uuid := coalesce(p_below, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     select s.started_at into edge from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_below;
+    -- Not in the statement: under row-level security PostgreSQL does not look up a `coalesce` in an index.
+    edge := coalesce(edge, 'infinity');
     return query
         select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (s.started_at, s.id) < (coalesce(edge, 'infinity'), coalesce(p_below, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and (s.started_at, s.id) < (edge, below)
         order by s.started_at desc, s.id desc
         limit p_limit;
 end
@@ -359,8 +373,17 @@ begin
 end
 $$;
 
+-- The next link of the hash chain: the same bytes as the Python rule gives. Plain SQL, so that it is inlined.
+create function context.link(p_head bytea, p_session uuid, p_sequence bigint, p_id uuid, p_at timestamptz, p_hash bytea)
+returns bytea
+language sql immutable as $$
+    select sha256(p_head || uuid_send(p_session) || int8send(p_sequence) || uuid_send(p_id)
+                  || int8send((extract(epoch from p_at) * 1000000)::bigint) || p_hash)
+$$;
+
 -- Several events of several calls on one session, in one round trip. A call is all or nothing: its rows are looked at
--- first, then written. The session's row is locked from the look to the commit, which is what makes the sequence strict.
+-- first, then written; if one is refused, it carries the reason and none is written. The session's row is locked from
+-- the look to the commit, which is what makes the sequence strict.
 create function context.append_events(
     p_workspace text, p_developer text, p_session uuid, p_call int[], p_expected bigint[], p_id uuid[], p_type text[],
     p_role text[], p_content text[], p_parts text[], p_hash bytea[]
@@ -374,6 +397,8 @@ declare
     before bigint;
     now_at timestamptz;
     anything_known boolean;
+    guilty int;
+    reason text;
     i int;
     j int;
 begin
@@ -387,16 +412,18 @@ begin
     now_at := clock_timestamp();
     for i in 1 .. coalesce(cardinality(p_id), 0) loop
         if i = 1 or p_call[i] <> p_call[i - 1] then
-            refused := null;
+            guilty := null;
             j := i;
-            while refused is null and p_call[j] = p_call[i] loop
-                refused := context.refusal(p_workspace, p_developer, p_session, p_id[j], p_hash[j], p_expected[j],
-                                           anything_known, last_sequence, ended_at);
+            while guilty is null and p_call[j] = p_call[i] loop
+                reason := context.refusal(p_workspace, p_developer, p_session, p_id[j], p_hash[j], p_expected[j],
+                                          anything_known, last_sequence, ended_at);
+                guilty := case when reason is not null then j end;
                 j := j + 1;
             end loop;
         end if;
+        refused := case when i = guilty then reason end;
         sequence := null; created_at := null; chain_hash := null; erased_at := null;
-        if refused is null then
+        if guilty is null then
             if anything_known then
                 select e.sequence, e.created_at, e.chain_hash, e.erased_at
                 into sequence, created_at, chain_hash, erased_at
@@ -406,8 +433,7 @@ begin
                 last_sequence := last_sequence + 1;
                 sequence := last_sequence;
                 created_at := now_at;
-                head := sha256(head || uuid_send(p_session) || int8send(sequence) || uuid_send(p_id[i])
-                               || int8send((extract(epoch from now_at) * 1000000)::bigint) || p_hash[i]);
+                head := context.link(head, p_session, sequence, p_id[i], now_at, p_hash[i]);
                 chain_hash := head;
                 insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
                                                     parts_text, created_at, content_hash, chain_hash)
@@ -450,12 +476,46 @@ begin
 end
 $$;
 
+-- The usual case: one new event, in two statements. Whatever is unusual about it is the other function's business.
+create function context.append_event(
+    p_workspace text, p_developer text, p_session uuid, p_expected bigint, p_id uuid, p_type text, p_role text,
+    p_content text, p_parts text, p_hash bytea
+) returns table (
+    refused text, sequence bigint, created_at timestamptz, chain_hash bytea, erased_at timestamptz, last_sequence bigint,
+    ended_at timestamptz
+)
+language plpgsql as $$
+begin
+    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    created_at := clock_timestamp();
+    update context.sessions s
+    set last_sequence = s.last_sequence + 1,
+        head_hash = context.link(s.head_hash, p_session, s.last_sequence + 1, p_id, created_at, p_hash)
+    where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session and s.ended_at is null
+      and (p_expected is null or s.last_sequence = p_expected)
+      and not exists (select from context.session_events e where e.workspace_id = p_workspace and e.id = p_id)
+    returning s.last_sequence, s.last_sequence, s.head_hash into sequence, last_sequence, chain_hash;
+    if found then
+        insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
+                                            parts_text, created_at, content_hash, chain_hash)
+        values (p_workspace, p_developer, p_id, p_session, sequence, p_type, p_role, p_content, p_parts, created_at, p_hash,
+                chain_hash);
+        return next;
+    else
+        return query
+            select * from context.append_events(p_workspace, p_developer, p_session, array[0], array[p_expected], array[p_id],
+                                                array[p_type], array[p_role], array[p_content], array[p_parts], array[p_hash]);
+    end if;
+end
+$$;
+
 create function context.recent_events(
     p_workspace text, p_developer text, p_session uuid, p_turns_before bigint, p_below bigint, p_limit bigint
 ) returns setof context.event_row
 language plpgsql as $$
 declare
     first bigint;
+    below bigint := coalesce(p_below, 9223372036854775807);
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     select e.sequence into first
@@ -463,12 +523,15 @@ begin
     where e.workspace_id = p_workspace and e.session_id = p_session and e.type = 'user_message'
     order by e.sequence desc
     limit 1 offset p_turns_before;
+    -- Not in the statement: under row-level security PostgreSQL does not look up a `coalesce` in an index, and the
+    -- window would read the whole session as soon as its plan is kept.
+    first := coalesce(first, 0);
     return query
         select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence >= coalesce(first, 0) and e.sequence < coalesce(p_below, 9223372036854775807)
+          and e.sequence >= first and e.sequence < below
         order by e.sequence desc
         limit p_limit;
 end
@@ -517,34 +580,21 @@ begin
 end
 $$;
 
-create function context.erase_event(
-    p_workspace text, p_developer text, p_call int[], p_id uuid[], p_reason text[]
-) returns table (refused text, session_id text, sequence bigint, erased_at timestamptz)
+create function context.erase_event(p_workspace text, p_developer text, p_id uuid, p_reason text)
+returns table (session_id text, sequence bigint, erased_at timestamptz)
 language plpgsql as $$
-declare
-    i int;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    refused := case when (select count(*) from context.session_events e
-                          where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = any (p_id))
-                         < (select count(distinct one) from unnest(p_id) one)
-               then 'missing' end;
-    for i in 1 .. cardinality(p_id) loop
-        if refused is null then
-            insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
-            select p_workspace, p_developer, e.id, e.session_id, e.content_hash, p_reason[i], clock_timestamp()
-            from context.session_events e
-            where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id[i] and e.erased_at is null
-            on conflict do nothing;
-            update context.session_events e set content = '', parts_text = null, erased_at = clock_timestamp()
-            where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id[i] and e.erased_at is null;
-        end if;
-        session_id := null; sequence := null; erased_at := null;
-        select e.session_id::text, e.sequence, e.erased_at into session_id, sequence, erased_at
-        from context.session_events e
-        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id[i];
-        return next;
-    end loop;
+    insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
+    select p_workspace, p_developer, e.id, e.session_id, e.content_hash, p_reason, clock_timestamp()
+    from context.session_events e
+    where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id and e.erased_at is null
+    on conflict do nothing;
+    update context.session_events e set content = '', parts_text = null, erased_at = clock_timestamp()
+    where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id and e.erased_at is null;
+    return query
+        select e.session_id::text, e.sequence, e.erased_at from context.session_events e
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id;
 end
 $$;
 
@@ -555,7 +605,7 @@ begin
     update context.session_state st set scratchpad = '{}', updated_at = clock_timestamp()
     where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_id;
     update holdfast.outbox o set data = '{}'
-    where o.workspace_id = p_workspace and o.developer_id = p_developer and o.topic = 'caco.context'
+    where o.workspace_id = p_workspace and o.developer_id = p_developer and o.topic in ('caco.context', 'session.renamed')
       and o.data ->> 'session_id' = p_id::text;
     return query
         update context.sessions s set metadata = '{}', revision = s.revision + 1

@@ -80,9 +80,10 @@ create table erasures (
 
 create index erasures_by_session on erasures (workspace_id, session_id);
 
+-- Every row has a hidden key as well, the rowid: whoever writes with REPLACE can push a row out by any key it has.
 create trigger session_events_are_only_erased before update on session_events
 when not (
-    old.erased_at is null and new.erased_at is not null and new.content = '' and new.parts is null
+    new.rowid = old.rowid and old.erased_at is null and new.erased_at is not null and new.content = '' and new.parts is null
     and exists (select 1 from erasures x where x.workspace_id = old.workspace_id and x.event_id = old.id)
     and (new.workspace_id, new.id, new.developer_id, new.session_id, new.sequence, new.type, new.role, new.created_at,
          new.content_hash, new.chain_hash)
@@ -95,36 +96,57 @@ create trigger session_events_are_not_deleted before delete on session_events
 begin select raise(abort, 'session_events is append-only'); end;
 
 -- REPLACE would delete a row without firing the trigger above on a connection that does not ask for it.
+-- A rowid that nobody gave is -1 here.
 create trigger session_events_are_not_replaced before insert on session_events
-when exists (select 1 from session_events where workspace_id = new.workspace_id and id = new.id)
+when new.rowid <> -1 and exists (select 1 from session_events where rowid = new.rowid)
+  or exists (select 1 from session_events where workspace_id = new.workspace_id and id = new.id)
   or exists (select 1 from session_events
              where workspace_id = new.workspace_id and session_id = new.session_id and sequence = new.sequence)
 begin select raise(abort, 'session_events is append-only'); end;
 
 create trigger sessions_keep_their_past before update on sessions
-when (new.workspace_id, new.id, new.developer_id, new.started_at) != (old.workspace_id, old.id, old.developer_id, old.started_at)
+when (new.rowid, new.workspace_id, new.id, new.developer_id, new.started_at)
+     != (old.rowid, old.workspace_id, old.id, old.developer_id, old.started_at)
   or new.last_sequence < old.last_sequence
   or new.resumed_from is not old.resumed_from
   or (old.ended_at is not null and (new.ended_at is not old.ended_at or new.last_sequence != old.last_sequence))
+begin select raise(abort, 'sessions keep their past'); end;
+
+-- A trigger of its own, so that an append, which changes none of these, does not pay for it.
+create trigger sessions_stay_what_they_are
+before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree on sessions
 begin select raise(abort, 'sessions keep their past'); end;
 
 create trigger sessions_are_not_deleted before delete on sessions
 begin select raise(abort, 'sessions are not deleted'); end;
 
 create trigger sessions_are_not_replaced before insert on sessions
-when exists (select 1 from sessions where workspace_id = new.workspace_id and id = new.id)
+when exists (select 1 from sessions where rowid = new.rowid)
+  or exists (select 1 from sessions where workspace_id = new.workspace_id and id = new.id)
+  or exists (select 1 from sessions
+             where workspace_id = new.workspace_id and developer_id = new.developer_id and client = new.client
+               and native_id = new.native_id and ended_at is null and new.ended_at is null)
 begin select raise(abort, 'sessions are not deleted'); end;
 
 create trigger session_state_is_not_deleted before delete on session_state
 begin select raise(abort, 'session_state is not deleted'); end;
 
 create trigger session_state_is_not_replaced before insert on session_state
-when exists (select 1 from session_state where workspace_id = new.workspace_id and session_id = new.session_id)
+when exists (select 1 from session_state where rowid = new.rowid)
+  or exists (select 1 from session_state where workspace_id = new.workspace_id and session_id = new.session_id)
 begin select raise(abort, 'session_state is not deleted'); end;
 
 create trigger session_state_keeps_its_session before update on session_state
-when (new.workspace_id, new.session_id, new.developer_id) != (old.workspace_id, old.session_id, old.developer_id)
+when (new.rowid, new.workspace_id, new.session_id, new.developer_id)
+     != (old.rowid, old.workspace_id, old.session_id, old.developer_id)
 begin select raise(abort, 'session_state keeps its session'); end;
+
+-- A tombstone stands on an event of one's own: a colleague's would keep that colleague from erasing it.
+create trigger erasures_name_an_own_event before insert on erasures
+when not exists (select 1 from session_events
+                 where workspace_id = new.workspace_id and id = new.event_id
+                   and developer_id = new.developer_id and session_id = new.session_id)
+begin select raise(abort, 'erasures name no event of this developer'); end;
 
 create trigger erasures_are_not_updated before update on erasures
 begin select raise(abort, 'erasures is append-only'); end;
@@ -133,5 +155,6 @@ create trigger erasures_are_not_deleted before delete on erasures
 begin select raise(abort, 'erasures is append-only'); end;
 
 create trigger erasures_are_not_replaced before insert on erasures
-when exists (select 1 from erasures where workspace_id = new.workspace_id and event_id = new.event_id)
+when exists (select 1 from erasures where rowid = new.rowid)
+  or exists (select 1 from erasures where workspace_id = new.workspace_id and event_id = new.event_id)
 begin select raise(abort, 'erasures is append-only'); end;

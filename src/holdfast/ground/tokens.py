@@ -1,0 +1,10 @@
+"""How long a text is for a model, about."""
+
+from __future__ import annotations
+
+CHARS_PER_TOKEN = 4
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a model counts: one per four characters, rounded up."""
+    return -(-len(text) // CHARS_PER_TOKEN)

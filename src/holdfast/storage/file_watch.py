@@ -1,0 +1,58 @@
+"""Notices when a store's files are removed, replaced or cut while they are open.
+
+SQLite does not notice: it goes on writing to the file that it holds, which has no name any more or a hole in it,
+and what was acknowledged is gone when the last process lets go. So each commit is checked before it counts.
+Somebody else's checkpoint may cut the write-ahead log as well; but then the log begins anew, with other salts.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.errors import StoreDamagedError
+
+WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+HEADER_BYTES = 32
+SALTS = slice(16, 24)
+
+
+class FileWatch:
+    """Looks after the files of an open connection."""
+
+    def __init__(self, path: str):
+        self.path = path
+        # Only the log: closing a second descriptor of one of the others would drop SQLite's locks on it.
+        self._log = os.open(f"{path}-wal", os.O_RDONLY)
+        self._names = _identity(path), _identity(f"{path}-shm")
+        self._size, self._header = os.fstat(self._log).st_size, os.pread(self._log, HEADER_BYTES, 0)
+
+    def begin(self) -> None:
+        """Call it when nobody else can write: the log ends where the last commit left it, or further."""
+        header = os.pread(self._log, HEADER_BYTES, 0)
+        if os.fstat(self._log).st_size < self._size and header[SALTS] == self._header[SALTS]:
+            raise self._damage("its write-ahead log was cut")
+
+    def commit(self) -> None:
+        """Call it after a commit, before anybody is told: what was written can be found by its name."""
+        if self._names != (_identity(self.path), _identity(f"{self.path}-shm")):
+            raise self._damage("the file or its -shm was removed or replaced")
+        log, header = os.fstat(self._log), os.pread(self._log, HEADER_BYTES, 0)
+        if log.st_nlink == 0:
+            raise self._damage("its write-ahead log was removed or replaced")
+        if log.st_size and header[:4] not in WAL_MAGIC:
+            raise self._damage("its write-ahead log was cut")
+        self._size, self._header = log.st_size, header
+
+    def close(self) -> None:
+        os.close(self._log)
+
+    def _damage(self, what: str) -> StoreDamagedError:
+        return StoreDamagedError(self.path, f"{what} while it was open")
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
