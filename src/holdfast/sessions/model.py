@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from holdfast.ground import clock
 
@@ -71,13 +71,28 @@ class SessionEvent:
         }
 
 
+class HandoffContext(TypedDict):
+    """What one chatmode hands to the next."""
+
+    from_chatmode: str
+    artifacts_created: list[str]
+    key_decisions: list[str]
+
+
+class Scratchpad(TypedDict, total=False):
+    """The fields that agents agree on; a scratchpad may hold any others beside them."""
+
+    current_task: str
+    spec_file: str
+    files_in_progress: list[str]
+    validation_gates_passed: list[int]
+    blockers: list[str]
+    handoff_context: HandoffContext
+
+
 @dataclass(frozen=True)
 class SessionState:
-    """A session's one mutable JSON object.
-
-    Any object is accepted. The known fields are `current_task`, `spec_file`, `files_in_progress`,
-    `validation_gates_passed`, `blockers` and `handoff_context` (`from_chatmode`, `artifacts_created`, `key_decisions`).
-    """
+    """A session's one mutable JSON object; `Scratchpad` names the known fields."""
 
     session_id: str
     scratchpad: dict[str, Any]
