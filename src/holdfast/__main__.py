@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+    if sys.argv[1:2] == ["hook"] and not {"--help", "-h"}.intersection(sys.argv):
         from holdfast.surfaces import hook
 
         os._exit(hook.main(sys.argv[2:]))  # everything is on disk; taking the interpreter apart would only take time

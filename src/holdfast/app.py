@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast import errors, lifecycle
-from holdfast.ground.settings import Owner, Settings, load_settings, sqlite_path
+from holdfast.ground.settings import Settings, load_settings, redacted, sqlite_path
 from holdfast.storage.database import drive
 from holdfast.storage.opening import open_database
 
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 class App:
-    """One program's access to one store. On SQLite it never needs an event loop."""
+    """One program's access to one store. On SQLite it never needs an event loop.
 
-    def __init__(self, settings: Settings | None = None, *, patience_seconds: float = 30.0):
+    `wait_seconds` is for a program that others wait for: a store that needs longer counts as busy.
+    """
+
+    def __init__(self, settings: Settings | None = None, *, wait_seconds: float | None = None):
         self.settings = settings or load_settings()
-        self._opening = open_database(self.settings.database, patience_seconds=patience_seconds)
+        self.wait_seconds = wait_seconds
+        self._opening = open_database(self.settings.database)
         self._database: Database | None = None
         self._runner: Any = None
 
@@ -33,26 +37,33 @@ class App:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._database is not None:
-            self.run(self._opening.__aexit__(None, None, None))
-        if self._runner is not None:
-            self._runner.close()
+        try:
+            if self._database is not None:
+                self.run(self._opening.__aexit__(None, None, None))
+        finally:
+            if self._runner is not None:
+                self._runner.close()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """To its end: by hand where nothing ever waits, on a loop of our own where it does."""
         if sqlite_path(self.settings.database):
             return drive(coroutine)
-        if self._runner is None:
-            import asyncio
+        import asyncio
 
+        if self._runner is None:
             self._runner = asyncio.Runner()
-        result: T = self._runner.run(coroutine)
+        try:
+            result: T = self._runner.run(asyncio.wait_for(coroutine, self.wait_seconds))
+        except TimeoutError:
+            raise errors.StoreBusyError(redacted(self.settings.database)) from None
         return result
 
     @property
     def database(self) -> Database:
         if self._database is None:
             self._database = self.run(self._opening.__aenter__())
+            if self.wait_seconds is not None:
+                _limit_waiting(self._database, self.wait_seconds)
         return self._database
 
     @property
@@ -69,7 +80,10 @@ class App:
 
     def drain_spool(self, limit: int | None = None) -> int:
         """Store what waited while the store was busy or down."""
-        return self.run(self.spool.drain(self._store_record, limit))
+        if (spool := self.spool).is_empty():
+            return 0
+        _ = self.database  # opened first: whatever is wrong with the store is no fault of what waits
+        return self.run(spool.drain(self._store_record, limit, lock_seconds=self.wait_seconds))
 
     def count(self) -> Accounting:
         """Where every accepted input is: stored, spooled or rejected, and none lost."""
@@ -82,7 +96,14 @@ class App:
 
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
-            owner = Owner(record["workspace_id"], record["developer_id"])
-            await lifecycle.store_record(self.database, owner, record)
+            await lifecycle.store_record(self.database, lifecycle.owner_of_record(record), record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError("Spooled record", sorted(record), f"is not whole ({error!r})") from None
+
+
+def _limit_waiting(database: Database, seconds: float) -> None:
+    """PostgreSQL's calls are limited as they run; SQLite waits by itself and has to be told."""
+    if database.engine == "sqlite":
+        connection: Any = database.connection  # type: ignore[attr-defined]
+        connection.set_busy_timeout(int(seconds * 1000))
+        connection.setlk_timeout(int(seconds * 1000), 0)

@@ -5,7 +5,8 @@ its data as attributes and a stable code, and its message names the thing, its v
 
     HoldfastError
     ├── NotFound (3)      SessionNotFoundError · EventNotFoundError
-    ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · RevisionConflictError
+    ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · IdTakenError
+    │                     · RevisionConflictError
     ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
     │                     · PermissionRefusedError
     ├── Invalid (2)       InvalidValueError · NotADatabaseError
@@ -22,7 +23,10 @@ SHOWN_CHARS = 80
 
 def shown(value: object) -> str:
     """A value as it appears in a message: quoted, escaped, and short however long it is."""
-    text = ascii(value)
+    try:
+        text = ascii(value)
+    except (RecursionError, ValueError):  # nested without end, or a number of more digits than Python prints
+        return f"(a {type(value).__name__})"
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
 
 
@@ -120,6 +124,15 @@ class EventConflictError(Conflict):
             f"Event id {event_id} is taken by an event with other content. Repeat the first request unchanged, "
             "or use a new id."
         )
+
+
+class IdTakenError(Conflict):
+    """A row with this id is there and not ours to see; the store of the room says which id it was."""
+
+    code = "id_taken"
+
+    def __init__(self) -> None:
+        super().__init__("An id is taken. Use a new one.")
 
 
 class RevisionConflictError(Conflict):

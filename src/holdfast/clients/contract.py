@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 
-from holdfast.ground import ids
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
+
+
+# Together they fit into one line of the spool (4 MiB, 64 levels), so whatever a hook accepts can wait there.
+CONTENT_BYTES = 2_500_000
+INPUT_BYTES = 500_000
+INPUT_DEPTH = 50
 
 
 class HookEvent:
@@ -62,20 +69,20 @@ def parse_common(
         content = payload.get(key)
     elif event_name == tool_event:
         event_type, role, content = "tool_result", "tool", _as_text(payload.get("tool_response"))
-        parts = {"tool": payload.get("tool_name"), "input": payload.get("tool_input")}
+        parts = {"tool": _kept(payload.get("tool_name")), "input": _kept(payload.get("tool_input"))}
     else:
         return None
     if not isinstance(content, str) or not content:
         return None
     return HookEvent(
         client=client,
-        native_id=native_id,
+        native_id=storable(native_id),
         cwd=cwd,
         event_id=_event_id(client, native_id, event_name, payload, content),
         event_type=event_type,
         role=role,
-        content=storable(content),
-        parts=_storable_parts(parts),
+        content=fitted(storable(content), CONTENT_BYTES),
+        parts=parts,
     )
 
 
@@ -84,12 +91,41 @@ def storable(text: str) -> str:
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _storable_parts(parts: dict[str, Any] | None) -> dict[str, Any] | None:
-    return parts and json.loads(storable(json.dumps(parts, ensure_ascii=False).replace("\\u0000", "\ufffd")))
+def fitted(text: str, max_bytes: int) -> str:
+    """A text whose JSON has at most so many bytes; where something is missing it says so."""
+    kept = text
+    while len(kept) > max_bytes // 6 and (size := len(json.dumps(kept, ensure_ascii=False).encode())) > max_bytes:
+        kept = kept[: len(kept) * max_bytes // size]
+    return text if kept is text else f"{kept}\n[cut here; {len(text):,} characters in all]"
+
+
+def _kept(value: object) -> object:
+    """What a tool was given, as it is; as a text where it is too deep, too long or not quite JSON."""
+    try:
+        kept = _storable_value(value, INPUT_DEPTH)
+        canonical.canonical_json("input", kept, max_bytes=INPUT_BYTES)
+    except InvalidValueError:
+        return fitted(storable(_as_text(value)), INPUT_BYTES)
+    return kept
+
+
+def _storable_value(value: object, levels: int) -> object:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict | list) and not levels:
+        raise InvalidValueError("input", "…", f"is nested deeper than {INPUT_DEPTH} levels")
+    if isinstance(value, list):
+        return [_storable_value(item, levels - 1) for item in value]
+    if isinstance(value, dict):
+        return {storable(key): _storable_value(item, levels - 1) for key, item in value.items()}
+    return value
 
 
 def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "[nested too deep to be kept]"
 
 
 def _event_id(client: str, native_id: str, event_name: str, payload: Mapping[str, Any], content: str) -> str:
@@ -97,4 +133,4 @@ def _event_id(client: str, native_id: str, event_name: str, payload: Mapping[str
     marks = [payload.get(key) for key in ("prompt_id", "turn_id", "timestamp", "tool_use_id")]
     if not any(marks):
         return ids.new_id()
-    return ids.named_id(client, native_id, event_name, *map(str, marks), storable(content))
+    return ids.named_id(*map(storable, (client, native_id, event_name, *map(_as_text, marks), content)))

@@ -80,23 +80,24 @@ order by started_at desc, id desc
 limit $4;
 
 -- thread_sessions
--- Every session that one line of work went through: up to the first one, then down all that resumed it.
+-- Every session that one line of work went through: up to the first one, then down all that resumed it. A cross join
+-- keeps the order as it is written; SQLite would walk through all sessions instead.
 with recursive
 up (id, resumed_from) as (
     select id, resumed_from from sessions where workspace_id = $1 and developer_id = $2 and id = $3
     union
-    select s.id, s.resumed_from from up join sessions s
+    select s.id, s.resumed_from from up cross join sessions s
       on s.workspace_id = $1 and s.developer_id = $2 and s.id = up.resumed_from
 ),
 thread (id) as (
     select id from up where resumed_from is null
     union
-    select s.id from thread join sessions s
+    select s.id from thread cross join sessions s
       on s.workspace_id = $1 and s.developer_id = $2 and s.resumed_from = thread.id
 )
 select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
        s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
-from thread join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = thread.id
+from thread cross join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = thread.id
 order by s.started_at, s.id;
 
 -- end_session

@@ -117,7 +117,10 @@ class SessionStore:
         if known is None:
             raise errors.SessionNotFoundError(session_id)
         rows = [(None if position else expected_sequence, *event) for position, event in enumerate(events)]
-        answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
+        try:
+            answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
+        except errors.IdTakenError:  # by somebody whose rows we cannot see
+            raise errors.EventConflictError(events[0][0]) from None
         for answer, event in zip(answers, events, strict=True):
             if answer[0] is not None:
                 raise _refusal(answer, known, event[0], expected_sequence)

@@ -86,6 +86,7 @@ def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:
     """Needs the lock. SQLite does not raise when it cannot switch: it answers with the mode that stays."""
     if connection.execute("pragma journal_mode=wal").get != "wal":
         raise errors.StoreUnreachableError(path, "the disk does not take a write-ahead log there")
+    connection.execute("select count(*) from sqlite_schema").fetchall()  # the first read makes the log
 
 
 def _sqlite_version(connection: apsw.Connection, path: str) -> int:

@@ -315,6 +315,8 @@ def translate(error: Exception, where: str) -> Exception:
         case asyncpg.InsufficientPrivilegeError():
             advice = "Grant it with `GRANT holdfast_runtime TO …`; migrations need the owner's URL."
             return errors.PermissionRefusedError(where, str(error), advice)
+        case asyncpg.UniqueViolationError():
+            return errors.IdTakenError()
         case asyncpg.LockNotAvailableError() | asyncpg.QueryCanceledError() | asyncpg.TooManyConnectionsError():
             return errors.StoreBusyError(where)
         case asyncpg.DiskFullError():

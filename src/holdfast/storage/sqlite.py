@@ -23,6 +23,7 @@ from holdfast.storage import migrate
 from holdfast.storage.database import drive
 from holdfast.storage.failure import Failure
 from holdfast.storage.file_watch import FileWatch
+from holdfast.storage.turn import Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def open_sqlite(path: str, patience_seconds: float = PATIENCE_SECONDS) -> Sqlite
         ours = (
             files.translate(error, path) if isinstance(error, OSError) else translate(error, path, database.connection)
         )
-        _close(database.connection)
+        database.let_go()
         raise ours from None
     return database
 
@@ -170,6 +171,11 @@ class SqliteDatabase:
     def __init__(self, path: str, patience_seconds: float = PATIENCE_SECONDS):
         self.path, self.patience_seconds = path, patience_seconds
         self.connection = connect(path)
+        try:
+            self._turn = Turn(path)
+        except OSError as error:
+            _close(self.connection)
+            raise files.translate(error, path) from None
         self._process = os.getpid()
         self._writing = SqliteTransaction(self.connection)
         self._write_lock = allocate_lock()
@@ -196,7 +202,7 @@ class SqliteDatabase:
                     return self._writing.execute(query, args)
             with self._read_lock:
                 return self._reader().execute(query, args)
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translate(error, self.path, self.connection) from None
 
     async def write(self, query: Query, *args: object) -> list[Row]:
@@ -241,11 +247,16 @@ class SqliteDatabase:
         if self._group is not None:
             self._group.finish()
         with self._write_lock, self._read_lock:
-            if self._reading is not None:
-                _close(self._reading.connection)
-            _close(self.connection)
-            if self._watch is not None:
-                self._watch.close()
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close every file, without another word."""
+        if self._reading is not None:
+            _close(self._reading.connection)
+        _close(self.connection)
+        if self._watch is not None:
+            self._watch.close()
+        self._turn.close()
 
     def _check_open(self) -> None:
         if self._closed or self._process != os.getpid():
@@ -281,14 +292,27 @@ class SqliteDatabase:
             self._write_lock.release()
 
     def _begin(self) -> None:
-        """Wait for the lock in short steps: SQLite's own handler sleeps ever longer, and the patient starve."""
+        """Wait for our turn, then for the lock, in short steps: SQLite's own handler sleeps ever longer."""
         deadline = time.monotonic() + self.patience_seconds
-        while not self._try_begin():
-            if time.monotonic() > deadline:
-                raise errors.StoreBusyError(self.path)
-            time.sleep(PAUSE_SECONDS)
+        if not self._turn.wait(deadline):
+            raise errors.StoreBusyError(self.path)
+        try:
+            while not self._took_lock():
+                if time.monotonic() > deadline:
+                    raise errors.StoreBusyError(self.path)
+                time.sleep(PAUSE_SECONDS)
+        finally:
+            self._turn.leave()
 
     def _try_begin(self) -> bool:
+        if not self._turn.take():
+            return False
+        try:
+            return self._took_lock()
+        finally:
+            self._turn.leave()
+
+    def _took_lock(self) -> bool:
         self.connection.set_busy_timeout(0)
         try:
             self.connection.execute("begin immediate")
@@ -351,8 +375,6 @@ def _running_loop() -> AbstractEventLoop | None:
 
 def translate(error: BaseException, path: str, connection: apsw.Connection | None = None) -> BaseException:
     """An engine's error as one of ours; anything else as it is."""
-    if not isinstance(error, apsw.Error):
-        return error
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return errors.StoreBusyError(path)
@@ -362,7 +384,7 @@ def translate(error: BaseException, path: str, connection: apsw.Connection | Non
             return errors.StoreReadOnlyError(path)
         case apsw.NotADBError():
             return errors.NotADatabaseError(path)
-        case apsw.CorruptError():
+        case apsw.CorruptError() | apsw.SQLError() | UnicodeDecodeError():  # our own statements fit a whole schema
             return errors.StoreDamagedError(path, str(error))
         case apsw.CantOpenError() | apsw.IOError():
             return _disk_error(error, path, connection)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from holdfast.surfaces.cli.running import PROGRAM
+from holdfast.surfaces.cli.running import PROGRAM, Command, Output, answers
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command("completion")
+@click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(SHELLS))
-def command(shell: str) -> None:
+@answers
+def command(shell: str) -> Output:
     """Print the completion script of a shell
 
     For bash: holdfast completion bash >> ~/.bashrc
@@ -20,5 +21,6 @@ def command(shell: str) -> None:
     from holdfast.surfaces.cli.root import root
 
     completion = get_completion_class(shell)
-    if completion is not None:
-        click.echo(completion(root, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
+    assert completion is not None
+    script = completion(root, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
+    return Output({"shell": shell, "script": script}, script)

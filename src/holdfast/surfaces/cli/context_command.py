@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from holdfast.app import App
-from holdfast.ground.worktree import find_worktree
 from holdfast.sessions.model import Session
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, prints
+from holdfast.surfaces.cli.running import Group, Output, here, prints
 
 
 @click.group("context", cls=Group)
@@ -55,7 +52,7 @@ def _chosen(app: App, session_id: str | None) -> tuple[Session | None, list[str]
     """The session that is meant, and a note when that was a choice."""
     if session_id is not None:
         return app.run(app.sessions.find_session(session_id)), []
-    found = app.run(app.sessions.find_current_sessions(find_worktree(os.getcwd())))
+    found = app.run(app.sessions.find_current_sessions(here()))
     if len(found) < 2:
         return (found[0] if found else None), []
     note = f"Several sessions are open here; the newest is meant: {found[0].id}. Choose another with --session."
@@ -63,5 +60,4 @@ def _chosen(app: App, session_id: str | None) -> tuple[Session | None, list[str]
 
 
 def _started(app: App) -> Session:
-    worktree = find_worktree(os.getcwd())
-    return app.run(app.sessions.create_session("cli", app.settings.developer, client="cli", worktree=worktree))
+    return app.run(app.sessions.create_session("cli", app.settings.developer, client="cli", worktree=here()))

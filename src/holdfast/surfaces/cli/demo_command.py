@@ -72,13 +72,12 @@ class Stage:
         self.say(f"    {text}")
 
     def _start(self, arguments: list[str], stdin: str | None) -> subprocess.CompletedProcess[str]:
-        environment = {
-            **os.environ,
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        environment |= {
             "HOLDFAST_HOME": os.path.join(self.folder, "home"),
             "HOLDFAST_DEVELOPER": "demo",
             "PYTHONWARNINGS": "ignore",
         }
-        environment.pop("HOLDFAST_DATABASE", None)
         return subprocess.run(
             [sys.executable, "-m", "holdfast", *arguments],
             input=stdin,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
-from holdfast.errors import InvalidValueError
 from holdfast.ground.settings import sqlite_path
+from holdfast.ground.text import term_safe
 from holdfast.sessions.model import SessionEvent
 from holdfast.storage import migrate
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, prints
+
+SHOWN_EVENTS = 20
 
 
 @click.command("forget", cls=Command)
@@ -28,13 +30,13 @@ def command(
     Contents go, numbers and hashes stay, so that the log still verifies. This cannot be undone.
     """
     if not event_ids and session_id is None and match is None:
-        raise InvalidValueError("What to forget", "", "is not given; name event ids, --session or --match")
+        raise click.UsageError("Say what to forget: event ids, --session or --match")
     session = app.run(app.sessions.find_session(session_id)).id if session_id is not None else None
     found = app.run(app.sessions.find_events_to_forget(event_ids=event_ids, session_id=session, match=match))
     if dry_run:
         return _output(app, found, session, erased=0, dry_run=True)
     if not yes and (found or session):
-        click.echo(_preview(found, session), err=True)
+        click.echo(term_safe(_preview(found, session)), err=True)
         click.confirm("Erase this for good?", abort=True, err=True)
     erased = app.run(app.sessions.forget_events([event.id for event in found]))
     if session is not None:
@@ -43,17 +45,24 @@ def command(
 
 
 def _preview(found: list[SessionEvent], session: str | None) -> str:
-    rest = ["… and the session's scratchpad, name and context"] if session else []
-    return "\n".join([f"{wording.plural(len(found), 'event')}:", *map(wording.event_line, found[:20]), *rest])
+    more = [f"       … and {len(found) - SHOWN_EVENTS:,} more"] if len(found) > SHOWN_EVENTS else []
+    rest = ["The session's scratchpad, name and context sets"] if session else []
+    events = [f"{wording.plural(len(found), 'event')}:", *map(wording.event_line, found[:SHOWN_EVENTS]), *more]
+    return "\n".join([*(events if found else []), *rest])
 
 
 def _output(app: App, found: list[SessionEvent], session: str | None, *, erased: int, dry_run: bool) -> Output:
     path = sqlite_path(app.settings.database)
     backups = migrate.backups(path) if path else []
     data = {"dry_run": dry_run, "erased": erased, "event_ids": [event.id for event in found], "backups": backups}
-    lines = [_preview(found, session) if dry_run else f"Erased {wording.plural(erased, 'event')}."]
-    if backups:
-        lines += ["These backups still hold it:", *(f"  {backup}" for backup in backups)]
-    else:
-        lines.append("Backups that you made yourself still hold it.")
+    if not found and session is None:
+        return Output(data, "Nothing to erase: no event that still has its content matches.")
+    lines = [f"Would erase:\n{_preview(found, session)}"] if dry_run else [_sentence(erased, session)]
+    if holding := [*backups, *([app.spool.rejected] if app.spool.count_rejected() else [])]:
+        lines += ["These files may still hold it:", *(f"  {file}" for file in holding)]
+    lines.append("Backups that you made yourself still hold it.")
     return Output(data, "\n".join(lines))
+
+
+def _sentence(erased: int, session: str | None) -> str:
+    return f"Erased {wording.plural(erased, 'event')}{' and the rest of the session' if session else ''}."

@@ -1,34 +1,40 @@
-"""`holdfast help` and `holdfast help all`."""
+"""`holdfast help`, `holdfast help COMMAND…` and `holdfast help all`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from holdfast.surfaces.cli.running import PROGRAM
+from holdfast.surfaces.cli.running import PROGRAM, Command, Output, answers
 
 
-@click.command("help")
-@click.argument("what", required=False)
-def command(what: str | None) -> None:
+@click.command("help", cls=Command)
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@answers
+def command(words: tuple[str, ...]) -> Output:
     """Show the commands; `help all` shows every one of them"""
     from holdfast.surfaces.cli.root import root
 
-    context = click.Context(root, info_name=PROGRAM)
-    if what == "all":
-        click.echo("\n".join(_lines(root, context, PROGRAM)))
-    elif what is None:
-        click.echo(root.get_help(context))
-    else:
-        _, found, _ = root.resolve_command(context, [what])
-        click.echo(found.get_help(click.Context(found, parent=context, info_name=what)))
+    context = click.Context(root, info_name=PROGRAM, **root.context_settings)
+    if words == ("all",):
+        found = list(_commands(root, context))
+        return Output({"commands": found}, "\n".join(f"{one['command']:<35} {one['help']}" for one in found))
+    for word in words:
+        group = context.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{context.command_path!r} has no commands of its own", context)
+        _, found_command, _ = group.resolve_command(context, [word])
+        assert found_command is not None
+        context = click.Context(found_command, parent=context, info_name=word)
+    return Output({"commands": list(_commands(context.command, context))}, context.get_help())
 
 
-def _lines(group: click.Group, context: click.Context, path: str) -> list[str]:
-    lines = []
-    for name in group.list_commands(context):
-        found = group.get_command(context, name)
-        if isinstance(found, click.Group):
-            lines += _lines(found, click.Context(found, parent=context, info_name=name), f"{path} {name}")
-        elif found is not None:
-            lines.append(f"{path} {name:<{34 - len(path)}} {found.get_short_help_str(60)}")
-    return lines
+def _commands(command: click.Command, context: click.Context) -> Iterator[dict[str, str]]:
+    """Everything that can be called from here on, with its one line of help."""
+    if not isinstance(command, click.Group):
+        yield {"command": context.command_path, "help": command.get_short_help_str(60)}
+        return
+    for name in command.list_commands(context):
+        if found := command.get_command(context, name):
+            yield from _commands(found, click.Context(found, parent=context, info_name=name))

@@ -12,13 +12,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from typing import Any
 
 import click
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InvalidValueError, shown
 from holdfast.ground.text import term_safe
+from holdfast.ground.worktree import find_worktree
 
 PROGRAM = "holdfast"
 
@@ -33,7 +35,17 @@ class Output:
     exit_code: int = 0
 
 
-class Command(click.Command):
+class _Helped(click.Command):
+    """Its own line on `--help`, in the wording of all the others."""
+
+    def get_help_option(self, context: click.Context) -> click.Option | None:
+        option = super().get_help_option(context)
+        if option is not None:
+            option.help = "Show this help"
+        return option
+
+
+class Command(_Helped):
     """A command that takes `--json`."""
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -49,39 +61,87 @@ def _remember(context: click.Context, parameter: click.Parameter, value: bool) -
     context.meta["json"] = value
 
 
-class Group(click.Group):
+class Group(_Helped, click.Group):
     command_class = Command
 
 
-def prints(function: Callable[..., Output]) -> Callable[..., int]:
-    """Give a command the app, print what it answers, and close the store."""
+def answers(function: Callable[..., Output]) -> Callable[..., int]:
+    """Print what a command answers."""
 
     @click.pass_context
     @functools.wraps(function)
     def command(context: click.Context, *args: Any, **kwargs: Any) -> int:
-        with App() as app:
-            output = function(app, *args, **kwargs)
+        output = function(*args, **kwargs)
         show(output, as_json=context.meta["json"])
         return output.exit_code
 
     return command
 
 
+def prints(function: Callable[..., Output]) -> Callable[..., int]:
+    """Give a command the app, print what it answers, and close the store."""
+
+    @answers
+    @functools.wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Output:
+        with App() as app:
+            _store_what_waits(app)
+            return function(app, *args, **kwargs)
+
+    return command
+
+
+def here() -> str:
+    """The working tree in which the command was typed."""
+    try:
+        return find_worktree(os.getcwd())
+    except FileNotFoundError:
+        raise InvalidValueError("The current folder", ".", "was removed; change to one that is there") from None
+
+
+def _store_what_waits(app: App) -> None:
+    """What hooks have spooled belongs to every answer; if the store is still down, the command itself says so."""
+    try:
+        app.drain_spool()
+    except HoldfastError:
+        return
+
+
 def show(output: Output, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(output.data, ensure_ascii=False, sort_keys=True))
-    elif output.text:
-        click.echo(term_safe(output.text))
+    text = as_document(output.data) if as_json else term_safe(output.text)
+    try:
+        if text:
+            click.echo(text)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter must not complain about it once more
+        if not isinstance(error, BrokenPipeError):  # a reader who left has seen enough
+            raise
     for warning in output.warnings:
         click.echo(f"Note: {term_safe(warning)}", err=True)
+
+
+def as_document(data: Any) -> str:
+    """One JSON document; all of it escaped where it holds what a terminal must not be sent. It reads back the same."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+    return text if text == term_safe(text) and _can_print(text) else json.dumps(data, sort_keys=True)
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def run(command: click.Command, arguments: list[str]) -> int:
     """Every way out of a command: its own exit code, a clear error, or a bug that says so."""
     as_json = "--json" in _before_separator(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that does not know `…` is no reason to fail
     try:
         result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
-        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except HoldfastError as error:
         return _fail(error.code, error.message, error.next_actions, error.exit_code, as_json=as_json)
@@ -93,15 +153,21 @@ def run(command: click.Command, arguments: list[str]) -> int:
         problem = error.format_message()
         message = f"{problem}{'' if problem[-1:] in '.?' else '.'} `{where} --help` shows how it is called."
         return _fail("usage", message, [f"{where} --help"], 2, as_json=as_json)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("aborted", "Aborted. Nothing was changed.", [], 1, as_json=as_json)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left; the interpreter must not complain about it
-        return 0
+    except click.Abort as error:
+        stopped = "Stopped. What was done before that stays." if error.__cause__ else "Nothing was changed."
+        return _fail("aborted", stopped, [], 1, as_json=as_json)
     except click.ClickException as error:
         return _fail("invalid", error.format_message(), [], 2, as_json=as_json)
+    except OSError as error:
+        told_on_stdout = as_json and error.filename is not None  # without a file's name it was stdout itself
+        return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
     except Exception as error:  # no stack trace at a door
         return _fail("bug", _bug(error), [], 1, as_json=as_json)
+
+
+def _system(error: OSError) -> str:
+    what = shown(error.filename) if error.filename else "The output"
+    return f"{what} cannot be used: {(error.strerror or str(error)).lower()}."
 
 
 def _bug(error: Exception) -> str:
@@ -119,8 +185,7 @@ def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
 
 def _fail(code: str, message: str, next_actions: Sequence[str], exit_code: int, *, as_json: bool) -> int:
     if as_json:
-        document = {"code": code, "message": message, "next_actions": list(next_actions)}
-        click.echo(json.dumps(document, ensure_ascii=False, sort_keys=True))
+        click.echo(as_document({"code": code, "message": message, "next_actions": list(next_actions)}))
     else:
         click.echo(click.style("Error: ", fg="red") + term_safe(message), err=True)
     return exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -10,10 +9,9 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.canonical import parse_json
-from holdfast.ground.worktree import find_worktree
 from holdfast.sessions.rules import EVENT_TYPES, ROLES
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, prints
+from holdfast.surfaces.cli.running import Group, Output, here, prints
 
 
 @click.group("session", cls=Group)
@@ -34,12 +32,8 @@ def command() -> None:
 @prints
 def start(app: App, chatmode: str, user: str | None, branch: str | None, **fields: Any) -> Output:
     """Start a session"""
-    worktree = find_worktree(os.getcwd())
-    session = app.run(
-        app.sessions.create_session(
-            chatmode, user or app.settings.developer, git_branch=branch, worktree=worktree, **fields
-        )
-    )
+    user_id = app.settings.developer if user is None else user
+    session = app.run(app.sessions.create_session(chatmode, user_id, git_branch=branch, worktree=here(), **fields))
     return Output(session.to_dict(), session.id)
 
 
@@ -112,7 +106,8 @@ def end(app: App, session_id: str) -> Output:
 @prints
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List sessions, newest first"""
-    sessions = app.run(app.sessions.list_sessions(limit, below))
+    last = None if below is None else app.run(app.sessions.find_session(below)).id
+    sessions = app.run(app.sessions.list_sessions(limit, last))
     return Output({"sessions": [session.to_dict() for session in sessions]}, wording.session_table(sessions))
 
 

@@ -173,6 +173,7 @@ create trigger session_state_keeps_its_session before update on context.session_
     when ((new.workspace_id, new.session_id, new.developer_id) <> (old.workspace_id, old.session_id, old.developer_id))
     execute function holdfast.refuse();
 
+-- JSON goes in and out as text: a pool may have its own codec for jsonb.
 -- One row type for every function that answers with sessions, and one for events.
 create type context.session_row as (
     id text, user_id text, chatmode text, workflow text, skill text, git_branch text, started_at timestamptz,
@@ -195,7 +196,7 @@ $$;
 create function context.create_session(
     p_workspace text, p_developer text, p_id uuid, p_user_id text, p_chatmode text, p_workflow text, p_skill text,
     p_git_branch text, p_client text, p_native_id text, p_repo text, p_worktree text, p_resumed_from uuid,
-    p_metadata jsonb, p_scratchpad jsonb, p_head_hash bytea
+    p_metadata text, p_scratchpad text, p_head_hash bytea
 ) returns setof context.session_row
 language plpgsql as $$
 begin
@@ -203,11 +204,11 @@ begin
     insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client,
                                   native_id, repo, worktree, resumed_from, metadata, head_hash, started_at)
     values (p_workspace, p_developer, p_id, p_user_id, p_chatmode, p_workflow, p_skill, p_git_branch, p_client,
-            p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata, p_head_hash, clock_timestamp())
+            p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp())
     on conflict do nothing;
     if found then
         insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
-        values (p_workspace, p_developer, p_id, p_scratchpad, clock_timestamp());
+        values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
         perform holdfast.tell(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
     end if;
     return query
@@ -356,16 +357,16 @@ end
 $$;
 
 create function context.save_metadata(
-    p_workspace text, p_developer text, p_id uuid, p_metadata jsonb, p_topic text, p_data jsonb
+    p_workspace text, p_developer text, p_id uuid, p_metadata text, p_topic text, p_data text
 ) returns table (revision bigint)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    update context.sessions s set metadata = p_metadata, revision = s.revision + 1
+    update context.sessions s set metadata = p_metadata::jsonb, revision = s.revision + 1
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
     returning s.revision into save_metadata.revision;
     if found and p_topic is not null then
-        perform holdfast.tell(p_workspace, p_developer, p_topic, p_data);
+        perform holdfast.tell(p_workspace, p_developer, p_topic, p_data::jsonb);
     end if;
     if save_metadata.revision is not null then
         return next;
@@ -660,14 +661,14 @@ begin
 end
 $$;
 
-create function context.update_state(p_workspace text, p_developer text, p_session uuid, p_patch jsonb)
+create function context.update_state(p_workspace text, p_developer text, p_session uuid, p_patch text)
 returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         update context.session_state st
-        set scratchpad = context.merge_json(st.scratchpad, p_patch), updated_at = clock_timestamp()
+        set scratchpad = context.merge_json(st.scratchpad, p_patch::jsonb), updated_at = clock_timestamp()
         where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_session
           and exists (select from context.sessions s
                       where s.workspace_id = p_workspace and s.id = p_session and s.ended_at is null)
