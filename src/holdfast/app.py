@@ -29,7 +29,7 @@ class App:
     def __init__(self, settings: Settings | None = None, *, wait_seconds: float | None = None):
         self.settings = settings or load_settings()
         self.wait_seconds = wait_seconds
-        self._opening = open_database(self.settings.database)
+        self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
         self._database: Database | None = None
         self._runner: Any = None
 
@@ -62,8 +62,6 @@ class App:
     def database(self) -> Database:
         if self._database is None:
             self._database = self.run(self._opening.__aenter__())
-            if self.wait_seconds is not None:
-                _limit_waiting(self._database, self.wait_seconds)
         return self._database
 
     @property
@@ -99,11 +97,3 @@ class App:
             await lifecycle.store_record(self.database, lifecycle.owner_of_record(record), record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError("Spooled record", sorted(record), f"is not whole ({error!r})") from None
-
-
-def _limit_waiting(database: Database, seconds: float) -> None:
-    """PostgreSQL's calls are limited as they run; SQLite waits by itself and has to be told."""
-    if database.engine == "sqlite":
-        connection: Any = database.connection  # type: ignore[attr-defined]
-        connection.set_busy_timeout(int(seconds * 1000))
-        connection.setlk_timeout(int(seconds * 1000), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.ground import settings
+from holdfast.storage.database import PATIENCE_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
     A class and not a generator: `contextlib` is more than a hook can afford.
     """
 
-    def __init__(self, url: str | None = None, *, patience_seconds: float = 30.0):
-        self.patience_seconds = patience_seconds
+    def __init__(self, url: str | None = None, *, patience_seconds: float | None = None):
+        self.patience_seconds = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
         self.url = settings.load_settings().database if url is None else url
         settings.check_database_url(self.url)
         self._context: Any = None

@@ -21,6 +21,7 @@ import asyncpg
 from holdfast import errors
 from holdfast.ground import settings
 from holdfast.storage import migrate
+from holdfast.storage.database import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from holdfast.storage.database import Row, Transaction
@@ -35,7 +36,6 @@ SERVER_SETTINGS = {
     "idle_in_transaction_session_timeout": "30s",
 }
 CONNECT_SECONDS = 10.0
-PATIENCE_SECONDS = 30.0
 LARGEST_GROUP_ROWS = 256
 LOST = (
     asyncpg.PostgresConnectionError,

@@ -20,7 +20,7 @@ import apsw
 from holdfast import errors
 from holdfast.ground import files, stamp
 from holdfast.storage import migrate
-from holdfast.storage.database import drive
+from holdfast.storage.database import PATIENCE_SECONDS, drive
 from holdfast.storage.failure import Failure
 from holdfast.storage.file_watch import FileWatch
 from holdfast.storage.turn import Turn
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     Work = Callable[[Transaction], Awaitable[Any]]
 
 OLDEST_SQLITE = (3, 51, 3)  # before: a checkpoint that races a write can drop a committed transaction
-PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 0.0005
 PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (

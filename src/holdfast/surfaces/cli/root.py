@@ -52,7 +52,7 @@ class Root(Group):
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="holdfast", help="Show the version")
 def root() -> None:
-    """Holdfast keeps what coding agents did and hands it to whoever continues"""
+    """Keep what agents did and hand it to whoever continues"""
 
 
 __all__ = ["COMMANDS", "Command", "root"]
