@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ground.text import cut, term_safe, tokens
+from holdfast.ground.text import cut, term_safe
 
 # Every character, halves of surrogate pairs too, and often the ones that join or hide.
 ANY_TEXT = st.text(
@@ -118,11 +118,3 @@ def test_no_combining_mark_loses_its_base(text: str, max_chars: int) -> None:
     rest = text[kept:].lstrip() if len(text) > max_chars else ""
 
     assert not rest or kept == 0 or not unicodedata.combining(rest[0]) or text[kept].isspace()
-
-
-# --- tokens ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("text", "count"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("x" * 400, 100)])
-def test_tokens_are_about_one_per_four_characters(text: str, count: int) -> None:
-    assert tokens(text) == count

@@ -54,6 +54,10 @@ class Line:
         line, _, self._heard = self._heard.partition(b"\n")
         return json.loads(line)
 
+    def is_called(self) -> bool:
+        """Whether the other end has said something, or is gone; does not wait."""
+        return self.has_more or bool(select.select([self._socket], [], [], 0)[0])
+
     @property
     def has_more(self) -> bool:
         """Whether a value was received that nobody has asked for yet."""
@@ -114,7 +118,7 @@ class Child:
     def wait(self) -> int:
         """Its exit code, or minus the signal that ended it; nothing of it is left."""
         self._line.close()
-        return int(self._nursery.ask({"wait": self.pid})["code"])
+        return self._nursery.wait(self)
 
     @property
     def has_more(self) -> bool:
@@ -136,6 +140,7 @@ class Nursery:
                 stdin=subprocess.DEVNULL,
             )
         self._socket, self._line = ours, Line(ours)
+        self._children = set[Child]()
 
     def start(self, body: Callable[..., None], *args: object, waits: bool = False) -> Child:
         """A new process that runs `body(line, *args)` and ends; if it `waits`, once it is told to go."""
@@ -143,7 +148,9 @@ class Nursery:
         with theirs:
             request = {"module": body.__module__, "name": body.__qualname__, "args": args, "waits": waits}
             socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [theirs.fileno()])
-            return Child(self, self._line.hear()["pid"], Line(ours))
+            child = Child(self, self._line.hear()["pid"], Line(ours))
+            self._children.add(child)
+            return child
 
     def start_all(self, body: Callable[..., None], arguments: Sequence[Sequence[object]]) -> list[Child]:
         """One process for each list of arguments; all of them are ready, and none has begun, when this returns."""
@@ -156,8 +163,18 @@ class Nursery:
         self._line.say(request)
         return self._line.hear()
 
+    def wait(self, child: Child) -> int:
+        self._children.discard(child)
+        return int(self.ask({"wait": child.pid})["code"])
+
+    def end_children(self) -> None:
+        """Kill those that nobody has waited for: a test that failed cannot do so itself."""
+        for child in list(self._children):
+            child.kill()
+            child.wait()
+
     def close(self) -> None:
-        """Ends what is left of the children as well."""
+        self.end_children()
         self._line.close()
         self._process.wait()
 
@@ -200,7 +217,7 @@ def hear_as_it_comes(children: Sequence[Child]) -> Iterator[tuple[Child, Any]]:
 
 def serve(control: socket.socket) -> None:
     """Fork when asked; ends when the test does."""
-    line, children = Line(control), set[int]()
+    line = Line(control)
     while True:
         data, fds, _, _ = socket.recv_fds(control, CHUNK, 1)
         if not data:
@@ -209,18 +226,12 @@ def serve(control: socket.socket) -> None:
             data += control.recv(CHUNK)
         request = json.loads(data)
         if "wait" in request:
-            code = os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
-            children.discard(request["wait"])
-            line.say({"code": code})
+            line.say({"code": os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])})
         elif "stopped" in request:
             _, status = os.waitpid(request["stopped"], os.WUNTRACED)
             line.say({"stopped": os.WIFSTOPPED(status)})
         else:
-            pid = fork(control, fds[0], request)
-            children.add(pid)
-            line.say({"pid": pid})
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
+            line.say({"pid": fork(control, fds[0], request)})
 
 
 def fork(control: socket.socket, fd: int, request: dict[str, Any]) -> int:

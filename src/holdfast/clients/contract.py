@@ -67,12 +67,12 @@ def parse_common(
     if event_name in messages:
         event_type, role, key = messages[event_name]
         content = payload.get(key)
+        if not isinstance(content, str) or not content:
+            return None
     elif event_name == tool_event:
-        event_type, role, content = "tool_result", "tool", _as_text(payload.get("tool_response"))
+        event_type, role, content = "tool_result", "tool", _as_text(payload.get("tool_response", ""))
         parts = {"tool": _kept(payload.get("tool_name")), "input": _kept(payload.get("tool_input"))}
     else:
-        return None
-    if not isinstance(content, str) or not content:
         return None
     return HookEvent(
         client=client,

@@ -24,27 +24,37 @@ class FileWatch:
         # Only the log: closing a second descriptor of one of the others would drop SQLite's locks on it.
         self._log = os.open(f"{path}-wal", os.O_RDONLY)
         self._names = _identity(path), _identity(f"{path}-shm")
-        self._size, self._header = os.fstat(self._log).st_size, os.pread(self._log, HEADER_BYTES, 0)
+        self._size, self._header = 0, b""
+        self._note(self._read_header(), os.fstat(self._log).st_size)
 
     def begin(self) -> None:
         """Call it when nobody else can write: the log ends where the last commit left it, or further."""
-        header = os.pread(self._log, HEADER_BYTES, 0)
-        if os.fstat(self._log).st_size < self._size and header[SALTS] == self._header[SALTS]:
+        header, size = self._read_header(), os.fstat(self._log).st_size
+        if size < self._size and header[SALTS] == self._header[SALTS]:
             raise self._damage("its write-ahead log was cut")
+        self._size, self._header = size, header
 
     def commit(self) -> None:
         """Call it after a commit, before anybody is told: what was written can be found by its name."""
         if self._names != (_identity(self.path), _identity(f"{self.path}-shm")):
             raise self._damage("the file or its -shm was removed or replaced")
-        log, header = os.fstat(self._log), os.pread(self._log, HEADER_BYTES, 0)
+        header, log = self._read_header(), os.fstat(self._log)
         if log.st_nlink == 0:
             raise self._damage("its write-ahead log was removed or replaced")
-        if log.st_size and header[:4] not in WAL_MAGIC:
+        if header and header[:4] not in WAL_MAGIC:
             raise self._damage("its write-ahead log was cut")
-        self._size, self._header = log.st_size, header
+        self._note(header, log.st_size)
 
     def close(self) -> None:
         os.close(self._log)
+
+    def _note(self, header: bytes, size: int) -> None:
+        """Remember a size, unless others have begun the log anew meanwhile: then it is of the one or the other."""
+        if header == self._read_header():
+            self._size, self._header = size, header
+
+    def _read_header(self) -> bytes:
+        return os.pread(self._log, HEADER_BYTES, 0)
 
     def _damage(self, what: str) -> StoreDamagedError:
         return StoreDamagedError(self.path, f"{what} while it was open")

@@ -47,7 +47,8 @@ class GroupCommit:
     def finish(self) -> None:
         """Commit what is gathered and queued, then stop."""
         for loop in list(self._gathering):
-            self._flush(loop)
+            units = self._gathering.pop(loop)
+            _deliver(units, self._commit([work for work, _, _ in units]))
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()

@@ -13,6 +13,7 @@ from holdfast.ground import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     import apsw
@@ -70,11 +71,12 @@ def migrate_sqlite(connection: apsw.Connection, path: str) -> None:
         version = _sqlite_version(connection, path)
         if version > newest:
             raise errors.NewerSchemaError(path, version, newest)
+        todo = pending("sqlite", _applied_sqlite(connection) if version else {}, path)
         _keep_backup(connection, path, version, newest)
         use_write_ahead_log(connection, path)
         connection.execute("begin immediate")
         try:
-            _apply_sqlite(connection, path)
+            _apply_sqlite(connection, todo)
         except BaseException:
             if connection.in_transaction:
                 connection.execute("rollback")
@@ -99,15 +101,18 @@ def _sqlite_version(connection: apsw.Connection, path: str) -> int:
     return int(version)
 
 
-def _apply_sqlite(connection: apsw.Connection, path: str) -> None:
+def _applied_sqlite(connection: apsw.Connection) -> dict[int, str]:
+    rows: list[Any] = list(connection.execute("select number, checksum from holdfast_migrations"))
+    return {row[0]: row[1] for row in rows}
+
+
+def _apply_sqlite(connection: apsw.Connection, todo: Sequence[Migration]) -> None:
     connection.execute(
         "create table if not exists holdfast_migrations"
         " (number integer primary key, name text not null, checksum text not null,"
         " applied_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) strict"
     )
-    rows: list[Any] = list(connection.execute("select number, checksum from holdfast_migrations"))
-    applied = {row[0]: row[1] for row in rows}
-    for migration in pending("sqlite", applied, path):
+    for migration in todo:
         connection.execute(migration.sql)
         connection.execute(
             "insert into holdfast_migrations (number, name, checksum) values (?, ?, ?)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
 from holdfast.storage.database import PATIENCE_SECONDS
 
@@ -48,6 +49,10 @@ def as_database(pool_or_database: Any) -> Database:
     if hasattr(pool_or_database, "write_rows"):
         database: Database = pool_or_database
         return database
+    if not (hasattr(pool_or_database, "acquire") and hasattr(pool_or_database, "fetch")):
+        problem = "is no open database and no asyncpg.Pool; open one with `async with open_database(url) as database`"
+        # Its type and not itself: it may be a URL with a password.
+        raise InvalidValueError("db_pool", type(pool_or_database).__name__, problem)
     from holdfast.storage.postgres import PostgresDatabase
 
     return PostgresDatabase(pool_or_database)

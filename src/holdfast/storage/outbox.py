@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database, Row
 
 QUERIES = Room("holdfast", __file__)
+LARGEST_PAGE = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Outbox:
     async def read(self, after: str | None = None, limit: int = 100) -> list[OutboxEvent]:
         """The next events beyond a cursor, oldest first; without one, from the beginning."""
         number = 0 if after is None else _number(after)
+        if not 0 < limit <= LARGEST_PAGE:
+            raise InvalidValueError("limit", limit, f"is not between 1 and {LARGEST_PAGE}")
         return [_event(row) for row in await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)]
 
     async def end(self) -> str:

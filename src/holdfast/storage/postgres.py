@@ -220,6 +220,8 @@ class PostgresDatabase:
             if not isinstance(error, AGAIN):
                 raise translate(error, self.where) from None
             async with translated(self.where):
+                if isinstance(error, LOST):  # a restarted server leaves every idle connection dead
+                    await self.pool.expire_connections()
                 rows = await self.pool.fetch(sql, *args)
         return rows
 
@@ -233,8 +235,12 @@ class PostgresDatabase:
         task.add_done_callback(self._tasks.discard)
 
     async def _send_waiting(self, key: tuple[object, ...]) -> None:
-        while calls := self._waiting[key][:LARGEST_GROUP_ROWS]:
-            del self._waiting[key][: len(calls)]
+        while waiting := self._waiting[key]:
+            calls = [waiting.pop(0)]
+            rows = len(calls[0].rows)
+            while waiting and rows + len(waiting[0].rows) <= LARGEST_GROUP_ROWS:
+                calls.append(waiting.pop(0))
+                rows += len(calls[-1].rows)
             await self._answer(calls)
         del self._waiting[key]
 

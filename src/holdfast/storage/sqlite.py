@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 OLDEST_SQLITE = (3, 51, 3)  # before: a checkpoint that races a write can drop a committed transaction
 PAUSE_SECONDS = 0.0005
+SMALLEST_BYTES = 512
 PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (
     "pragma synchronous=full",
@@ -90,6 +91,8 @@ def _make_file(path: str) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         elif not stat.S_ISREG(os.stat(path).st_mode):
             raise errors.NotADatabaseError(path, "is not a regular file")
+        elif 0 < found < SMALLEST_BYTES:  # SQLite would take a file of one byte for an empty one
+            raise errors.NotADatabaseError(path)
         elif not os.access(path, os.W_OK):
             # SQLite would leave a log that nobody can write to, which stays when the file is writable again.
             raise errors.StoreReadOnlyError(path)

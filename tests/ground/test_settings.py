@@ -1,0 +1,224 @@
+"""Where data goes and whose it is, from the environment alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import settings
+from holdfast.ground.settings import check_database_url, load_settings, owner_of, redacted, sqlite_path
+
+# --- where -------------------------------------------------------------------------------------------------
+
+
+def test_without_any_setting_data_lies_in_the_users_data_folder(home: Path):
+    found = load_settings({})
+
+    assert found.home == str(home / ".local/share/holdfast")
+    assert found.database == f"sqlite:///{home}/.local/share/holdfast/holdfast.db"
+    assert found.workspace == "local"
+
+
+def test_the_platform_says_where_data_folders_are(home: Path, monkeypatch: pytest.MonkeyPatch):
+    assert load_settings({"XDG_DATA_HOME": "/data"}).home == "/data/holdfast"
+
+    monkeypatch.setattr(settings.sys, "platform", "darwin")
+    assert load_settings({}).home == f"{home}/Library/Application Support/holdfast"
+
+    monkeypatch.setattr(settings.sys, "platform", "win32")
+    assert load_settings({"LOCALAPPDATA": "/local"}).home == "/local/holdfast"
+    assert load_settings({}).home == str(home / "holdfast")
+
+
+def test_the_home_setting_moves_everything(home: Path):
+    """Two programs with the same folder share a store; an empty setting is none."""
+    assert load_settings({"HOLDFAST_HOME": "/a/b"}).database == "sqlite:////a/b/holdfast.db"
+    assert load_settings({"HOLDFAST_HOME": "~/mine"}).home == str(home / "mine")
+    assert load_settings({"HOLDFAST_HOME": ""}).home == str(home / ".local/share/holdfast")
+
+
+def test_the_environment_of_the_process_is_the_default(tmp_path: Path):
+    assert load_settings().home == str(tmp_path / "holdfast")
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:////var/lib/x.db", "/var/lib/x.db"),
+        ("sqlite:///x.db", f"{os.getcwd()}/x.db"),
+        ("sqlite:///a/../x.db", f"{os.getcwd()}/x.db"),
+        ("sqlite:////with space/ü?.db", "/with space/ü?.db"),
+        ("postgresql://app@db.example.org/holdfast", None),
+        ("postgres://db.example.org", None),
+    ],
+)
+def test_a_database_is_named_by_its_url(url: str, path: str | None):
+    assert sqlite_path(url) == path
+    assert load_settings({"HOLDFAST_DATABASE": url}).database == url
+
+
+def test_a_file_in_ones_own_folder_is_found_by_tilde(home: Path):
+    assert sqlite_path("sqlite:///~/x.db") == str(home / "x.db")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://u:secret@h/d",
+        "sqlite:x.db",
+        "sqlite://x.db",
+        "sqlite:///",
+        "sqlite:///a\x00b",
+        "x.db",
+        "POSTGRESQL://h/d",
+        " ",
+    ],
+)
+def test_what_names_no_store_is_refused_with_the_forms_that_do(url: str):
+    with pytest.raises(InvalidValueError) as refused:
+        check_database_url(url)
+
+    assert "sqlite:///PATH" in refused.value.message
+    assert "secret" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://app:secret",
+        "postgresql://app:s?ecret@h/d",
+        "postgresql://app:secret@h:1:2/d",
+        "postgresql://app:secret@[::1/d",
+        "postgresql://app:secret@h/d\x00",
+        "postgresql://app:secret@h:port/d",
+    ],
+)
+def test_a_postgres_url_that_cannot_be_read_is_refused_unseen(url: str):
+    with pytest.raises(InvalidValueError, match=r"'postgresql://\.\.\.' cannot be read") as refused:
+        check_database_url(url)
+
+    assert "ecret" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://",
+        "postgresql:///d?host=/var/run",
+        "postgres://a:b%3Fc@h1:1,h2:2/d?sslmode=require",
+        "postgresql://a@[::1]:5/d",
+    ],
+)
+def test_a_postgres_url_may_leave_out_what_has_a_default(url: str):
+    check_database_url(url)
+
+
+# --- what may be shown -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://app:secret@db.example.org:5432/holdfast", "postgresql://app:…@db.example.org:5432/holdfast"),
+        ("postgresql://app@db.example.org/holdfast", "postgresql://app@db.example.org/holdfast"),
+        ("postgresql://db.example.org:5432/holdfast", "postgresql://db.example.org:5432/holdfast"),
+        ("postgresql://db.example.org/holdfast?user=app&password=secret", "postgresql://db.example.org/holdfast"),
+        ("postgresql://app:se:c@r/et@db.example.org/holdfast", "postgresql://app:…@db.example.org/holdfast"),
+        ("postgresql://app:se?cret@db.example.org/holdfast", "postgresql://app:…"),
+        ("postgresql://db.example.org/holdfast?password=se@cret", "postgresql://db.example.org/holdfast"),
+        ("postgres:app:secret@db.example.org/holdfast", "postgres:app:…@db.example.org/holdfast"),
+        ("sqlite:////var/lib/x.db", "sqlite:////var/lib/x.db"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str):
+    assert redacted(url) == shown
+
+
+@given(st.text(min_size=6).filter(lambda text: "…" not in text and text not in "postgresql://app:…@host/name"))
+def test_no_password_is_ever_shown(password: str):
+    """Whatever characters it has, also those that a URL should have had escaped."""
+    assert password not in redacted(f"postgresql://app:{password}@host/name")
+    assert password not in redacted(f"postgresql://host/name?password={password}")
+
+
+# --- whose -------------------------------------------------------------------------------------------------
+
+
+def test_the_developer_is_who_the_setting_says():
+    assert load_settings({"HOLDFAST_DEVELOPER": " Ada.Lovelace "}).developer == "ada.lovelace"
+
+
+def test_the_developer_is_who_git_says(home: Path):
+    """The local part of the e-mail address that commits are made with, without starting git."""
+    (home / ".gitconfig").write_text('[core]\n\temail = no@x.org\n[User]\n\tname = A\n\tEmail = "Ada+git@x.org"\n')
+
+    assert load_settings({"HOME": str(home), "LOGNAME": "root"}).developer == "ada-git"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "",
+        "[user]\n\tname = A\n",
+        '[user "other"]\n\temail = b@x.org\n',
+        "[core]\nemail = b@x.org\n[alias]\n",
+        "[user]\n[core]\nemail=b@x.org",
+        "\x00\xff[",
+    ],
+)
+def test_git_that_names_nobody_leaves_it_to_the_login(home: Path, config: str):
+    (home / ".gitconfig").write_text(config)
+
+    assert load_settings({"HOME": str(home), "LOGNAME": "Ada"}).developer == "ada"
+
+
+def test_git_settings_in_the_other_place_are_found(home: Path):
+    folder = home / ".config" / "git"
+    folder.mkdir(parents=True)
+    (folder / "config").write_text("[user]\nemail = ada@x.org\n")
+
+    assert load_settings({"HOME": str(home)}).developer == "ada"
+    assert load_settings({"HOME": str(home), "XDG_CONFIG_HOME": "/nowhere", "USER": "bo"}).developer == "bo"
+
+
+@pytest.mark.parametrize(
+    ("names", "developer"),
+    [({"LOGNAME": "a", "USER": "b"}, "a"), ({"USERNAME": "Łukasz K"}, "ukasz-k"), ({}, "me"), ({"USER": "+++"}, "me")],
+)
+def test_somebody_is_always_found(home: Path, names: dict[str, str], developer: str):
+    assert load_settings({"HOME": str(home), **names}).developer == developer
+
+
+@pytest.mark.parametrize("handle", ["a b", "ada@x", "a" * 40, "/etc", "ä", "a\nb", "  "])
+def test_a_handle_with_other_characters_is_refused(handle: str):
+    with pytest.raises(InvalidValueError, match="HOLDFAST_DEVELOPER"):
+        load_settings({"HOLDFAST_DEVELOPER": handle})
+
+
+@pytest.mark.parametrize("slug", ["North", "-north", ".north", "a" * 64, "a b", "ä", "north\n"])
+def test_a_workspace_with_other_characters_is_refused(slug: str):
+    with pytest.raises(InvalidValueError, match="HOLDFAST_WORKSPACE"):
+        load_settings({"HOLDFAST_WORKSPACE": slug})
+
+
+def test_an_owner_follows_from_workspace_and_handle():
+    """The same on every machine, another in every workspace, and no handle can be made to look like another."""
+    first = owner_of("north", "ana")
+
+    assert (first.workspace_id, first.developer_id) == ("north", owner_of("north", "ana").developer_id)
+    assert (
+        len(
+            {
+                owner_of(w, h).developer_id
+                for w, h in [("north", "ana"), ("south", "ana"), ("north", "bo"), ("nort", "hana")]
+            }
+        )
+        == 4
+    )
+    assert (
+        load_settings({"HOLDFAST_WORKSPACE": "north", "HOLDFAST_DEVELOPER": "ana"}).owner.developer_id
+        == first.developer_id
+    )

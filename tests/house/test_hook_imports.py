@@ -1,0 +1,167 @@
+"""What a hook process may load.
+
+An agent waits for every hook, dozens of times an hour, and most of a short Python process is imports. So the modules
+that cost more than the append itself are named here, and a real hook process must not have loaded one of them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.app import App
+
+TOO_DEAR = (
+    "argparse",
+    "asyncio",
+    "asyncpg",
+    "click",
+    "concurrent",
+    "csv",
+    "dataclasses",
+    "decimal",
+    "difflib",
+    "email",
+    "http",
+    "importlib.metadata",
+    "importlib.resources",
+    "inspect",
+    "logging",
+    "multiprocessing",
+    "pathlib",
+    "pickle",
+    "queue",
+    "random",
+    "rich",
+    "shutil",
+    "socket",
+    "sqlite3",
+    "ssl",
+    "statistics",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "tomllib",
+    "typing",
+    "urllib",
+    "uuid",
+    "zipfile",
+)
+# Only what is made or mended for the first time may load these.
+NOT_EVERY_TIME = {
+    "datetime",
+    "hashlib",
+    "holdfast.ground.jsonl",
+    "holdfast.sessions.model",
+    "holdfast.sessions.service",
+    "holdfast.storage.group_commit",
+    "holdfast.storage.postgres",
+    "holdfast.storage.spool",
+}
+STORE_ONE_EVENT = """
+from holdfast.ground.settings import load_settings, sqlite_path
+from holdfast.sessions import rules
+from holdfast.sessions.store import SessionStore
+from holdfast.storage.database import drive
+from holdfast.storage.sqlite import open_sqlite
+
+settings = load_settings()
+database = open_sqlite(sqlite_path(settings.database))
+store = SessionStore(database, settings.owner)
+session = drive(store.create_session(user_id="u1", chatmode="claude"))
+event = rules.check_event("user_message", "user", "kept", {"tool": "Bash"}, None)
+drive(store.append_events(session[0], [event], None))
+drive(database.close())
+"""
+
+
+def loaded_modules(*arguments: str, stdin: str = "") -> set[str]:
+    """Every module that a Python process loads, whether it is still there at the end or not."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments],
+        input=stdin,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    times, others = [], []
+    for line in done.stderr.splitlines():
+        (times if line.startswith("import time:") else others).append(line)
+    assert (done.returncode, done.stdout, others) == (0, "", [])
+    return {line.rpartition("|")[2].strip() for line in times}
+
+
+def too_dear(modules: set[str]) -> list[str]:
+    return sorted(name for name in modules for dear in TOO_DEAR if name == dear or name.startswith(f"{dear}."))
+
+
+def claude_payload(tmp_path: Path, event: str, **fields: object) -> str:
+    return json.dumps({"hook_event_name": event, "session_id": "c-1", "cwd": str(tmp_path), **fields})
+
+
+@pytest.fixture
+def bare() -> set[str]:
+    """What any Python process loads here, before it does anything: nothing that we could save."""
+    return loaded_modules("-c", "")
+
+
+def test_a_hook_that_appends_loads_nothing_dear(bare: set[str], tmp_path: Path):
+    """The first hook of all: it makes the store, starts the session and appends."""
+    payload = claude_payload(tmp_path, "Stop", last_assistant_message="Done.")
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=payload)
+
+    assert too_dear(modules - bare) == []
+    with App() as app:
+        [session] = app.run(app.sessions.list_sessions())
+        [event] = app.run(app.sessions.get_recent_events(session.id))
+    assert (session.client, event.content) == ("claude", "Done.")
+
+
+def test_a_hook_that_finds_its_session_loads_nothing_dear(bare: set[str], tmp_path: Path):
+    """The usual case: the store is there, and so is the session."""
+    payload = claude_payload(tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a")
+    loaded_modules("-m", "holdfast", "hook", "claude", "PostToolUse", stdin=payload)
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "PostToolUse", stdin=payload)
+
+    assert too_dear(modules - bare) == []
+    assert modules & NOT_EVERY_TIME == set()
+    with App() as app:
+        assert app.run(app.sessions.store.count_events())[1] == 2
+
+
+def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path: Path):
+    """A client fires hooks that we do not want; they cost as good as nothing."""
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=claude_payload(tmp_path, "Notification"))
+
+    assert too_dear(modules - bare) == []
+    assert "apsw" not in modules
+
+
+def test_the_store_alone_loads_nothing_dear(bare: set[str]):
+    """Without a running loop the services are driven by hand, and nobody pays for `asyncio`."""
+    modules = loaded_modules("-c", STORE_ONE_EVENT)
+
+    assert too_dear(modules - bare) == []
+    assert "apsw" in modules
+
+
+def test_the_public_names_are_loaded_when_they_are_used(bare: set[str]):
+    """`import holdfast` costs the package's own file."""
+    modules = loaded_modules("-c", "import holdfast")
+
+    assert {name for name in modules - bare if name.startswith("holdfast")} == {"holdfast"}
+    assert too_dear(modules - bare) == []
+
+
+def test_a_dear_module_would_be_seen(bare: set[str]):
+    """The measure itself: also when the module is loaded late."""
+    modules = loaded_modules("-c", "def late():\n    import concurrent.futures\nlate()")
+
+    assert "concurrent.futures" in too_dear(modules - bare)

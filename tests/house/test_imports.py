@@ -1,0 +1,110 @@
+"""Imports go one way, rooms stand alone, and every library has one place."""
+
+import sys
+import tomllib
+
+import pytest
+from importlinter.cli import lint_imports
+
+from tests.house import source
+
+# A library outside its place costs every process that passes by, and ties the rooms to somebody else's words.
+PLACES = {
+    "apsw": "holdfast.storage.sqlite",
+    "asyncpg": "holdfast.storage.postgres",
+    "click": "holdfast.surfaces.cli",
+    "rich": "holdfast.surfaces.cli",
+}
+# Python's own, under the name that a newer or older version has for it.
+PYTHONS = {*sys.stdlib_module_names, "_sha2", "_sha256"}
+# Two rooms have windows: they read others, and nobody reads them.
+WINDOWS = {"bundles", "archive"}
+
+
+def is_within(module: str, place: str) -> bool:
+    return module == place or module.startswith(f"{place}.")
+
+
+def contracts() -> list[dict[str, object]]:
+    with open(source.ROOT / "pyproject.toml", "rb") as file:
+        found: list[dict[str, object]] = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    return found
+
+
+def test_every_import_contract_is_kept(capsys: pytest.CaptureFixture[str]):
+    """The contracts of pyproject.toml, as `lint-imports` reads them."""
+    broken = lint_imports(config_filename=str(source.ROOT / "pyproject.toml"), no_cache=True)
+
+    assert not broken, capsys.readouterr().out
+
+
+def test_each_library_is_imported_only_where_it_belongs():
+    """Whatever is neither Python's nor ours needs a place in the list above."""
+    strangers = [
+        f"{source.module_of(path)} imports {name}"
+        for path in source.files()
+        for name in sorted({imported.partition(".")[0] for imported in source.imports(path)})
+        if name not in PYTHONS
+        and name != "holdfast"
+        and not (name in PLACES and is_within(source.module_of(path), PLACES[name]))
+    ]
+
+    assert strangers == []
+
+
+def test_nobody_opens_the_file_with_a_second_sqlite():
+    """Two SQLite libraries in one process drop each other's locks."""
+    users = [source.module_of(path) for path in source.files() if "sqlite3" in source.imports(path)]
+
+    assert users == []
+
+
+def test_rooms_do_not_import_rooms():
+    """What two rooms share lies below them, or in lifecycle."""
+    sideways = [
+        f"{source.module_of(path)} imports {name}"
+        for room in source.rooms()
+        if room not in WINDOWS
+        for path in sorted((source.PACKAGE / room).rglob("*.py"))
+        for name in sorted(source.imports(path))
+        for other in source.rooms()
+        if other != room and is_within(name, f"holdfast.{other}")
+    ]
+
+    assert sideways == []
+
+
+def test_a_new_room_is_held_by_the_contracts():
+    """A folder that no contract names could import whatever it likes."""
+    layers = " ".join(str(contract.get("layers")) for contract in contracts())
+    independent = [module for contract in contracts() for module in contract.get("modules", [])]  # type: ignore[attr-defined]
+
+    for room in source.rooms():
+        assert f"holdfast.{room}" in layers
+        assert room in WINDOWS or f"holdfast.{room}" in independent
+
+
+def test_a_client_is_named_in_its_own_file_only():
+    """The dispatcher knows what happened, not to whom: a new client is one file and one name in the list."""
+    names = {path.stem for path in (source.PACKAGE / "clients").glob("*.py")} - {"__init__", "contract", "config_file"}
+    users = [
+        f"{source.module_of(path)} imports {name}"
+        for path in source.files()
+        for name in source.imports(path)
+        if any(is_within(name, f"holdfast.clients.{client}") for client in names)
+        and source.module_of(path) != "holdfast.clients"
+    ]
+
+    assert users == []
+
+
+def test_what_a_type_checker_reads_is_no_import(tmp_path):
+    """The reader itself: loads count wherever they stand, types do not, and a room's name is found in both forms."""
+    path = tmp_path / "sample.py"
+    path.write_text(
+        "TYPE_CHECKING = False\n"
+        "if TYPE_CHECKING:\n    import apsw\n"
+        "def late():\n    from holdfast import sessions\n    import rich.table\n"
+    )
+
+    assert source.imports(path) == {"holdfast", "holdfast.sessions", "rich.table"}

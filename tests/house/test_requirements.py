@@ -1,0 +1,114 @@
+"""docs/requirements.md tells the truth: every id is there, and every test that it names exists."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from tests.house import source
+
+PAGE = source.ROOT / "docs" / "requirements.md"
+
+
+def numbered(letters: str, last: int, *extra: str) -> list[str]:
+    return [*(f"{letters}{number}" for number in range(1, last + 1)), *extra]
+
+
+# Every id of the specification and of its chapter on reliability.
+IDS = [
+    *numbered("S", 19),
+    *numbered("M", 5),
+    *numbered("D", 4),
+    *numbered("W", 10),
+    *numbered("B", 9),
+    *numbered("C", 9),
+    *numbered("K", 5),
+    *numbered("T", 14),
+    *numbered("U", 6),
+    *numbered("P", 6, "Q"),
+    *numbered("R", 24, "R3b", "R4b"),
+    *numbered("F", 2),
+    *numbered("TS", 24, "TS6b", "TS17b"),
+    *numbered("TW", 2),
+    *numbered("TH", 25),
+]
+
+# What the first room stands on: each of these is shown by a test, wholly or in the part that exists.
+SHOWN = [
+    *(f"S{number}" for number in range(1, 20) if number not in (11, 16)),
+    *("Q", "T9", "P2", "P3"),
+    *("R1", "R2", "R3", "R3b", "R4", "R4b", "R5", "R6", "R9", "R10", "R11", "R16", "R20", "R24", "F1", "F2"),
+    *("TS1", "TS2", "TS3", "TS4", "TS19", "TS20", "TS21", "TS22"),
+]
+
+
+class Line(NamedTuple):
+    id: str
+    state: str
+    shown_by: str
+
+    @property
+    def tests(self) -> list[str]:
+        return re.findall(r"`([\w/]+\.py(?:::\w+)?)`", self.shown_by)
+
+
+def lines() -> Iterator[Line]:
+    for row in re.findall(r"^\| ([A-Z]+\d*b?) \| [^|]+ \| ([^|]+) \| ([^|]*) \|$", PAGE.read_text(), re.MULTILINE):
+        yield Line(*(cell.strip() for cell in row))
+
+
+@cache
+def functions(path: str) -> set[str]:
+    tree = ast.parse((source.ROOT / "tests" / path).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_id_has_exactly_one_line():
+    """Nothing is forgotten, and nothing is made up."""
+    assert sorted(line.id for line in lines()) == sorted(IDS)
+
+
+def test_every_line_has_a_state_that_says_something():
+    """What is only partly there says what is missing."""
+    vague = [line for line in lines() if not re.fullmatch(r"done|not yet|partly: .{8,}", line.state)]
+
+    assert vague == []
+
+
+def test_every_test_that_is_named_exists():
+    missing = []
+    for line in lines():
+        for test in line.tests:
+            path, _, name = test.partition("::")
+            if not (source.ROOT / "tests" / path).is_file() or (name and name not in functions(path)):
+                missing.append(f"{line.id}: {test}")
+
+    assert missing == []
+
+
+def test_what_is_done_is_shown():
+    """By a test, or for a threat by the ids that answer it."""
+    answered = {line.id for line in lines() if line.tests}
+    unshown = [
+        line.id
+        for line in lines()
+        if line.state == "done"
+        and not line.tests
+        and not (line.id.startswith("TH") and set(line.shown_by.split(", ")) <= answered)
+    ]
+
+    assert unshown == []
+
+
+def test_what_the_first_room_stands_on_is_shown():
+    by_id = {line.id: line for line in lines()}
+    unshown = [id_ for id_ in SHOWN if by_id[id_].state == "not yet" or not by_id[id_].tests]
+
+    assert unshown == []
+
+
+def test_what_is_not_there_yet_claims_nothing():
+    claims = [line.id for line in lines() if line.state == "not yet" and line.shown_by]
+
+    assert claims == []

@@ -1,0 +1,217 @@
+"""Every table has its walls, and a new one without them fails here."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from holdfast.storage import sqlite as engine
+from tests.rig import catalogue
+from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster
+
+# PostgreSQL's jsonb reorders keys, so the text that was hashed is kept beside it.
+ONLY_ON_POSTGRES = {("session_events", "parts_text")}
+
+
+@pytest.fixture
+async def owner(postgres_owner_url: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(postgres_owner_url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[apsw.Connection]:
+    database = engine.open_sqlite(str(tmp_path / "test.db"))
+    yield database.connection
+    database.connection.close()
+
+
+# --- as it is ----------------------------------------------------------------------------------------------
+
+
+async def test_every_table_on_postgres_is_behind_its_walls(owner: Any):
+    """Policies, triggers, keys, grants, functions and views, for whatever the migrations made."""
+    assert len(await catalogue.postgres_tables(owner)) >= 6
+    assert await catalogue.postgres_problems(owner) == []
+
+
+def test_every_table_on_sqlite_is_behind_its_walls(file: apsw.Connection):
+    assert len(catalogue.sqlite_tables(file)) >= 6
+    assert catalogue.sqlite_problems(file) == []
+
+
+async def test_row_level_security_binds_every_role_of_ours(owner: Any):
+    """Nobody who runs Holdfast is a superuser, looks past policies, owns a table or belongs to somebody who does."""
+    assert await catalogue.role_problems(owner, RUNTIME) == []
+    assert await catalogue.role_problems(owner, APP, group=RUNTIME) == []
+    assert await catalogue.role_problems(owner, OWNER, group=RUNTIME) == [f"{OWNER}: is mighty", f"{OWNER}: is owner"]
+    assert await catalogue.role_problems(owner, "nobody_at_all") == ["nobody_at_all: does not exist"]
+
+
+async def test_the_list_of_migrations_can_only_grow(owner: Any, postgres: Cluster, postgres_database: str):
+    """The one table without a workspace: even its owner changes nothing in it, and the application adds nothing."""
+    before = await owner.fetch("select * from holdfast.migrations order by number")
+
+    assert await owner.execute("update holdfast.migrations set checksum = 'x'") == "UPDATE 0"
+    assert await owner.execute("delete from holdfast.migrations") == "DELETE 0"
+    app = await asyncpg.connect(postgres.dsn(postgres_database, APP))
+    try:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await app.execute("insert into holdfast.migrations (number, name, checksum) values (99, 'x', 'x')")
+        assert await app.fetchval("select count(*) from holdfast.migrations") == len(before)
+    finally:
+        await app.close()
+
+    assert await owner.fetch("select * from holdfast.migrations order by number") == before
+
+
+async def test_both_engines_have_the_same_tables_columns_and_indexes(owner: Any, file: apsw.Connection):
+    """What works on a laptop works on the server, because it is the same schema."""
+    here = set(
+        file.execute(
+            "select s.name, c.name from sqlite_schema s, pragma_table_xinfo(s.name) c"
+            " where s.type = 'table' and s.name not like 'sqlite\\_%' escape '\\'"
+        )
+    )
+    rows = await owner.fetch(
+        "select table_schema, table_name, column_name from information_schema.columns"
+        " where table_schema in ('holdfast', 'context') and table_name in"
+        " (select relname from pg_class where relkind = 'r')"
+    )
+    there = {
+        ("holdfast_migrations" if row["table_name"] == "migrations" else row["table_name"], row["column_name"])
+        for row in rows
+    }
+    assert there - here == ONLY_ON_POSTGRES
+    assert here - there == set()
+
+    indexes = {
+        row[0] for row in file.execute("select name from sqlite_schema where type = 'index' and sql is not null")
+    }
+    rows = await owner.fetch(
+        "select indexname from pg_indexes i where schemaname in ('holdfast', 'context')"
+        " and not exists (select from pg_constraint where conname = i.indexname)"
+    )
+    assert {row["indexname"] for row in rows} == indexes
+
+
+# --- spoilt on purpose -------------------------------------------------------------------------------------
+
+GOOD_POLICY = """
+    (workspace_id = nullif(current_setting('holdfast.workspace', true), '')
+     and developer_id = nullif(current_setting('holdfast.developer', true), ''))
+"""
+GOOD_TABLE = f"""
+create table context.notes (workspace_id text, developer_id text, id uuid, primary key (workspace_id, id));
+alter table context.notes enable row level security;
+alter table context.notes force row level security;
+create policy owner_only on context.notes for all using {GOOD_POLICY} with check {GOOD_POLICY};
+create trigger a before update or delete on context.notes for each row execute function holdfast.refuse();
+create trigger b before truncate on context.notes for each statement execute function holdfast.refuse();
+"""
+
+
+async def test_a_new_table_with_everything_passes(owner: Any):
+    await owner.execute(GOOD_TABLE)
+
+    assert await catalogue.postgres_problems(owner) == []
+
+
+async def test_a_new_table_without_anything_fails(owner: Any):
+    """What a careless migration would look like."""
+    await owner.execute("create table context.notes (id int, note text)")
+
+    assert await catalogue.postgres_problems(owner) == [
+        "context.notes: row-level security is not enabled and forced",
+        "context.notes: no policy for every command",
+        "context.notes: no trigger guards update",
+        "context.notes: no trigger guards delete",
+        "context.notes: no trigger guards truncate",
+        "context.notes: no primary key",
+    ]
+
+
+MISTAKES = [
+    ("alter table context.notes no force row level security", "row-level security is not enabled and forced"),
+    ("alter table context.notes disable row level security", "row-level security is not enabled and forced"),
+    ("drop policy owner_only on context.notes", "no policy for every command"),
+    (
+        "create policy extra on context.notes for select using (true)",
+        "using of policy extra does not compare workspace_id",
+    ),
+    ("alter policy owner_only on context.notes with check (true)", "with_check of policy owner_only does not compare"),
+    (f"alter policy owner_only on context.notes using ({GOOD_POLICY} or id is null)", "has a way around"),
+    ("drop trigger b on context.notes", "no trigger guards truncate"),
+    ("alter table context.notes disable trigger a", "no trigger guards delete"),
+    ("alter table context.notes add unique (id)", "key notes_id_key does not begin with workspace_id"),
+    ("create unique index on context.notes (id)", "unique index context.notes_id_idx does not begin with workspace_id"),
+    (
+        "alter table context.notes add foreign key (workspace_id, id) references context.sessions on delete cascade",
+        "cascades",
+    ),
+    (f"grant delete on context.notes to {RUNTIME}", f"{RUNTIME} may DELETE"),
+    (f"grant truncate on context.notes to {RUNTIME}", f"{RUNTIME} may TRUNCATE"),
+    (f"grant references on context.notes to {RUNTIME}", f"{RUNTIME} may REFERENCES"),
+    (f"grant trigger on context.notes to {RUNTIME}", f"{RUNTIME} may TRIGGER"),
+    (f"grant references (id) on context.notes to {RUNTIME}", f"{RUNTIME} may REFERENCES of a column"),
+    (f"grant create on schema context to {RUNTIME}", f"{RUNTIME} may CREATE"),
+    (f"grant update on context.notes to {RUNTIME}", f"{RUNTIME} may update every column"),
+    ("grant select on context.notes to public", "granted to public"),
+    ("create view context.all_notes as select * from context.notes", "looks past the policies"),
+    ("create materialized view context.old_notes as select * from context.notes", "looks past the policies"),
+    (
+        "create function context.peek() returns bigint language sql security definer as 'select 1::bigint'",
+        "SECURITY DEFINER without search_path",
+    ),
+    ("create function context.peek() returns bigint language sql as 'select 1::bigint'", "everybody may execute it"),
+]
+
+
+async def test_each_mistake_is_named(owner: Any):
+    """One wall at a time, taken down from a table that had them all."""
+    unnamed = []
+    for mistake, problem in MISTAKES:
+        transaction = owner.transaction()
+        await transaction.start()
+        await owner.execute(GOOD_TABLE)
+        await owner.execute(mistake)
+        if not any(problem in found for found in await catalogue.postgres_problems(owner)):
+            unnamed.append((mistake, problem))
+        await transaction.rollback()
+
+    assert unnamed == []
+
+
+async def test_a_view_with_the_rights_of_its_reader_passes(owner: Any):
+    await owner.execute("create view context.open with (security_invoker = true) as select * from context.sessions")
+
+    assert await catalogue.postgres_problems(owner) == []
+
+
+def test_a_new_table_without_anything_fails_on_sqlite(file: apsw.Connection):
+    file.execute("create table notes (id integer primary key, note text)")
+
+    assert catalogue.sqlite_problems(file) == [
+        "notes: no trigger guards update",
+        "notes: no trigger guards delete",
+        "notes: no trigger guards replace",
+        "notes: primary key does not begin with workspace_id",
+        "notes: is not STRICT",
+    ]
+
+
+def test_a_key_that_cascades_fails_on_sqlite(file: apsw.Connection):
+    file.execute(
+        "create table notes (workspace_id text, id text, session_id text, primary key (workspace_id, id), unique (id),"
+        " foreign key (session_id) references sessions (id) on delete cascade) strict"
+    )
+
+    problems = catalogue.sqlite_problems(file)
+
+    assert "notes: unique index sqlite_autoindex_notes_2 does not begin with workspace_id" in problems
+    assert "notes: foreign key 0 does not begin with workspace_id" in problems
+    assert "notes: foreign key 0 cascades" in problems

@@ -1,0 +1,245 @@
+"""What is wrong with a schema, read from the engine's own catalogue.
+
+Nobody has to remember to protect a new table: these functions look at every table there is and name what is missing.
+The tests of the house run them on the migrated schema and on schemas that were spoilt on purpose.
+"""
+
+import re
+from typing import Any
+
+import apsw
+
+# The list of applied migrations belongs to the installation and not to a workspace: everybody may read it, the owner
+# adds to it, and no policy lets anybody change or remove a line.
+LEDGERS = {"holdfast.migrations", "holdfast_migrations"}
+
+# SQLite numbers the rows of the outbox across workspaces: one writer, one file, one person.
+KEYS_WITHOUT_WORKSPACE = {"outbox"}
+
+RUNTIME = "holdfast_runtime"
+
+# --- PostgreSQL --------------------------------------------------------------------------------------------
+
+# Whatever is neither PostgreSQL's nor an extension's is ours, in whichever schema a later migration puts it.
+OURS = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'"
+
+TABLES = f"""
+select c.oid, n.nspname || '.' || c.relname as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and {OURS}
+order by name
+"""
+POLICIES = """
+select polname as name, polcmd::text as command, polpermissive as permissive,
+       pg_get_expr(polqual, polrelid) as using, pg_get_expr(polwithcheck, polrelid) as with_check
+from pg_policy where polrelid = $1
+"""
+TRIGGERS = """
+select tgname as name, tgtype::int as kind, tgenabled::text as enabled, tgqual is not null as conditional,
+       tgattr <> '' as some_columns
+from pg_trigger where tgrelid = $1 and not tgisinternal
+"""
+KEYS = """
+select conname as name, contype::text as kind, confdeltype::text as on_delete, confupdtype::text as on_update,
+       (select attname from pg_attribute where attrelid = conrelid and attnum = conkey[1]) as first,
+       (select attname from pg_attribute where attrelid = confrelid and attnum = confkey[1]) as first_there
+from pg_constraint where conrelid = $1 and contype in ('p', 'u', 'f', 'x')
+"""
+UNIQUE_INDEXES = """
+select i.indexrelid::regclass::text as name,
+       (select attname from pg_attribute where attrelid = i.indrelid and attnum = i.indkey[0]) as first
+from pg_index i where i.indrelid = $1 and i.indisunique
+"""
+GRANTS = f"""
+select n.nspname || '.' || c.relname as name, coalesce(r.rolname, 'public') as grantee, a.privilege_type as privilege
+from pg_class c join pg_namespace n on n.oid = c.relnamespace,
+     aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+where {OURS} and a.grantee <> c.relowner
+union all
+select n.nspname || '.' || c.relname || '.' || t.attname, coalesce(r.rolname, 'public'),
+       a.privilege_type || ' of a column'
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute t on t.attrelid = c.oid,
+     aclexplode(t.attacl) a left join pg_roles r on r.oid = a.grantee
+where {OURS} and a.grantee <> c.relowner
+union all
+select 'schema ' || n.nspname, coalesce(r.rolname, 'public'), a.privilege_type
+from pg_namespace n, aclexplode(n.nspacl) a left join pg_roles r on r.oid = a.grantee
+where {OURS} and n.nspname <> 'public' and a.grantee <> n.nspowner
+"""
+FUNCTIONS = f"""
+select p.oid::regprocedure::text as name, p.prosecdef as definer,
+       exists (select from unnest(p.proconfig) one where one like 'search_path=%') as has_path,
+       exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0) as public
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where {OURS} and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+"""
+VIEWS = f"""
+select n.nspname || '.' || c.relname as name, c.relkind::text as kind,
+       coalesce(c.reloptions && array['security_invoker=true', 'security_invoker=on'], false) as invoker
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('v', 'm') and {OURS}
+"""
+ROLE = """
+select r.rolname as name,
+       r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication as mighty,
+       exists (select from pg_auth_members m
+               where m.member = r.oid and m.roleid is distinct from to_regrole($2)) as member,
+       exists (select from pg_class c where c.relowner = r.oid) as owner
+from pg_roles r where r.rolname = $1
+"""
+
+ROW, BEFORE, DELETE, UPDATE, TRUNCATE = 1, 2, 8, 16, 32
+GUARDS = {"update": ROW | BEFORE | UPDATE, "delete": ROW | BEFORE | DELETE, "truncate": BEFORE | TRUNCATE}
+HARMLESS = {"SELECT", "INSERT", "UPDATE", "UPDATE of a column", "USAGE"}
+
+
+async def postgres_tables(connection: Any) -> list[str]:
+    return [row["name"] for row in await connection.fetch(TABLES)]
+
+
+async def postgres_problems(connection: Any) -> list[str]:
+    """Everything about the schema that would let a row be seen, changed or removed by the wrong person."""
+    problems: list[str] = []
+    for table in await connection.fetch(TABLES):
+        if not (table["secured"] and table["forced"]):
+            problems.append(f"{table['name']}: row-level security is not enabled and forced")
+        if table["name"] not in LEDGERS:
+            problems += _policy_problems(table["name"], await connection.fetch(POLICIES, table["oid"]))
+            problems += _trigger_problems(table["name"], await connection.fetch(TRIGGERS, table["oid"]))
+            problems += _key_problems(table["name"], await connection.fetch(KEYS, table["oid"]))
+            for index in await connection.fetch(UNIQUE_INDEXES, table["oid"]):
+                if index["first"] != "workspace_id":
+                    problems.append(f"{table['name']}: unique index {index['name']} does not begin with workspace_id")
+    problems += _grant_problems(await connection.fetch(GRANTS))
+    problems += _function_problems(await connection.fetch(FUNCTIONS))
+    for view in await connection.fetch(VIEWS):
+        if view["kind"] == "m" or not view["invoker"]:
+            problems.append(f"{view['name']}: a view that is not security_invoker looks past the policies")
+    return problems
+
+
+async def role_problems(connection: Any, role: str, group: str | None = None) -> list[str]:
+    """Why row-level security would not hold for a role; membership in `group` is as it should be."""
+    row = await connection.fetchrow(ROLE, role, group)
+    if row is None:
+        return [f"{role}: does not exist"]
+    return [f"{role}: is {what}" for what in ("mighty", "member", "owner") if row[what]]
+
+
+def _policy_problems(table: str, policies: list[Any]) -> list[str]:
+    problems = []
+    covering = [policy for policy in policies if policy["permissive"]]
+    if not any(policy["command"] == "*" for policy in covering):
+        problems.append(f"{table}: no policy for every command")
+    for policy in covering:
+        for side in ("using", "with_check"):
+            expression = policy[side] or ""
+            for column, setting in (("workspace_id", "holdfast.workspace"), ("developer_id", "holdfast.developer")):
+                if not re.search(
+                    rf"\({column} = NULLIF\(current_setting\('{setting}'::text, true\), ''::text\)", expression
+                ):
+                    problems.append(f"{table}: {side} of policy {policy['name']} does not compare {column}")
+            if re.search(r"\bOR\b", expression):
+                problems.append(f"{table}: {side} of policy {policy['name']} has a way around")
+    return problems
+
+
+def _trigger_problems(table: str, triggers: list[Any]) -> list[str]:
+    whole = [trigger for trigger in triggers if trigger["enabled"] in "OA" and not trigger["some_columns"]]
+    return [
+        f"{table}: no trigger guards {what}"
+        for what, kind in GUARDS.items()
+        # An update may be let through on a condition; which ones are is tried column by column elsewhere.
+        if not any(
+            trigger["kind"] & kind == kind and (what == "update" or not trigger["conditional"]) for trigger in whole
+        )
+    ]
+
+
+def _key_problems(table: str, keys: list[Any]) -> list[str]:
+    problems = []
+    if not any(key["kind"] == "p" for key in keys):
+        problems.append(f"{table}: no primary key")
+    for key in keys:
+        if key["first"] != "workspace_id" or (key["kind"] == "f" and key["first_there"] != "workspace_id"):
+            problems.append(f"{table}: key {key['name']} does not begin with workspace_id")
+        if key["kind"] == "f" and not {key["on_delete"], key["on_update"]} <= {"a", "r"}:
+            problems.append(f"{table}: key {key['name']} cascades")
+    return problems
+
+
+def _grant_problems(grants: list[Any]) -> list[str]:
+    problems = []
+    for grant in grants:
+        if grant["privilege"] not in HARMLESS:
+            problems.append(f"{grant['name']}: {grant['grantee']} may {grant['privilege']}")
+        if grant["grantee"] != RUNTIME:
+            problems.append(f"{grant['name']}: granted to {grant['grantee']} and not to {RUNTIME}")
+        if grant["privilege"] == "UPDATE":
+            problems.append(f"{grant['name']}: {grant['grantee']} may update every column")
+    return problems
+
+
+def _function_problems(functions: list[Any]) -> list[str]:
+    problems = [
+        f"{f['name']}: SECURITY DEFINER without search_path" for f in functions if f["definer"] and not f["has_path"]
+    ]
+    return problems + [f"{f['name']}: everybody may execute it" for f in functions if f["public"]]
+
+
+# --- SQLite ------------------------------------------------------------------------------------------------
+
+
+def sqlite_tables(connection: apsw.Connection) -> list[str]:
+    rows = connection.execute(
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'"
+    )
+    return sorted(row[0] for row in rows)
+
+
+def sqlite_problems(connection: apsw.Connection) -> list[str]:
+    """The same for the embedded store, where triggers and keys are all the walls there are."""
+    problems = []
+    for table in sqlite_tables(connection):
+        if table in LEDGERS:
+            continue
+        problems += _sqlite_trigger_problems(connection, table)
+        if table not in KEYS_WITHOUT_WORKSPACE:
+            problems += _sqlite_key_problems(connection, table)
+        [strict] = (connection.execute("select strict from pragma_table_list where name = ?", (table,)).get,)
+        if not strict:
+            problems.append(f"{table}: is not STRICT")
+    return problems
+
+
+def _sqlite_trigger_problems(connection: apsw.Connection, table: str) -> list[str]:
+    rows = connection.execute("select sql from sqlite_schema where type = 'trigger' and tbl_name = ?", (table,))
+    guarded = {match[1] for (sql,) in rows if (match := re.search(r"\bbefore (update|delete|insert) on\b", sql))}
+    names = {"update": "update", "delete": "delete", "insert": "replace"}
+    return [f"{table}: no trigger guards {name}" for verb, name in names.items() if verb not in guarded]
+
+
+def _sqlite_key_problems(connection: apsw.Connection, table: str) -> list[str]:
+    problems = []
+    first = connection.execute("select name from pragma_table_info(?) where pk = 1", (table,)).get
+    if first != "workspace_id":
+        problems.append(f"{table}: primary key does not begin with workspace_id")
+    rows = connection.execute(
+        "select l.name, (select i.name from pragma_index_info(l.name) i where i.seqno = 0) from pragma_index_list(?) l"
+        ' where l."unique"',
+        (table,),
+    )
+    problems += [
+        f"{table}: unique index {name} does not begin with workspace_id"
+        for name, column in rows
+        if column != "workspace_id"
+    ]
+    keys = connection.execute(
+        'select id, seq, "from", "to", on_delete, on_update from pragma_foreign_key_list(?)', (table,)
+    )
+    for number, place, here, there, on_delete, on_update in keys:
+        if place == 0 and (here, there) != ("workspace_id", "workspace_id"):
+            problems.append(f"{table}: foreign key {number} does not begin with workspace_id")
+        if {on_delete, on_update} - {"NO ACTION", "RESTRICT"}:
+            problems.append(f"{table}: foreign key {number} cascades")
+    return problems

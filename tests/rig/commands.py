@@ -1,0 +1,79 @@
+"""Holdfast as people and clients call it: as a process of its own, or in this process where only the answer matters."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.surfaces.cli import main
+
+HOLDFAST = (sys.executable, "-m", "holdfast")
+PATIENCE_SECONDS = 120.0  # only guards against hanging
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    out: str
+    err: str = ""
+
+    @property
+    def document(self) -> Any:
+        """What `--json` printed: one JSON document, one line, and nothing else."""
+        assert self.out.endswith("\n"), self
+        assert self.out.count("\n") == 1, self
+        return json.loads(self.out)
+
+
+Call = Callable[..., Answer]
+
+
+def run_process(*arguments: str | bytes, stdin: bytes | str = b"", cwd: Path | None = None, **env: str) -> Answer:
+    """One real process, in this test's home and environment."""
+    done = subprocess.run(
+        [*HOLDFAST, *arguments],
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
+        capture_output=True,
+        cwd=cwd,
+        env={**os.environ, **env},
+        timeout=PATIENCE_SECONDS,
+    )
+    out, err = (stream.decode(errors="surrogateescape") for stream in (done.stdout, done.stderr))
+    return Answer(done.returncode, out, err)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The working tree that commands are typed in."""
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def run(project: Path) -> Call:
+    """`run("session", "list")`: a real process in the working tree."""
+
+    def call(*arguments: str | bytes, stdin: bytes | str = b"", cwd: Path = project, **env: str) -> Answer:
+        return run_process(*arguments, stdin=stdin, cwd=cwd, **env)
+
+    return call
+
+
+@pytest.fixture
+def cli(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """`cli("session", "list")`: the same command in this process, for tests that ask many things."""
+    monkeypatch.chdir(project)
+
+    def call(*arguments: str) -> Answer:
+        capsys.readouterr()
+        code = main(list(arguments))
+        return Answer(code, *capsys.readouterr())
+
+    return call

@@ -1,0 +1,260 @@
+"""Context sets: one rule for the limits, what listeners are told, and the same on both engines."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import ContextFullError, InvalidValueError
+from holdfast.sessions import context_sets
+from holdfast.storage.outbox import Outbox
+from tests.sessions.tables import nothing_changes
+
+ITEMS = st.lists(st.sampled_from([f"/r/{number}" for number in range(25)]), max_size=10)
+NAMES = st.sampled_from(["files", "applet", "endpoints", "ports", "fles", "a", "b", "c"])
+
+
+async def context_events(sessions):
+    """What listeners were told of context sets, oldest first."""
+    return [event.data for event in await Outbox(sessions.db, sessions.owner).read() if event.topic == "caco.context"]
+
+
+# --- the rule ----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(NAMES, ITEMS, st.sampled_from(["replace", "merge"])), max_size=12))
+def test_no_sequence_of_changes_exceeds_the_limits_or_loses_an_item_silently(changes):
+    context = {}
+    for name, items, mode in changes:
+        before = context.get(name, [])
+        try:
+            change = context_sets.change_set(context, name, items, mode)
+        except ContextFullError:
+            kept = items if mode == "replace" else context_sets.merge_items(before, list(dict.fromkeys(items)))
+            assert sum(map(len, context.values())) - len(before) + len(set(kept)) > 50
+            continue
+        kept = list(change.items)
+
+        assert len(kept) <= 10
+        assert sum(map(len, change.context.values())) <= 50
+        assert len(set(kept)) == len(kept)
+        # The newest win, in the order in which they were given.
+        new = list(dict.fromkeys(items))
+        assert kept[len(kept) - len(new) :] == new
+        # Whatever was there or came is kept, or named as removed.
+        assert set(kept) | set(change.removed) == set(before) | set(new)
+        assert set(kept) & set(change.removed) == set()
+        assert set(change.added) == set(kept) - set(before)
+        # Older ones keep their order, and it is the oldest that leave.
+        old = [item for item in before if item not in new]
+        assert kept[: len(kept) - len(new)] == (old[len(old) - (len(kept) - len(new)) :] if mode == "merge" else [])
+        # Other sets are left alone, and an empty set is no set.
+        assert {key: value for key, value in change.context.items() if key != name} == {
+            key: value for key, value in context.items() if key != name
+        }
+        assert change.context.get(name, []) == kept
+        assert [] not in change.context.values()
+        context = change.context
+
+
+def test_the_eleventh_item_pushes_out_the_oldest():
+    ten = [f"/r/{number}" for number in range(10)]
+
+    change = context_sets.change_set({"files": ten}, "files", ["/r/new"], "merge")
+
+    assert change.items == (*ten[1:], "/r/new")
+    assert (change.added, change.removed) == (("/r/new",), ("/r/0",))
+
+
+def test_an_item_that_is_named_again_becomes_the_newest():
+    change = context_sets.change_set({"files": ["/a", "/b", "/c"]}, "files", ["/a"], "merge")
+
+    assert change.items == ("/b", "/c", "/a")
+    assert (change.added, change.removed) == ((), ())
+
+
+def test_fifty_items_are_the_most_in_all():
+    full = {f"set{number}": [f"/{item}" for item in range(10)] for number in range(5)}
+
+    with pytest.raises(ContextFullError) as refusal:
+        context_sets.change_set(full, "files", ["/one"])
+
+    assert (refusal.value.total, refusal.value.limit, refusal.value.code) == (51, 50, "context_full")
+    assert "would hold 51 items; 50 are the most in all" in str(refusal.value)
+    assert context_sets.change_set(full, "set0", ["/one"]).items == ("/one",)
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        (None, "is not a list of texts"),
+        ("/a", "is not a list of texts"),
+        ({"/a"}, "is not a list of texts"),
+        ({"/a": 1}, "is not a list of texts"),
+        ([f"/{number}" for number in range(11)], "'11 of them' is more than 10 for one set"),
+        (["/a", 7], "is not a text"),
+        ([""], "is empty"),
+        (["/a\n/b"], "line break"),
+        (["/a\x00"], "NUL"),
+        (["/\ud800"], "surrogate"),
+        (["x" * 2001], "longer than 2,000 bytes"),
+    ],
+)
+def test_items_are_up_to_ten_single_lines(items, words):
+    with pytest.raises(InvalidValueError) as refusal:
+        context_sets.change_set({}, "files", items)
+
+    assert words in str(refusal.value)
+
+
+def test_an_unknown_mode_is_refused_with_the_known_ones():
+    with pytest.raises(InvalidValueError, match="Known: replace, merge"):
+        context_sets.change_set({}, "files", ["/a"], "append")
+
+
+@pytest.mark.parametrize("name", ["files", "applet", "endpoints", "ports"])
+def test_a_known_set_gives_no_warning(name):
+    assert context_sets.change_set({}, name, ["/a"]).warning is None
+
+
+def test_a_typo_works_and_names_the_nearest_known_set():
+    assert "Did you mean 'files'?" in context_sets.change_set({}, "fles", ["/a"]).warning
+
+
+def test_a_name_that_is_near_to_none_gets_the_list():
+    assert "Known sets: files, applet, endpoints, ports." in context_sets.change_set({}, "x", ["/a"]).warning
+
+
+def test_a_whole_context_is_checked_set_by_set():
+    assert context_sets.check_context({"ports": ["80", "80"], "files": []}) == {"ports": ["80"]}
+    for wrong in (None, [], {"files": "x"}, {7: ["x"]}, {"a\x00": ["x"]}):
+        with pytest.raises(InvalidValueError):
+            context_sets.check_context(wrong)
+    with pytest.raises(ContextFullError):
+        context_sets.check_context({f"s{number}": [f"/{item}" for item in range(10)] for number in range(6)})
+
+
+# --- on a session ------------------------------------------------------------------------------------------
+
+
+async def test_the_eleventh_file_pushes_out_the_oldest_and_says_so(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "files", [f"/r/{i}.md" for i in range(10)])
+
+    change = await sessions.set_relevant_context(s.id, "files", ["/r/new.md"], mode="merge")
+
+    assert change.items[-1] == "/r/new.md"
+    assert change.removed == ("/r/0.md",)
+    assert await sessions.get_relevant_context(s.id, "files") == {"files": list(change.items)}
+
+
+async def test_no_items_clear_a_set(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "files", ["/a"])
+    await sessions.set_relevant_context(s.id, "ports", ["8080"])
+
+    change = await sessions.set_relevant_context(s.id, "files", [])
+
+    assert change.removed == ("/a",)
+    assert await sessions.get_relevant_context(s.id) == {"ports": ["8080"]}
+    assert await sessions.get_relevant_context(s.id, "files") == {"files": []}
+
+
+async def test_a_change_raises_the_revision_and_keeps_the_other_metadata(sessions):
+    s = await sessions.create_session("architect", "u1", name="spec")
+
+    await sessions.set_relevant_context(s.id, "files", ["/a"])
+
+    after = await sessions.get_session(s.id)
+    assert (after.name, after.revision) == ("spec", s.revision + 1)
+    assert after.metadata == {"name": "spec", "context": {"files": ["/a"]}}
+
+
+async def test_listeners_are_told_which_file_came_and_which_went(sessions):
+    """One file by itself, several as a list."""
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "files", ["/a"])
+    await sessions.set_relevant_context(s.id, "files", ["/b", "/c"])
+    await sessions.set_relevant_context(s.id, "files", [])
+
+    one, several, none = await context_events(sessions)
+
+    assert one == {
+        "reason": "changed",
+        "session_id": s.id,
+        "context": {"files": ["/a"]},
+        "files": ["/a"],
+        "addedFile": "/a",
+    }
+    assert (several["addedFiles"], several["removedFile"], several["files"]) == (["/b", "/c"], "/a", ["/b", "/c"])
+    assert (none["removedFiles"], none["context"]) == (["/b", "/c"], {})
+    assert "files" not in none
+
+
+async def test_listeners_are_told_of_the_applet_with_its_parameters(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "applet", ["git-diff", "path=/repo", "base=a=b", "flag"])
+    await sessions.set_relevant_context(s.id, "applet", ["notes"])
+
+    with_parameters, without = await context_events(sessions)
+
+    assert with_parameters["applet"] == {"slug": "git-diff", "params": {"path": "/repo", "base": "a=b", "flag": ""}}
+    assert without["applet"] == {"slug": "notes"}
+    assert "addedFile" not in with_parameters
+
+
+async def test_a_full_context_of_the_longest_items_can_be_changed_and_resumed(sessions):
+    """The limits are those of the rule: whatever fits them is stored, and told, on both engines."""
+    s = await sessions.create_session("architect", "u1")
+    for number, name in enumerate(("a", "b", "c", "d", "files")):
+        await sessions.set_relevant_context(s.id, name, [f"{number}{item}".ljust(2000, "\\") for item in range(10)])
+
+    await sessions.set_relevant_context(s.id, "files", [f"new{item}".ljust(2000, "\\") for item in range(10)])
+
+    assert len((await context_events(sessions))[-1]["removedFiles"]) == 10
+    assert len((await sessions.resume_session(s.id)).context) == 5
+
+
+async def test_a_refused_change_changes_nothing(sessions):
+    s = await sessions.create_session("architect", "u1")
+    for number in range(5):
+        await sessions.set_relevant_context(s.id, f"set{number}", [f"/{item}" for item in range(10)])
+
+    async with nothing_changes(sessions):
+        with pytest.raises(ContextFullError):
+            await sessions.set_relevant_context(s.id, "files", ["/one"])
+
+
+async def test_merges_from_many_tasks_lose_none(sessions):
+    """Ten tasks with one file each fill one set; ten more fill another at the same time."""
+    s = await sessions.create_session("architect", "u1")
+
+    await asyncio.gather(
+        *(
+            sessions.set_relevant_context(s.id, name, [f"/{name}/{number}"], mode="merge")
+            for number in range(10)
+            for name in ("files", "docs")
+        )
+    )
+
+    context = await sessions.get_relevant_context(s.id)
+    assert {name: set(items) for name, items in context.items()} == {
+        name: {f"/{name}/{number}" for number in range(10)} for name in ("files", "docs")
+    }
+    assert (await sessions.get_session(s.id)).revision == s.revision + 20
+    assert len(await context_events(sessions)) == 20
+
+
+async def test_many_tasks_never_exceed_the_limits(sessions):
+    """Thirty merges into one set: ten stay, and every one that left was named to somebody."""
+    s = await sessions.create_session("architect", "u1")
+
+    changes = await asyncio.gather(
+        *(sessions.set_relevant_context(s.id, "files", [f"/{number}"], mode="merge") for number in range(30))
+    )
+
+    kept = (await sessions.get_relevant_context(s.id))["files"]
+    removed = [item for change in changes for item in change.removed]
+    assert len(kept) == 10
+    assert sorted(kept + removed) == sorted(f"/{number}" for number in range(30))

@@ -1,0 +1,308 @@
+"""A session from its start to its end: found by id, name, chatmode, worktree and native id, and never removed."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+import holdfast
+from holdfast.errors import InvalidValueError, RevisionConflictError, SessionEndedError, SessionNotFoundError
+from holdfast.ground import settings
+from holdfast.sessions.service import PAGE
+from holdfast.storage.outbox import Outbox
+from tests.sessions.tables import nothing_changes
+
+UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+async def topics(sessions):
+    """What listeners were told, oldest first."""
+    return [event.topic for event in await Outbox(sessions.db, sessions.owner).read()]
+
+
+# --- start -------------------------------------------------------------------------------------------------
+
+
+async def test_a_session_starts_with_what_the_seed_names(sessions):
+    before = datetime.now(UTC)
+
+    s = await sessions.create_session("architect", "u1", "create-service", "builder", "feat/x")
+
+    assert (s.chatmode, s.user_id, s.workflow, s.skill, s.git_branch) == (
+        "architect",
+        "u1",
+        "create-service",
+        "builder",
+        "feat/x",
+    )
+    assert before <= s.started_at <= datetime.now(UTC)
+    assert (s.ended_at, s.metadata, s.last_sequence, s.revision) == (None, {}, 0, 1)
+    assert await sessions.get_session(s.id) == s
+    assert (await sessions.get_state(s.id)).scratchpad == {}
+    assert await sessions.get_recent_events(s.id) == []
+    assert await topics(sessions) == ["session.started"]
+
+
+async def test_a_session_knows_its_client_and_its_place(sessions):
+    s = await sessions.create_session(
+        "codex", "u1", name="fix login", client="codex", native_id="n1", repo="github.com/a/b", worktree="/w"
+    )
+
+    assert (s.name, s.client, s.native_id, s.repo, s.worktree) == ("fix login", "codex", "n1", "github.com/a/b", "/w")
+    assert s.metadata == {"name": "fix login"}
+
+
+async def test_labels_keep_any_language_as_it_was_written(sessions):
+    s = await sessions.create_session("größe", "用户", name="Ангел \U0001f9f5 'quoted' \"too\" \\ %s $1")
+
+    assert (await sessions.find_session(s.name)).id == s.id
+    assert (s.chatmode, s.user_id) == ("größe", "用户")
+
+
+async def test_an_open_session_of_the_same_native_id_is_found_instead_of_started(sessions):
+    first = await sessions.create_session("codex", "u1", client="codex", native_id="n1")
+
+    again = await sessions.create_session("codex", "u1", client="codex", native_id="n1")
+    other = await sessions.create_session("gemini", "u1", client="gemini", native_id="n1")
+    await sessions.end_session(first.id)
+    after_the_end = await sessions.create_session("codex", "u1", client="codex", native_id="n1")
+
+    assert again == first
+    assert len({first.id, other.id, after_the_end.id}) == 3
+
+
+async def test_many_tasks_that_start_one_native_session_start_one(sessions):
+    started = await asyncio.gather(
+        *(sessions.create_session("codex", "u1", client="codex", native_id="n1") for _ in range(20))
+    )
+
+    assert len({s.id for s in started}) == 1
+    assert await topics(sessions) == ["session.started"]
+    assert len(await sessions.list_sessions()) == 1
+
+
+# --- find --------------------------------------------------------------------------------------------------
+
+
+async def test_an_id_is_found_whatever_its_case(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    assert await sessions.get_session(s.id.upper()) == s
+    event = await sessions.append_event(s.id.upper(), "user_message", "user", "hi")
+    assert event.session_id == s.id
+
+
+async def test_a_session_is_found_by_its_name_the_newest_first(sessions):
+    await sessions.create_session("architect", "u1", name="login")
+    newer = await sessions.create_session("architect", "u1", name="login")
+    await sessions.create_session("architect", "u1", name="logout")
+
+    assert await sessions.find_session("login") == newer
+    assert await sessions.find_session(newer.id) == newer
+
+
+async def test_a_name_that_nobody_gave_is_not_found(sessions):
+    await sessions.create_session("architect", "u1", name="login")
+
+    for nothing in ("log", "LOGIN", "login ", "", UNKNOWN, "%"):
+        with pytest.raises(SessionNotFoundError) as refusal:
+            await sessions.find_session(nothing)
+        assert refusal.value.session_id == nothing
+
+
+async def test_the_newest_open_session_of_a_chatmode_is_the_active_one(sessions):
+    await sessions.create_session("architect", "u1")
+    second = await sessions.create_session("architect", "u1")
+    third = await sessions.create_session("architect", "u1")
+    await sessions.create_session("architect", "u2")
+    await sessions.create_session("engineer", "u1")
+
+    assert await sessions.get_active_session("architect", "u1") == third
+    await sessions.end_session(third.id)
+    assert await sessions.get_active_session("architect", "u1") == second
+    assert await sessions.get_active_session("nobody", "u1") is None
+
+
+async def test_the_current_session_of_a_worktree_is_the_newest_open_one(sessions):
+    first = await sessions.create_session("codex", "u1", client="codex", worktree="/w")
+    second = await sessions.create_session("gemini", "u1", client="gemini", worktree="/w")
+    third = await sessions.create_session("gemini", "u1", client="gemini", worktree="/w")
+    await sessions.create_session("gemini", "u1", client="gemini", worktree="/w2")
+
+    assert await sessions.find_current_sessions("/w") == [third, second]
+    assert await sessions.find_current_sessions("/w", "codex") == [first]
+    assert await sessions.find_current_sessions("/nowhere") == []
+    await sessions.end_session(third.id)
+    assert await sessions.find_current_sessions("/w") == [second, first]
+
+
+async def test_sessions_are_listed_newest_first_page_by_page(sessions):
+    made = [await sessions.create_session("architect", "u1") for _ in range(7)]
+    newest_first = [s.id for s in reversed(made)]
+
+    first = await sessions.list_sessions(3)
+    second = await sessions.list_sessions(3, below=first[-1].id.upper())
+    third = await sessions.list_sessions(3, below=second[-1].id)
+
+    assert [s.id for s in first + second + third] == newest_first
+    assert await sessions.list_sessions(3, below=third[-1].id) == []
+    assert [s.id for s in await sessions.list_all_sessions()] == newest_first
+    assert [s.id for s in await sessions.list_sessions(2**31 - 1)] == newest_first
+
+
+async def test_listing_all_sessions_reads_every_page(sessions):
+    started = [sessions.create_session("architect", "u1") for _ in range(PAGE + 1)]
+
+    made = {s.id for s in await asyncio.gather(*started)}
+
+    listed = [s.id for s in await sessions.list_all_sessions()]
+    assert len(listed) == PAGE + 1
+    assert set(listed) == made
+
+
+# --- end ---------------------------------------------------------------------------------------------------
+
+
+async def test_ending_a_session_removes_nothing(sessions):
+    s = await sessions.create_session("architect", "u1", name="kept")
+    await sessions.append_event(s.id, "user_message", "user", "hi")
+    await sessions.update_state(s.id, {"current_task": "x"})
+
+    assert await sessions.end_session(s.id) is None
+
+    ended = await sessions.get_session(s.id)
+    assert ended.ended_at >= s.started_at
+    assert (ended.name, ended.last_sequence) == ("kept", 1)
+    assert [event.content for event in await sessions.get_recent_events(s.id)] == ["hi"]
+    assert (await sessions.get_state(s.id)).scratchpad == {"current_task": "x"}
+
+
+async def test_ending_a_session_again_does_nothing_and_tells_nobody(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.end_session(s.id)
+
+    async with nothing_changes(sessions):
+        assert await sessions.end_session(s.id) is None
+
+    assert await topics(sessions) == ["session.started", "session.ended"]
+
+
+async def test_an_ended_session_takes_no_event_and_no_state(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.end_session(s.id)
+    ended_at = (await sessions.get_session(s.id)).ended_at
+
+    async with nothing_changes(sessions):
+        for call in (
+            sessions.append_event(s.id, "user_message", "user", "late"),
+            sessions.append_events(s.id, [{"type": "user_message", "role": "user", "content": "late"}]),
+            sessions.update_state(s.id, {"a": 1}),
+        ):
+            with pytest.raises(SessionEndedError) as refusal:
+                await call
+            assert (refusal.value.session_id, refusal.value.ended_at) == (s.id, ended_at)
+            assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("session_ended", 4, 409)
+            assert f"holdfast session resume {s.id}" in str(refusal.value)
+
+
+async def test_a_race_of_ends_tells_listeners_once(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    await asyncio.gather(*(sessions.end_session(s.id) for _ in range(20)))
+
+    assert (await topics(sessions)).count("session.ended") == 1
+
+
+# --- metadata ----------------------------------------------------------------------------------------------
+
+
+async def test_metadata_changes_field_by_field_and_none_removes_one(sessions):
+    s = await sessions.create_session("architect", "u1", name="old")
+
+    await sessions.update_metadata(s.id, {"envHint": "conda activate x", "currentIntent": "fix"})
+    changed = await sessions.update_metadata(s.id, {"currentIntent": None, "lastIdleAt": "2026-11-16T09:04:00Z"})
+
+    assert changed.metadata == {"name": "old", "envHint": "conda activate x", "lastIdleAt": "2026-11-16T09:04:00Z"}
+    assert changed.revision == 3
+    assert await sessions.get_session(s.id) == changed
+
+
+async def test_a_rename_is_found_and_told(sessions):
+    s = await sessions.create_session("architect", "u1", name="old")
+
+    renamed = await sessions.rename_session(s.id, "new")
+    unnamed = await sessions.update_metadata(s.id, {"name": None})
+
+    assert (renamed.name, unnamed.name) == ("new", None)
+    events = await Outbox(sessions.db, sessions.owner).read()
+    assert [event.data for event in events if event.topic == "session.renamed"] == [
+        {"session_id": s.id, "name": "new"},
+        {"session_id": s.id, "name": None},
+    ]
+
+
+async def test_metadata_is_replaced_as_a_whole_by_an_import(sessions):
+    s = await sessions.create_session("architect", "u1", name="old")
+
+    replaced = await sessions.replace_metadata(s.id, {"name": "new", "context": {"files": ["/a"]}})
+
+    assert (replaced.name, replaced.context) == ("new", {"files": ["/a"]})
+
+
+async def test_a_change_against_an_old_revision_is_refused(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.update_metadata(s.id, {"name": "first"}, expected_revision=1)
+
+    async with nothing_changes(sessions):
+        with pytest.raises(RevisionConflictError) as refusal:
+            await sessions.update_metadata(s.id, {"name": "second"}, expected_revision=1)
+
+    assert (refusal.value.session_id, refusal.value.expected, refusal.value.actual) == (s.id, 1, 2)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("revision_conflict", 4, 412)
+
+
+async def test_of_many_changes_against_one_revision_one_wins(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    results = await asyncio.gather(
+        *(sessions.update_metadata(s.id, {"name": f"n{number}"}, expected_revision=1) for number in range(10)),
+        return_exceptions=True,
+    )
+
+    assert sum(isinstance(result, RevisionConflictError) for result in results) == 9
+    assert (await sessions.get_session(s.id)).revision == 2
+
+
+async def test_metadata_changes_of_many_tasks_lose_none(sessions):
+    s = await sessions.create_session("architect", "u1")
+    fields = ("name", "lastObservedAt", "lastIdleAt", "currentIntent", "envHint")
+
+    await asyncio.gather(*(sessions.update_metadata(s.id, {field: f"of {field}"}) for field in fields))
+
+    assert (await sessions.get_session(s.id)).metadata == {field: f"of {field}" for field in fields}
+
+
+# --- who ---------------------------------------------------------------------------------------------------
+
+
+async def test_the_owner_comes_from_the_settings_when_none_is_given(database, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_WORKSPACE", "acme")
+    monkeypatch.setenv("HOLDFAST_DEVELOPER", "Ada")
+
+    service = holdfast.SessionService(database)
+
+    assert service.owner.workspace_id == "acme"
+    assert service.owner.developer_id == settings.owner_of("acme", "ada").developer_id
+
+
+async def test_a_service_without_a_right_workspace_is_refused(database, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_WORKSPACE", "Not A Slug")
+
+    with pytest.raises(InvalidValueError, match="HOLDFAST_WORKSPACE"):
+        holdfast.SessionService(database)
+
+
+@pytest.mark.parametrize("nothing", [None, object(), "sqlite:///x.db"])
+def test_a_service_takes_nothing_but_a_database_or_a_pool(nothing):
+    with pytest.raises(InvalidValueError, match="is no open database and no asyncpg.Pool"):
+        holdfast.SessionService(nothing)

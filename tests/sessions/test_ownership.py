@@ -1,0 +1,164 @@
+"""Sessions belong to one developer of one workspace: to everybody else they do not exist."""
+
+import uuid
+
+import pytest
+
+import holdfast
+from holdfast.errors import EventConflictError, EventNotFoundError, SessionNotFoundError
+from holdfast.ground.settings import owner_of
+from holdfast.storage.outbox import Outbox
+from tests.sessions.tables import all_rows, in_schema, nothing_changes
+
+STRANGERS = (("local", "bob"), ("acme", "ada"), ("acme", "bob"))
+UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+@pytest.fixture
+def ada(database):
+    return holdfast.SessionService(database, owner=owner_of("local", "ada"))
+
+
+@pytest.fixture
+def strangers(database):
+    """A colleague of the same workspace, the same name in another one, and somebody else altogether."""
+    return [holdfast.SessionService(database, owner=owner_of(*who)) for who in STRANGERS]
+
+
+async def start(sessions):
+    s = await sessions.create_session("codex", "u1", name="login", client="codex", native_id="n1", worktree="/w")
+    event = await sessions.append_event(s.id, "user_message", "user", "a secret")
+    await sessions.set_relevant_context(s.id, "files", ["/a"])
+    return s, event
+
+
+async def test_a_stranger_sees_nothing(ada, strangers):
+    s, event = await start(ada)
+
+    for stranger in strangers:
+        assert await stranger.list_sessions() == []
+        assert await stranger.get_active_session("codex", "u1") is None
+        assert await stranger.find_current_sessions("/w") == []
+        assert await stranger.store.find_native("codex", "n1") is None
+        assert await stranger.find_events_to_forget(match="secret") == []
+        assert tuple(await stranger.store.count_events()) == (0, 0, 0)
+        assert await Outbox(stranger.db, stranger.owner).read() == []
+        for call in (
+            stranger.get_session(s.id),
+            stranger.find_session(s.id),
+            stranger.find_session("login"),
+            stranger.get_recent_events(s.id),
+            stranger.get_recent_events(s.id, 5, 100),
+            stranger.get_state(s.id),
+            stranger.get_relevant_context(s.id),
+            stranger.get_resume_text(s.id),
+            stranger.list_thread(s.id),
+            stranger.list_sessions(below=s.id),
+            stranger.verify_session(s.id),
+            stranger.find_events_to_forget(session_id=s.id),
+            anext(stranger.read_events(s.id)),
+            anext(stranger.read_thread(s.id)),
+        ):
+            with pytest.raises(SessionNotFoundError):
+                await call
+        with pytest.raises(EventNotFoundError):
+            await stranger.find_events_to_forget(event_ids=[event.id])
+
+
+async def test_a_stranger_changes_nothing(ada, strangers):
+    s, event = await start(ada)
+
+    for stranger in strangers:
+        async with nothing_changes(ada):
+            for call in (
+                stranger.append_event(s.id, "user_message", "user", "hi"),
+                stranger.append_events(s.id, [{"type": "user_message", "role": "user", "content": "hi"}]),
+                stranger.update_state(s.id, {"a": 1}),
+                stranger.set_relevant_context(s.id, "files", ["/b"]),
+                stranger.update_metadata(s.id, {"name": "mine"}),
+                stranger.rename_session(s.id, "mine"),
+                stranger.replace_metadata(s.id, {"name": "mine"}),
+                stranger.resume_session(s.id),
+                stranger.end_session(s.id),
+                stranger.forget_session(s.id),
+            ):
+                with pytest.raises(SessionNotFoundError):
+                    await call
+            with pytest.raises(EventNotFoundError):
+                await stranger.forget_events([event.id])
+
+        assert await stranger.list_sessions() == []
+
+
+async def test_a_foreign_session_and_one_that_never_was_give_the_same_answer(ada, strangers):
+    s, _ = await start(ada)
+
+    answers = []
+    for stranger in strangers:
+        for session_id in (s.id, UNKNOWN):
+            for call in (stranger.get_session, stranger.end_session, stranger.resume_session, stranger.verify_session):
+                with pytest.raises(SessionNotFoundError) as refusal:
+                    await call(session_id)
+                answers.append((type(refusal.value), str(refusal.value).replace(session_id, "ID")))
+
+        assert len(set(answers)) == 1
+
+
+async def test_the_same_native_id_is_another_session_for_somebody_else(ada, strangers):
+    s, _ = await start(ada)
+
+    for stranger in strangers:
+        other = await stranger.create_session("codex", "u1", client="codex", native_id="n1")
+
+        assert other.id != s.id
+        assert [one.id for one in await stranger.list_sessions()] == [other.id]
+        assert [one.id for one in await ada.list_sessions()] == [s.id]
+
+
+async def test_an_event_id_of_another_workspace_is_free(database):
+    """Every key begins with the workspace, so nobody learns which ids another one uses."""
+    event_id = str(uuid.uuid4())
+    for workspace in ("local", "acme"):
+        sessions = holdfast.SessionService(database, owner=owner_of(workspace, "ada"))
+        s = await sessions.create_session("codex", "u1")
+        event = await sessions.append_event(s.id, "user_message", "user", workspace, event_id=event_id)
+        assert (event.sequence, event.content) == (1, workspace)
+
+
+async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(database):
+    ada, bob = (holdfast.SessionService(database, owner=owner_of("local", name)) for name in ("ada", "bob"))
+    _, event = await start(ada)
+    own = await bob.create_session("codex", "u1")
+
+    async with nothing_changes(bob):
+        with pytest.raises(EventConflictError) as refusal:
+            await bob.append_event(own.id, "user_message", "user", "a secret", event_id=event.id)
+
+    assert "secret" not in str(refusal.value)
+
+
+async def test_postgresql_shows_no_row_to_who_says_nobody_or_somebody_else(postgres_sessions):
+    """The wall itself: the tables read directly, as the application's role."""
+    s, _ = await start(postgres_sessions)
+    pool = postgres_sessions.db.pool
+    workspace, developer = postgres_sessions.store.owner
+    rows = await all_rows(postgres_sessions)
+    tables = [table for table, found in rows.items() if found]
+    assert {"sessions", "session_events", "session_state", "outbox"} <= set(tables)
+
+    for who in (
+        None,
+        ("", ""),
+        (workspace, ""),
+        ("", developer),
+        (workspace, "other"),
+        ("other", developer),
+        ("' or 1=1", "x"),
+    ):
+        async with pool.acquire() as connection, connection.transaction():
+            if who:
+                await connection.fetch("select holdfast.act_for($1, $2)", *who)
+            for table in tables:
+                assert await connection.fetchval(f"select count(*) from {in_schema(table)}") == 0
+    assert await pool.fetchval("select coalesce(current_setting('holdfast.workspace', true), '')") == ""
+    assert (await postgres_sessions.get_session(s.id)).id == s.id

@@ -1,0 +1,167 @@
+"""Going on with a session: open ones as they are, ended ones in a new session, and all of them as one thread."""
+
+import asyncio
+
+import pytest
+
+from holdfast.errors import SessionNotFoundError
+from holdfast.sessions import context_sets
+from holdfast.storage.outbox import Outbox
+from tests.sessions.tables import nothing_changes
+
+UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+async def test_an_open_session_is_resumed_as_it_is(sessions):
+    s = await sessions.create_session("architect", "u1", name="spec")
+    await sessions.append_event(s.id, "user_message", "user", "hi")
+
+    resumed = await sessions.resume_session(s.id)
+
+    assert (resumed.id, resumed.resumed_from, resumed.last_sequence) == (s.id, None, 1)
+    assert resumed.metadata["lastObservedAt"] >= "2026"
+    assert len(await sessions.list_sessions()) == 1
+
+
+async def test_an_ended_session_goes_on_in_a_new_one_with_what_it_knew(sessions):
+    s = await sessions.create_session(
+        "architect", "u1", "flow", "skill", "main", name="spec", client="codex", native_id="n1", repo="r", worktree="/w"
+    )
+    await sessions.set_relevant_context(s.id, "files", ["/a.md"])
+    await sessions.update_metadata(s.id, {"envHint": "conda"})
+    await sessions.update_state(s.id, {"current_task": "x"})
+    await sessions.append_event(s.id, "user_message", "user", "hi")
+    await sessions.end_session(s.id)
+    old = await sessions.get_session(s.id)
+
+    new = await sessions.resume_session(s.id)
+
+    assert new.id != s.id
+    assert (new.resumed_from, new.ended_at, new.last_sequence) == (s.id, None, 0)
+    for field in ("chatmode", "user_id", "workflow", "skill", "git_branch", "client", "repo", "worktree", "name"):
+        assert getattr(new, field) == getattr(old, field)
+    assert new.native_id is None
+    assert new.context == {"files": ["/a.md"]}
+    assert new.metadata["envHint"] == "conda"
+    assert (await sessions.get_state(new.id)).scratchpad == {"current_task": "x"}
+    assert await sessions.get_session(s.id) == old
+
+
+async def test_a_resume_tells_listeners_what_the_session_was_about(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "files", ["/a.md"])
+
+    await sessions.resume_session(s.id)
+
+    last = (await Outbox(sessions.db, sessions.owner).read())[-1]
+    assert last.topic == "caco.context"
+    assert last.data == {
+        "reason": "resume",
+        "session_id": s.id,
+        "context": {"files": ["/a.md"]},
+        "files": ["/a.md"],
+    }
+
+
+async def test_what_grew_beyond_one_update_is_carried_over_too(sessions):
+    """A scratchpad is limited by the update, not in all, and numbers of any size come along."""
+    s = await sessions.create_session("architect", "u1")
+    for key in ("a", "b"):
+        await sessions.update_state(s.id, {key: "x" * 900_000, f"{key}_number": 1.7e308})
+    await sessions.end_session(s.id)
+
+    new = await sessions.resume_session(s.id)
+
+    assert (await sessions.get_state(new.id)).scratchpad == (await sessions.get_state(s.id)).scratchpad
+
+
+async def test_a_session_that_lives_for_months_is_resumed_any_number_of_times(sessions):
+    """Each end and each resume adds one to the thread, and the thread reads as one."""
+    current = await sessions.create_session("architect", "u1", name="ticket 7")
+    thread = [current.id]
+    for number in range(5):
+        await sessions.append_event(current.id, "user_message", "user", f"day {number}")
+        await sessions.end_session(current.id)
+        current = await sessions.resume_session(current.id)
+        thread.append(current.id)
+    await sessions.append_event(current.id, "user_message", "user", "day 5")
+    await sessions.create_session("architect", "u1", name="another ticket")
+
+    for member in (thread[0], thread[3], thread[-1].upper()):
+        assert [s.id for s in await sessions.list_thread(member)] == thread
+        contents = [event.content async for event in sessions.read_thread(member)]
+        assert contents == [f"day {number}" for number in range(6)]
+    assert (await sessions.find_session("ticket 7")).id == thread[-1]
+
+
+async def test_two_who_resume_the_same_session_are_both_in_its_thread(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.end_session(s.id)
+
+    first, second = await asyncio.gather(sessions.resume_session(s.id), sessions.resume_session(s.id))
+
+    assert first.id != second.id
+    assert {one.id for one in await sessions.list_thread(first.id)} == {s.id, first.id, second.id}
+
+
+async def test_a_session_that_does_not_exist_is_not_resumed(sessions):
+    async with nothing_changes(sessions):
+        for session_id in (UNKNOWN, "nonsense", None, 7):
+            for call in (sessions.resume_session, sessions.list_thread, sessions.get_resume_text):
+                with pytest.raises(SessionNotFoundError):
+                    await call(session_id)
+
+
+# --- what the next session is told ------------------------------------------------------------------------
+
+
+async def test_the_resume_text_names_what_is_still_there(sessions, tmp_path):
+    spec, gone = tmp_path / "spec.md", tmp_path / "gone.md"
+    spec.touch()
+    s = await sessions.create_session("architect", "u1")
+    await sessions.update_metadata(s.id, {"envHint": "conda activate x"})
+    await sessions.set_relevant_context(s.id, "zz", ["last"])
+    await sessions.set_relevant_context(s.id, "ports", ["8080", "5432"])
+    await sessions.set_relevant_context(s.id, "endpoints", ["https://a/b"])
+    await sessions.set_relevant_context(s.id, "applet", ["git-diff", "path=/my repo", "base=main"])
+    await sessions.set_relevant_context(s.id, "files", [str(spec), str(gone)])
+
+    text = await sessions.get_resume_text(s.id)
+
+    assert text == (
+        "Environment: conda activate x\n\n"
+        f"Relevant files:\n- {spec}\n(1 file not found)\n\n"
+        "Last applet: git-diff (path=/my repo, base=main). "
+        "It can be opened again at /?applet=git-diff&path=%2Fmy+repo&base=main\n\n"
+        "endpoints: https://a/b\n\n"
+        "ports: 8080, 5432\n\n"
+        "zz: last"
+    )
+
+
+async def test_a_session_about_nothing_has_nothing_to_tell(sessions):
+    s = await sessions.create_session("architect", "u1", name="spec")
+
+    assert await sessions.get_resume_text(s.id) == ""
+
+
+def test_files_that_are_all_gone_are_counted():
+    text = context_sets.resume_text({"context": {"files": ["/a", "/b"]}}, lambda path: False)
+
+    assert text == "Relevant files:\n(2 files not found)"
+
+
+def test_files_that_are_all_there_need_no_count():
+    assert context_sets.resume_text({"context": {"files": ["/a"]}}, lambda path: True) == "Relevant files:\n- /a"
+
+
+def test_an_applet_without_parameters_is_offered_by_its_name():
+    text = context_sets.resume_text({"context": {"applet": ["notes"]}}, lambda path: True)
+
+    assert text == "Last applet: notes. It can be opened again at /?applet=notes"
+
+
+def test_a_parameter_cannot_make_the_offer_open_another_applet():
+    text = context_sets.resume_text({"context": {"applet": ["notes", "applet=shell", "path=/a&applet=x"]}}, bool)
+
+    assert text.endswith("at /?applet=notes&path=%2Fa%26applet%3Dx")

@@ -1,0 +1,454 @@
+"""Migrations: forward only, once, all or nothing, and never on a store that somebody newer has written."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+import holdfast
+from holdfast.errors import (
+    ChangedMigrationError,
+    NewerSchemaError,
+    PermissionRefusedError,
+    SchemaMissingError,
+)
+from holdfast.storage import migrate
+from holdfast.storage.database import drive
+from holdfast.storage.sqlite import open_sqlite
+from tests.rig import catalogue
+from tests.rig.postgres import APP, OWNER, Cluster, execute
+from tests.rig.roles import new_role
+
+PROCESSES = 8
+NEWEST = migrate.migrations("sqlite")[-1].number
+NEXT = NEWEST + 1
+NOTES = {
+    "sqlite": "create table notes (workspace_id text, note text) strict;\n",
+    "postgres": "create table context.notes (workspace_id text, note text);\n",
+}
+
+
+@pytest.fixture
+def add_migration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """What a later version ships: our migrations and one more."""
+    folder = tmp_path / "migrations"
+
+    def add(engine: str, sql: str) -> Path:
+        if not folder.exists():
+            shutil.copytree(migrate.FOLDER, folder)
+            monkeypatch.setattr(migrate, "FOLDER", str(folder))
+        (folder / engine / f"{NEXT:04d}_notes.sql").write_text(sql)
+        return folder
+
+    return add
+
+
+def run_together(script: str, *arguments: str) -> list[str]:
+    """The same script in several processes that were all started before any of them begins; what each said."""
+    waiting = f"import sys; print('ready', flush=True); sys.stdin.read(1)\n{script}"
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", waiting, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(PROCESSES)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    said = []
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("g")
+        child.stdin.flush()
+    for child in children:
+        said.append(child.communicate(timeout=120)[0])
+    return said
+
+
+# --- SQLite ------------------------------------------------------------------------------------------------
+
+
+def fill(path: Path) -> str:
+    """A store with one session and one event; returns the session's id."""
+    database = open_sqlite(str(path))
+    service = holdfast.SessionService(database)
+    session = drive(service.create_session("architect", "u1"))
+    drive(service.append_event(session.id, "user_message", "user", "kept"))
+    drive(database.close())
+    return session.id
+
+
+def version_of(path: Path) -> int:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return connection.pragma("user_version")
+    finally:
+        connection.close()
+
+
+def contents(path: Path) -> list[Any]:
+    """Schema and rows."""
+    connection = apsw.Connection(str(path))
+    try:
+        rows = [list(connection.execute(f"select * from {table}")) for table in catalogue.sqlite_tables(connection)]
+        return [list(connection.execute("select name, sql from sqlite_schema order by name")), rows]
+    finally:
+        connection.close()
+
+
+def checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_fresh_file_gets_every_migration_once(tmp_path: Path):
+    path = tmp_path / "new" / "folder" / "test.db"
+
+    open_sqlite(str(path)).connection.close()
+
+    connection = apsw.Connection(str(path))
+    ledger = list(connection.execute("select number, name, checksum, applied_at <> '' from holdfast_migrations"))
+    assert ledger == [(m.number, m.name, m.checksum, 1) for m in migrate.migrations("sqlite")]
+    assert connection.pragma("application_id") == migrate.APPLICATION_ID
+    assert connection.pragma("journal_mode") == "wal"
+    assert connection.pragma("user_version") == NEWEST
+    connection.close()
+
+
+def test_migrating_again_changes_nothing(tmp_path: Path):
+    path = tmp_path / "test.db"
+    fill(path)
+    before = checksum(path)
+
+    open_sqlite(str(path)).connection.close()
+
+    assert checksum(path) == before
+    assert migrate.backups(str(path)) == []
+
+
+def test_an_upgrade_keeps_every_row_and_a_copy_of_the_old_store(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
+    """The copy is whole, private, and of the version before."""
+    path = tmp_path / "test.db"
+    session_id = fill(path)
+    before = contents(path)
+    add_migration("sqlite", NOTES["sqlite"])
+
+    database = open_sqlite(str(path))
+
+    [event] = drive(holdfast.SessionService(database).get_recent_events(session_id))
+    assert event.content == "kept"
+    assert list(database.connection.execute("select * from notes")) == []
+    drive(database.close())
+    [backup] = migrate.backups(str(path))
+    assert backup == f"{path}.before-{NEXT}"
+    assert os.stat(backup).st_mode & 0o777 == 0o600
+    assert contents(Path(backup)) == before
+    assert (version_of(path), version_of(Path(backup))) == (NEXT, NEWEST)
+
+
+def test_a_copy_that_is_there_already_is_kept(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+    """After a crash between the copy and the migration the copy is the older one, so it is the one to keep."""
+    path = tmp_path / "test.db"
+    fill(path)
+    add_migration("sqlite", NOTES["sqlite"])
+    backup = Path(f"{path}.before-{NEXT}")
+    backup.write_bytes(b"an older copy")
+
+    open_sqlite(str(path)).connection.close()
+
+    assert backup.read_bytes() == b"an older copy"
+
+
+def test_a_copy_that_was_not_finished_is_made_again(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+    """A process was killed while it copied: half a copy must not be taken for a whole one."""
+    path = tmp_path / "test.db"
+    fill(path)
+    before = contents(path)
+    add_migration("sqlite", NOTES["sqlite"])
+    half = Path(f"{path}.unfinished-backup")
+    half.write_bytes(b"half a copy")
+
+    open_sqlite(str(path)).connection.close()
+
+    [backup] = migrate.backups(str(path))
+    assert contents(Path(backup)) == before
+    assert not half.exists()
+
+
+def test_eight_processes_upgrade_a_file_once(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+    """Whoever comes first does it, everybody else waits and finds it done."""
+    path = tmp_path / "test.db"
+    fill(path)
+    folder = add_migration("sqlite", NOTES["sqlite"])
+
+    said = run_together(
+        "from holdfast.storage import migrate\n"
+        "migrate.FOLDER = sys.argv[1]\n"
+        "from holdfast.storage.sqlite import open_sqlite\n"
+        "database = open_sqlite(sys.argv[2])\n"
+        "print(len(list(database.connection.execute('select * from holdfast_migrations'))))\n",
+        str(folder),
+        str(path),
+    )
+
+    assert said == [f"{NEXT}\n"] * PROCESSES
+    assert len(migrate.backups(str(path))) == 1
+    assert [name for name in os.listdir(tmp_path) if "unfinished" in name] == []
+
+
+def test_eight_processes_make_a_file_once(tmp_path: Path):
+    said = run_together(
+        "from holdfast.storage.sqlite import open_sqlite\n"
+        "database = open_sqlite(sys.argv[1])\n"
+        "print(len(list(database.connection.execute('select * from holdfast_migrations'))))\n",
+        str(tmp_path / "test.db"),
+    )
+
+    assert said == [f"{NEWEST}\n"] * PROCESSES
+
+
+def test_a_migration_that_was_changed_afterwards_is_refused(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+    """The store was made by other text than this version ships, so nobody knows what is in it."""
+    path = tmp_path / "test.db"
+    fill(path)
+    before = contents(path)
+    folder = add_migration("sqlite", NOTES["sqlite"])
+    first = folder / "sqlite" / "0001_storage.sql"
+    first.write_text(first.read_text() + "-- one more line\n")
+
+    with pytest.raises(ChangedMigrationError, match="0001_storage") as refused:
+        open_sqlite(str(path))
+
+    assert (refused.value.exit_code, str(path) in refused.value.message) == (5, True)
+    assert contents(path) == before
+
+
+def test_a_newer_store_is_refused_and_left_as_it_is(
+    tmp_path: Path, add_migration: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+):
+    """Byte for byte: the newer version may mean something else by every one of them."""
+    path = tmp_path / "test.db"
+    ours = migrate.FOLDER
+    add_migration("sqlite", NOTES["sqlite"])
+    fill(path)
+    monkeypatch.setattr(migrate, "FOLDER", ours)
+    before = checksum(path)
+
+    with pytest.raises(NewerSchemaError, match="pipx upgrade holdfast") as refused:
+        open_sqlite(str(path))
+
+    assert (refused.value.found, refused.value.known, refused.value.exit_code) == (NEXT, NEWEST, 5)
+    assert checksum(path) == before
+    assert [name for name in os.listdir(tmp_path) if name.startswith("test.db-")] == []
+
+
+def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+    """Whatever it did before it failed is undone; and when it is mended, it goes on from there."""
+    path = tmp_path / "test.db"
+    fill(path)
+    before = contents(path)
+    add_migration(
+        "sqlite", NOTES["sqlite"] + "insert into notes values ('a', 'b');\ninsert into notes values ('a', x'00');\n"
+    )
+
+    with pytest.raises(apsw.ConstraintError, match="cannot store BLOB"):
+        open_sqlite(str(path))
+    assert contents(path) == before
+
+    add_migration("sqlite", NOTES["sqlite"])
+    open_sqlite(str(path)).connection.close()
+    assert version_of(path) == NEXT
+
+
+MIGRATE_AND_DIE = """
+import apsw, os, signal, sys
+from holdfast.storage import migrate
+migrate.FOLDER = sys.argv[1]
+from holdfast.storage.sqlite import open_sqlite
+kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
+apsw.connection_hooks.append(lambda c: c.create_scalar_function("kill_me", kill))
+open_sqlite(sys.argv[2])
+"""
+
+
+def test_a_process_that_is_killed_half_way_leaves_the_old_schema(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
+    """kill -9 inside the migration, and the next process finishes the work."""
+    path = tmp_path / "test.db"
+    fill(path)
+    before = contents(path)
+    folder = add_migration("sqlite", NOTES["sqlite"] + "select kill_me();\n")
+
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            MIGRATE_AND_DIE,
+            str(folder),
+            str(path),
+        ],
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert contents(path) == before
+
+    add_migration("sqlite", NOTES["sqlite"])
+    open_sqlite(str(path)).connection.close()
+    assert version_of(path) == NEXT
+
+
+# --- PostgreSQL --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def empty_database(postgres: Cluster, postgres_template: str) -> Any:
+    """A database without anything; the roles are there, because the template was made."""
+    name = postgres.create_database()
+    yield name
+    postgres.drop_database(name)
+
+
+def schema_of(url: str) -> list[Any]:
+    """Tables, functions and the list of migrations."""
+    return [
+        execute(url, catalogue.TABLES),
+        execute(
+            url,
+            "select oid::regprocedure::text, md5(prosrc) from pg_proc"
+            " where pronamespace::regnamespace::text ~ '^(context|holdfast)$' order by 1",
+        ),
+        execute(url, "select * from holdfast.migrations order by number"),
+    ]
+
+
+async def test_a_fresh_database_gets_every_migration_once(postgres: Cluster, empty_database: str):
+    names = [migration.name for migration in migrate.migrations("postgres")]
+    url = postgres.dsn(empty_database, OWNER)
+
+    assert await migrate.migrate_postgres(url) == names
+    before = schema_of(url)
+    assert await migrate.migrate_postgres(url) == []
+
+    assert schema_of(url) == before
+    assert [(row["number"], row["name"], row["checksum"]) for row in before[2]] == [
+        (migration.number, migration.name, migration.checksum) for migration in migrate.migrations("postgres")
+    ]
+
+
+def test_eight_processes_migrate_a_database_once(postgres: Cluster, empty_database: str):
+    said = run_together(
+        "import asyncio\n"
+        "from holdfast.storage.migrate import migrate_postgres\n"
+        "print(len(asyncio.run(migrate_postgres(sys.argv[1]))))\n",
+        postgres.dsn(empty_database, OWNER),
+    )
+
+    assert sorted(said) == ["0\n"] * (PROCESSES - 1) + [f"{NEWEST}\n"]
+
+
+async def test_an_upgrade_keeps_every_row(
+    postgres_url: str, postgres_owner_url: str, add_migration: Callable[[str, str], Path]
+):
+    async with holdfast.open_database(postgres_url) as database:
+        session = await holdfast.SessionService(database).create_session("architect", "u1")
+    add_migration("postgres", NOTES["postgres"])
+
+    async with holdfast.open_database(postgres_owner_url) as database:
+        assert (await holdfast.SessionService(database).get_session(session.id)).id == session.id
+
+    assert execute(postgres_owner_url, "select max(number) from holdfast.migrations")[0][0] == NEXT
+
+
+async def test_only_the_owner_may_upgrade(postgres_url: str, add_migration: Callable[[str, str], Path]):
+    """The application says what to do and who has to do it."""
+    before = schema_of(postgres_url)
+    add_migration("postgres", NOTES["postgres"])
+
+    with pytest.raises(SchemaMissingError, match="holdfast admin migrate"):
+        async with holdfast.open_database(postgres_url):
+            pass
+    with pytest.raises(PermissionRefusedError, match="owner's URL"):
+        await migrate.migrate_postgres(postgres_url)
+
+    assert schema_of(postgres_url) == before
+
+
+async def test_a_changed_migration_is_refused_by_postgres_too(
+    postgres_owner_url: str, add_migration: Callable[[str, str], Path]
+):
+    before = schema_of(postgres_owner_url)
+    folder = add_migration("postgres", NOTES["postgres"])
+    first = folder / "postgres" / "0001_storage.sql"
+    first.write_text(first.read_text() + "-- one more line\n")
+
+    with pytest.raises(ChangedMigrationError, match="0001_storage") as refused:
+        await migrate.migrate_postgres(postgres_owner_url)
+
+    assert "…@" in refused.value.message, "the password is not shown"
+    assert schema_of(postgres_owner_url) == before
+
+
+@pytest.mark.parametrize("role", [APP, OWNER])
+async def test_a_newer_database_is_refused_and_left_as_it_is(postgres: Cluster, postgres_database: str, role: str):
+    """Also to its owner, who could change it."""
+    execute(
+        postgres.dsn(postgres_database, OWNER),
+        f"insert into holdfast.migrations (number, name, checksum) values ({NEXT}, 'later', 'x')",
+    )
+    url = postgres.dsn(postgres_database, role)
+    before = schema_of(url)
+
+    with pytest.raises(NewerSchemaError) as refused:
+        async with holdfast.open_database(url):
+            pass
+    if role == OWNER:
+        with pytest.raises(NewerSchemaError):
+            await migrate.migrate_postgres(url)
+
+    assert (refused.value.found, refused.value.known) == (NEXT, NEWEST)
+    assert schema_of(url) == before
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        ("select 1 / 0;", asyncpg.DivisionByZeroError),
+        ("select pg_terminate_backend(pg_backend_pid());", holdfast.errors.StoreUnreachableError),
+    ],
+    ids=["an error", "a lost connection"],
+)
+async def test_a_migration_that_ends_half_way_leaves_the_old_schema_on_postgres(
+    end: str, error: type[Exception], postgres_owner_url: str, add_migration: Callable[[str, str], Path]
+):
+    before = schema_of(postgres_owner_url)
+    add_migration("postgres", f"{NOTES['postgres']}{end}\n")
+
+    with pytest.raises(error):
+        await migrate.migrate_postgres(postgres_owner_url)
+    assert schema_of(postgres_owner_url) == before
+
+    add_migration("postgres", NOTES["postgres"])
+    assert await migrate.migrate_postgres(postgres_owner_url) == [f"{NEXT:04d}_notes"]
+
+
+async def test_a_role_that_makes_no_roles_can_migrate_where_the_group_exists(postgres: Cluster, empty_database: str):
+    """Many hosts give an owner of one database and nothing else."""
+    with new_role(postgres, empty_database, "nocreaterole in role holdfast_runtime") as role:
+        execute(postgres.dsn(), f"alter database {empty_database} owner to {role.name}")
+
+        assert await migrate.migrate_postgres(role.url) == [m.name for m in migrate.migrations("postgres")]

@@ -1,0 +1,97 @@
+"""What listeners are told: everything after their cursor, in the order of the commits, and nothing of anybody else."""
+
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground.settings import owner_of
+from holdfast.sessions.service import SessionService
+from holdfast.storage.outbox import Outbox
+
+ANA, BO = owner_of("local", "ana"), owner_of("local", "bo")
+
+
+@pytest.fixture
+def outbox(database: Any) -> Outbox:
+    return Outbox(database, ANA)
+
+
+@pytest.fixture
+def hers(database: Any) -> SessionService:
+    return SessionService(database, owner=ANA)
+
+
+async def test_an_empty_outbox_has_an_end(outbox: Outbox):
+    assert await outbox.read() == []
+    assert await outbox.read(await outbox.end()) == []
+
+
+async def test_changes_are_told_in_order(outbox: Outbox, hers: SessionService):
+    session = await hers.create_session("coder", "u1", name="one")
+    await hers.rename_session(session.id, "two")
+    await hers.set_relevant_context(session.id, "files", ["a.md"])
+    await hers.end_session(session.id)
+
+    events = await outbox.read()
+
+    assert [event.topic for event in events] == ["session.started", "session.renamed", "caco.context", "session.ended"]
+    assert {event.data["session_id"] for event in events} == {session.id}
+    assert events[2].data["addedFile"] == "a.md"
+    assert [event.created_at for event in events] == sorted(event.created_at for event in events)
+    assert json.loads(json.dumps(events[0].to_dict()))["topic"] == "session.started"
+
+
+async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, hers: SessionService):
+    for _ in range(5):
+        await hers.create_session("coder", "u1")
+
+    seen, cursor = [], None
+    while page := await outbox.read(cursor, limit=2):
+        seen += page
+        cursor = page[-1].cursor
+
+    assert [event.cursor for event in seen] == [event.cursor for event in await outbox.read()]
+    assert len({event.cursor for event in seen}) == 5
+    assert cursor == await outbox.end()
+
+
+async def test_who_starts_at_the_end_hears_only_what_is_to_come(outbox: Outbox, hers: SessionService):
+    await hers.create_session("coder", "u1")
+    end = await outbox.end()
+    session = await hers.create_session("coder", "u1")
+
+    assert [event.data["session_id"] for event in await outbox.read(end)] == [session.id]
+
+
+async def test_nobody_hears_of_anothers_changes(outbox: Outbox, database: Any):
+    await SessionService(database, owner=BO).create_session("coder", "u1")
+
+    assert await outbox.read() == []
+    assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
+
+
+async def test_what_was_forgotten_is_told_to_nobody(outbox: Outbox, hers: SessionService):
+    session = await hers.create_session("coder", "u1")
+    await hers.set_relevant_context(session.id, "files", ["secret.md"])
+    await hers.forget_session(session.id)
+
+    assert [event.topic for event in await outbox.read()] == ["session.started"]
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "0", "o1.1", "!!!", "ü", "x" * 10_000, 7, b"bzEuMQ", ["bzEuMQ"]]
+    + [urlsafe_b64encode(text.encode()).decode() for text in ("o2.1", "o1.", "o1.-1", "o1.1.0", "o1." + "9" * 19, "o1")],
+)
+async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cursor: Any):
+    with pytest.raises(InvalidValueError, match="is not one that this store handed out"):
+        await outbox.read(cursor)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 10_001])
+async def test_a_limit_out_of_range_is_refused(outbox: Outbox, limit: int):
+    with pytest.raises(InvalidValueError, match="limit"):
+        await outbox.read(limit=limit)
