@@ -109,8 +109,8 @@ class SequenceConflictError(Conflict):
     def __init__(self, session_id: str, expected: int | None, actual: int):
         self.session_id, self.expected, self.actual = session_id, expected, actual
         super().__init__(
-            f"Session {session_id} is at sequence {actual}, not {expected}: somebody else wrote to it. "
-            "Read the new events, then append with the new sequence.",
+            f"Session {session_id} is at sequence {actual}, not {expected}. "
+            "Read its events, then append with the sequence that it has.",
             next_actions=[f"holdfast session events {session_id}"],
         )
 

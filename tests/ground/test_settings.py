@@ -1,6 +1,7 @@
 """Where data goes and whose it is, from the environment alone."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -186,10 +187,23 @@ def test_git_settings_in_the_other_place_are_found(home: Path):
 
 @pytest.mark.parametrize(
     ("names", "developer"),
-    [({"LOGNAME": "a", "USER": "b"}, "a"), ({"USERNAME": "Łukasz K"}, "ukasz-k"), ({}, "me"), ({"USER": "+++"}, "me")],
+    [({"LOGNAME": "a", "USER": "b"}, "a"), ({"USERNAME": "Łukasz K"}, "ukasz-k"), ({"USER": "+++"}, "me")],
 )
 def test_somebody_is_always_found(home: Path, names: dict[str, str], developer: str):
     assert load_settings({"HOME": str(home), **names}).developer == developer
+
+
+def test_without_any_name_in_the_environment_the_system_s_own_list_has_one(home: Path):
+    login = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+
+    assert load_settings({"HOME": str(home)}).developer == login.casefold()
+
+
+def test_a_user_without_an_entry_is_somebody_too(home: Path, monkeypatch: pytest.MonkeyPatch):
+    """As in a container that runs under a number of its own."""
+    monkeypatch.setattr(os, "getuid", lambda: 4_123_456)
+
+    assert load_settings({"HOME": str(home)}).developer == "me"
 
 
 @pytest.mark.parametrize("handle", ["a b", "ada@x", "a" * 40, "/etc", "ä", "a\nb", "  "])

@@ -26,6 +26,7 @@ INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal"}
 # Verbs that may read every row of a developer, and why. Every other one reaches its rows by more than their owner.
 READS_ALL = {
     "context.matching_events": "forgetting by words must miss none",
+    "context.sessions_with_text": "forgetting by words must miss none",
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
     "context.clear_session": "forgetting a session is rare, and empties whatever listeners were told of it",
     "holdfast.outbox_end": "the last entry of the index answers max()",

@@ -25,10 +25,10 @@ if os.geteuid() == 0:
         main(sys.argv[1:])
     os.environ |= {"HOLDFAST_DATABASE": "", **wanted}
     os.setgroups([])
-    os.setgid(%d)
-    os.setuid(%d)
+    os.setgid(int(wanted["NOBODY"]))
+    os.setuid(int(wanted["NOBODY"]))
 sys.exit(main(sys.argv[1:]))
-""" % (NOBODY, NOBODY)
+"""
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def run_as_ordinary(*arguments: str, home: Path) -> Answer:
     """One command with `home` as HOME and as the data folder."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     with tempfile.TemporaryDirectory() as warm_up:
-        environment |= {"HOME": str(home), "HOLDFAST_HOME": str(home), "WARM_UP": warm_up}
+        environment |= {"HOME": str(home), "HOLDFAST_HOME": str(home), "WARM_UP": warm_up, "NOBODY": str(NOBODY)}
         done = subprocess.run(
             [sys.executable, "-c", BECOME, *arguments],
             cwd=home.parent,

@@ -283,3 +283,19 @@ async def test_forgetting_while_others_write_and_verify_raises_no_alarm(sessions
     assert damage == [()] * 10
     final = await sessions.verify_session(s.id)
     assert (final.ok, final.checked, final.erased) == (True, 40, 20)
+
+
+async def test_a_text_that_events_do_not_hold_is_found_in_scratchpads_and_context_sets(sessions):
+    """`--match` erases events only, so it has to say where else the text is."""
+    noted = await sessions.create_session("architect", "u1")
+    await sessions.update_state(noted.id, {"key": 'sk-"live"\n1'})
+    reminded = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(reminded.id, "ports", ['sk-"live"'])
+    await sessions.create_session("architect", "u1", name="clean")
+
+    assert await sessions.list_sessions_with_text('sk-"live"') == [noted.id, reminded.id]
+    assert await sessions.list_sessions_with_text('sk-"live"\n1') == [noted.id]
+    await sessions.forget_session(noted.id)
+    assert await sessions.list_sessions_with_text('sk-"live"') == [reminded.id]
+    with pytest.raises(InvalidValueError):
+        await sessions.list_sessions_with_text(" ")

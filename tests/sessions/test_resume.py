@@ -165,3 +165,27 @@ def test_a_parameter_cannot_make_the_offer_open_another_applet():
     text = context_sets.resume_text({"context": {"applet": ["notes", "applet=shell", "path=/a&applet=x"]}}, bool)
 
     assert text.endswith("at /?applet=notes&path=%2Fa%26applet%3Dx")
+
+
+async def test_a_thread_is_read_as_one_and_its_end_is_found_over_several_sessions(sessions):
+    first = await sessions.create_session("architect", "u1")
+    for number in range(3):
+        await sessions.append_event(first.id, "user_message", "user", f"first {number}")
+    await sessions.end_session(first.id)
+    second = await sessions.resume_session(first.id)
+    await sessions.append_event(second.id, "user_message", "user", "second 0")
+
+    everything = await sessions.list_thread_events(second.id)
+    assert [event.content for event in everything] == ["first 0", "first 1", "first 2", "second 0"]
+    for limit in range(6):
+        assert await sessions.get_recent_thread_events(second.id, limit) == everything[max(4 - limit, 0) :]
+
+
+async def test_sessions_of_one_name_are_listed_newest_first(sessions):
+    older = await sessions.create_session("architect", "u1", name="webhook retry")
+    newer = await sessions.create_session("architect", "u1", name="webhook retry")
+    await sessions.create_session("architect", "u1", name="another")
+
+    assert [one.id for one in await sessions.list_named("webhook retry")] == [newer.id, older.id]
+    assert [one.id for one in await sessions.list_named("webhook retry", 1)] == [newer.id]
+    assert await sessions.list_named("nobody") == []

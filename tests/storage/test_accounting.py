@@ -15,6 +15,10 @@ def test_what_is_missing_is_lost():
 
 def test_the_accounts_as_data():
     assert Accounting(accepted=4, stored=1, spooled=1, rejected=1, sessions=2).to_dict() == {
-        **{"accepted": 4, "stored": 1, "spooled": 1, "rejected": 1},
-        **{"sessions": 2, "lost": 1},
+        "accepted": 4,
+        "stored": 1,
+        "spooled": 1,
+        "rejected": 1,
+        "sessions": 2,
+        "lost": 1,
     }

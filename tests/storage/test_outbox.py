@@ -84,7 +84,9 @@ async def test_what_was_forgotten_is_told_to_nobody(outbox: Outbox, hers: Sessio
 @pytest.mark.parametrize(
     "cursor",
     ["", "0", "o1.1", "!!!", "ü", "x" * 10_000, 7, b"bzEuMQ", ["bzEuMQ"]]
-    + [urlsafe_b64encode(text.encode()).decode() for text in ("o2.1", "o1.", "o1.-1", "o1.1.0", "o1." + "9" * 19, "o1")],
+    + [
+        urlsafe_b64encode(text.encode()).decode() for text in ("o2.1", "o1.", "o1.-1", "o1.1.0", "o1." + "9" * 19, "o1")
+    ],
 )
 async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cursor: Any):
     with pytest.raises(InvalidValueError, match="is not one that this store handed out"):

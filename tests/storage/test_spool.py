@@ -190,7 +190,9 @@ async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
 # --- what can never be stored ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [errors.InvalidValueError("role", "x", "is unknown"), errors.EventConflictError("e2")])
+@pytest.mark.parametrize(
+    "error", [errors.InvalidValueError("role", "x", "is unknown"), errors.EventConflictError("e2")]
+)
 def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, error: errors.HoldfastError):
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
@@ -218,7 +220,11 @@ def test_one_that_a_killed_drain_noted_twice_counts_once(spool: Spool):
     assert spool.count_rejected() == 2
 
 
-@pytest.mark.parametrize("value", ["a\ud800", "a\x00", float("nan"), "x" * (5 << 20), 10**400], ids=["surrogate", "nul", "nan", "long", "huge"])
+@pytest.mark.parametrize(
+    "value",
+    ["a\ud800", "a\x00", float("nan"), "x" * (5 << 20), 10**400],
+    ids=["surrogate", "nul", "nan", "long", "huge"],
+)
 def test_what_cannot_even_be_written_down_is_counted_and_shown(spool: Spool, value: Any):
     for _ in range(2):
         spool.reject(record(1, odd=value), errors.InvalidValueError("odd", "…", "is wrong"))

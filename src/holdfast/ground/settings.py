@@ -133,7 +133,15 @@ def _is_plain(text: str, most: int) -> bool:
 
 
 def _login(env: Mapping[str, str]) -> str:
-    return env.get("LOGNAME") or env.get("USER") or env.get("USERNAME") or ""
+    named = env.get("LOGNAME") or env.get("USER") or env.get("USERNAME")
+    if named or sys.platform == "win32":
+        return named or ""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a user without an entry, as in some containers
+        return ""
 
 
 def _git_email(env: Mapping[str, str]) -> str:

@@ -178,6 +178,13 @@ where workspace_id = $1 and developer_id = $2 and erased_at is null
   and (instr(content, $3) > 0 or instr(parts, $4) > 0)
 order by session_id, sequence;
 
+-- sessions_with_text
+-- Sessions whose scratchpad or metadata hold a text that is to be forgotten; read whole, because it must miss none.
+select s.id
+from sessions s join session_state t on t.workspace_id = s.workspace_id and t.session_id = s.id
+where s.workspace_id = $1 and s.developer_id = $2 and (instr(s.metadata, $3) > 0 or instr(t.scratchpad, $3) > 0)
+order by s.started_at, s.id;
+
 -- erase_event
 -- The tombstone first, because the trigger lets content go only where one stands.
 insert into erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)

@@ -160,6 +160,26 @@ class SessionService:
             async for event in self.read_events(session.id):
                 yield event
 
+    async def list_thread_events(self, session_id: str) -> list[SessionEvent]:
+        return [event async for event in self.read_thread(session_id)]
+
+    async def get_recent_thread_events(self, session_id: str, limit: int) -> list[SessionEvent]:
+        """Where a line of work stopped: its last events, however many sessions they are spread over."""
+        rules.check_count("limit", limit)
+        found: list[SessionEvent] = []
+        for session in reversed(await self.list_thread(session_id)):
+            if len(found) >= limit:
+                break
+            after = max(session.last_sequence - (limit - len(found)), 0)
+            found = [event async for event in self.read_events(session.id, after)] + found
+        return found
+
+    async def list_named(self, name: str, limit: int = 50) -> list[Session]:
+        """The sessions of one name, newest first."""
+        checked = rules.check_label("name", name)
+        rows = await self.store.list_named(checked, rules.check_count("limit", limit, least=1))
+        return [session_from(row) for row in rows]
+
     # --- events --------------------------------------------------------------------------------------------
 
     async def append_event(
@@ -236,11 +256,13 @@ class SessionService:
         if session_id is not None:
             found += [event async for event in self.read_events(session_id)]
         if match is not None:
-            if not canonical.check_text("match", match, max_bytes=rules.CONTENT_BYTES).strip():
-                raise InvalidValueError("match", match, "is empty")
-            found += [event_from(row) for row in await self.store.matching_events(match)]
+            found += [event_from(row) for row in await self.store.matching_events(_checked_match(match))]
         unique = {event.id: event for event in found if event.erased_at is None}
         return list(unique.values())
+
+    async def list_sessions_with_text(self, match: str) -> list[str]:
+        """Sessions whose scratchpad, name or context sets hold a text: only `forget_session` takes it from there."""
+        return await self.store.sessions_with_text(_checked_match(match))
 
     async def forget_events(self, event_ids: Sequence[str], *, reason: str = "asked for") -> int:
         """Erase contents and leave hashes and tombstones, so that the chain still verifies; not to be undone."""
@@ -378,6 +400,13 @@ def _appended(session_id: str, event: tuple[Any, ...], answer: Any) -> SessionEv
         content, parts_text = "", None
     row = (event_id, session_id, sequence, event_type, role, content, parts_text, created_at, content_hash, chain_hash)
     return event_from((*row, erased_at))
+
+
+def _checked_match(match: object) -> str:
+    checked = canonical.check_text("match", match, max_bytes=rules.CONTENT_BYTES)
+    if not checked.strip():
+        raise InvalidValueError("match", checked, "is empty")
+    return checked
 
 
 def _as_metadata(metadata: Mapping[str, Any]) -> str:

@@ -145,6 +145,11 @@ class SessionStore:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         return await self.database.read(QUERIES["matching_events"], *self.owner, text, escaped)
 
+    async def sessions_with_text(self, text: str) -> list[str]:
+        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+        rows = await self.database.read(QUERIES["sessions_with_text"], *self.owner, escaped)
+        return [row[0] for row in rows]
+
     async def erase_events(self, event_ids: Sequence[str], reason: str) -> None:
         """All of them, or none when one does not exist."""
 

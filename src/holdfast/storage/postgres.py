@@ -37,6 +37,10 @@ SERVER_SETTINGS = {
 }
 CONNECT_SECONDS = 10.0
 LARGEST_GROUP_ROWS = 256
+PERMISSION_ADVICE = (
+    "A program's role needs `GRANT holdfast_runtime TO …`. The role that migrates owns the database and may create "
+    "roles, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+)
 LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
@@ -319,8 +323,7 @@ def translate(error: Exception, where: str) -> Exception:
         case asyncpg.UndefinedFunctionError() | asyncpg.InvalidSchemaNameError():
             return errors.SchemaMissingError(where)
         case asyncpg.InsufficientPrivilegeError():
-            advice = "Grant it with `GRANT holdfast_runtime TO …`; migrations need the owner's URL."
-            return errors.PermissionRefusedError(where, str(error), advice)
+            return errors.PermissionRefusedError(where, _first_line(error), PERMISSION_ADVICE)
         case asyncpg.UniqueViolationError():
             return errors.IdTakenError()
         case asyncpg.LockNotAvailableError() | asyncpg.QueryCanceledError() | asyncpg.TooManyConnectionsError():

@@ -34,10 +34,12 @@ DRAIN_LIMIT = 100
 def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
     try:
-        if len(arguments) == 2 and (client := find_client(arguments[0])):
-            payload = read_payload(0)
-            if payload is not None and (event := client.parse(arguments[1], payload)):
-                keep(event)
+        if len(arguments) != 2 or (client := find_client(arguments[0])) is None:
+            raise InvalidValueError("hook", list(arguments), "is not wired to a client that is known")
+        if (payload := read_payload(0)) is None:
+            raise InvalidValueError("payload", "", "is not a JSON object")
+        if event := client.parse(arguments[1], payload):
+            keep(event)
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
         _note(error)
     return 0

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from holdfast.ground.text import cut, term_safe
+from holdfast.errors import HoldfastError
+from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli.running import Command, show
 from holdfast.surfaces.cli.running import Output as Answer
 
 STORY = "A webhook has to be retried, and must never pay twice."
+WORK = "webhook retry"
+LINE_CHARS = 92
 
 
 @click.command("demo", cls=Command)
@@ -54,12 +59,13 @@ class Stage:
 
     def run(self, *arguments: str, expect: int = 0) -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
-        shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
-        self.say(f"  $ holdfast {cut(shown, 110)}", fg="cyan")
+        shown = shlex.join(("holdfast", *arguments))
+        lines = textwrap.wrap(shown, LINE_CHARS, break_long_words=False, break_on_hyphens=False)
+        self.say("  $ " + "\n      ".join(lines), fg="cyan")
         done = self._start([*arguments, "--json"], None)
         answer: dict[str, Any] = json.loads(done.stdout)
         if done.returncode != expect:
-            raise click.ClickException(f"holdfast {shown} exited with {done.returncode}: {answer}")
+            raise HoldfastError(f"`{shown}` exited with {done.returncode}: {answer}")
         return answer
 
     def replay(self, client: str, event: str, **payload: Any) -> None:
@@ -93,22 +99,22 @@ def play(stage: Stage) -> dict[str, Any]:
     stage.say(STORY, bold=True)
     stage.say(f"Everything happens in {stage.folder}, which is removed at the end.", dim=True)
     session = monday(stage)
-    friday(stage, session)
-    resumed = tuesday(stage, session)
+    friday(stage)
+    resumed = tuesday(stage)
     return reckoning(stage, session, resumed)
 
 
 def monday(stage: Stage) -> str:
     stage.chapter("Monday. A session is started, and what happens is kept.")
-    session = stage.run("session", "start", "--chatmode", "architect", "--name", "webhook retry")["id"]
+    session = stage.run("session", "start", "--chatmode", "architect", "--name", WORK)["id"]
     for kind, role, content in (
         ("user_message", "user", "Retry failed webhooks: 8 attempts over 24 h, and never pay twice."),
         ("model_message", "assistant", "Idempotency key = event id + attempt. Redis streams or a table?"),
-        ("user_message", "user", "No Redis, ops won't run another one."),
+        ("user_message", "user", "No Redis: ops will not run another one."),
     ):
-        event = stage.run("session", "append", session, "--type", kind, "--role", role, "--content", content)
+        event = stage.run("session", "append", WORK, "--type", kind, "--role", role, "--content", content)
         stage.note(f"number {event['sequence']}, hash {event['chain_hash'][:12]}…")
-    stage.run("session", "state", session, "--set", '{"current_task": "retry.py", "blockers": ["schedule open"]}')
+    stage.run("session", "state", WORK, "--set", '{"current_task": "retry.py", "blockers": ["schedule open"]}')
     notes = os.path.join(stage.folder, "retry-notes.md")
     with open(notes, "w", encoding="utf-8") as file:
         file.write("8 attempts, base 30 s, jitter 20 %\n")
@@ -117,7 +123,7 @@ def monday(stage: Stage) -> str:
     return str(session)
 
 
-def friday(stage: Stage, session: str) -> None:
+def friday(stage: Stage) -> None:
     stage.chapter("Friday. An agent program reports by hook; the same hook twice is stored once.")
     for _ in range(2):
         stage.replay("claude", "UserPromptSubmit", prompt="give up after 8", prompt_id="p1")
@@ -125,25 +131,23 @@ def friday(stage: Stage, session: str) -> None:
     sessions = stage.run("session", "list")["sessions"]
     for one in sessions:
         stage.note(f"{one['name'] or one['chatmode']:<14} {one['last_sequence']} events")
-    stage.run("session", "end", session)
+    stage.run("session", "end", WORK)
     refused = stage.run(
-        "session", "append", session, "--type", "user_message", "--role", "user", "--content", "late", expect=4
+        "session", "append", WORK, "--type", "user_message", "--role", "user", "--content", "late", expect=4
     )
-    stage.note(f"refused: {refused['message']}")
+    stage.note(f"refused: {refused['message'].partition('. ')[0]}")
 
 
-def tuesday(stage: Stage, session: str) -> str:
+def tuesday(stage: Stage) -> str:
     stage.chapter("Tuesday, weeks later. It is found by its name and goes on where it stopped.")
-    resumed = stage.run("session", "resume", "webhook retry")
+    resumed = stage.run("session", "resume", WORK)
     for line in resumed["resume_text"].splitlines():
         stage.note(line)
-    stage.note(f"scratchpad: {stage.run('session', 'state', resumed['id'])['scratchpad']}")
-    thread = stage.run("session", "thread", resumed["id"])["sessions"]
+    stage.note(json.dumps(stage.run("session", "state", WORK)["scratchpad"]))
+    thread = stage.run("session", "thread", WORK)["sessions"]
     stage.note(f"one line of work, {len(thread)} sessions")
     secret = "sk-demo-4711"
-    stage.run(
-        "session", "append", resumed["id"], "--type", "tool_result", "--role", "tool", "--content", f"key {secret}"
-    )
+    stage.run("session", "append", WORK, "--type", "tool_result", "--role", "tool", "--content", f"key {secret}")
     forgotten = stage.run("forget", "--match", secret, "--yes")
     stage.note(f"{forgotten['erased']} event erased; its number and its hash stay")
     return str(resumed["id"])
@@ -154,7 +158,8 @@ def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     verified = stage.run("session", "verify")
     status = stage.run("status")
     checked = sum(one["checked"] for one in verified["sessions"])
-    stage.note(f"chain sound over {checked} events in {len(verified['sessions'])} sessions: {verified['ok']}")
+    verdict = "sound" if verified["ok"] else "damaged"
+    stage.note(f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}")
     stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
     stage.say("\nNext: holdfast session start --chatmode architect", bold=True)
     return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}

@@ -18,7 +18,7 @@ SHOWN_EVENTS = 20
 @click.command("forget", cls=Command)
 @click.argument("event_ids", nargs=-1, metavar="[ID]...")
 @click.option("--session", "session_id", metavar="ID", help="Everything a session holds")
-@click.option("--match", metavar="TEXT", help="Every event that contains this text")
+@click.option("--match", metavar="TEXT", help="Every event with this text, in this case")
 @click.option("--dry-run", is_flag=True, help="Only show what would be erased")
 @click.option("--yes", is_flag=True, help="Do not ask")
 @prints
@@ -29,19 +29,20 @@ def command(
 
     Contents go, numbers and hashes stay, so that the log still verifies. This cannot be undone.
     """
-    if not event_ids and session_id is None and match is None:
-        raise click.UsageError("Say what to forget: event ids, --session or --match")
+    if sum((bool(event_ids), session_id is not None, match is not None)) != 1:
+        raise click.UsageError("Say what to forget: event ids, --session or --match, one of the three")
     session = app.run(app.sessions.find_session(session_id)).id if session_id is not None else None
     found = app.run(app.sessions.find_events_to_forget(event_ids=event_ids, session_id=session, match=match))
+    elsewhere = app.run(app.sessions.list_sessions_with_text(match)) if match is not None else []
     if dry_run:
-        return _output(app, found, session, erased=0, dry_run=True)
+        return _output(app, found, session, elsewhere, erased=0, dry_run=True)
     if not yes and (found or session):
         click.echo(term_safe(_preview(found, session)), err=True)
         click.confirm("Erase this for good?", abort=True, err=True)
     erased = app.run(app.sessions.forget_events([event.id for event in found]))
     if session is not None:
         app.run(app.sessions.forget_session(session))
-    return _output(app, found, session, erased=erased, dry_run=False)
+    return _output(app, found, session, elsewhere, erased=erased, dry_run=False)
 
 
 def _preview(found: list[SessionEvent], session: str | None) -> str:
@@ -51,17 +52,29 @@ def _preview(found: list[SessionEvent], session: str | None) -> str:
     return "\n".join([*(events if found else []), *rest])
 
 
-def _output(app: App, found: list[SessionEvent], session: str | None, *, erased: int, dry_run: bool) -> Output:
+def _output(
+    app: App, found: list[SessionEvent], session: str | None, elsewhere: list[str], *, erased: int, dry_run: bool
+) -> Output:
     path = sqlite_path(app.settings.database)
     backups = migrate.backups(path) if path else []
-    data = {"dry_run": dry_run, "erased": erased, "event_ids": [event.id for event in found], "backups": backups}
+    data = {
+        "dry_run": dry_run,
+        "erased": erased,
+        "event_ids": [event.id for event in found],
+        "backups": backups,
+        "elsewhere": elsewhere,
+    }
+    warnings = [
+        f"The scratchpad, name or context of session {one} holds it too: `holdfast forget --session {one}`"
+        for one in elsewhere
+    ]
     if not found and session is None:
-        return Output(data, "Nothing to erase: no event that still has its content matches.")
+        return Output(data, "Nothing to erase: no event that still has its content matches.", warnings)
     lines = [f"Would erase:\n{_preview(found, session)}"] if dry_run else [_sentence(erased, session)]
     if holding := [*backups, *([app.spool.rejected] if app.spool.count_rejected() else [])]:
         lines += ["These files may still hold it:", *(f"  {file}" for file in holding)]
     lines.append("Backups that you made yourself still hold it.")
-    return Output(data, "\n".join(lines))
+    return Output(data, "\n".join(lines), warnings)
 
 
 def _sentence(erased: int, session: str | None) -> str:

@@ -19,7 +19,7 @@ def command(words: tuple[str, ...]) -> Output:
     context = click.Context(root, info_name=PROGRAM, **root.context_settings)
     if words == ("all",):
         found = list(_commands(root, context))
-        return Output({"commands": found}, "\n".join(f"{one['command']:<35} {one['help']}" for one in found))
+        return Output({"commands": found}, "\n".join(map(_line, found)))
     for word in words:
         group = context.command
         if not isinstance(group, click.Group):
@@ -28,6 +28,10 @@ def command(words: tuple[str, ...]) -> Output:
         assert found_command is not None
         context = click.Context(found_command, parent=context, info_name=word)
     return Output({"commands": list(_commands(context.command, context))}, context.get_help())
+
+
+def _line(one: dict[str, str]) -> str:
+    return f"{one['command'].removeprefix(f'{PROGRAM} '):<16} {one['help']}"
 
 
 def _commands(command: click.Command, context: click.Context) -> Iterator[dict[str, str]]:

@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -104,7 +105,9 @@ def _store_what_waits(app: App) -> None:
     try:
         app.drain_spool()
     except HoldfastError:
-        return
+        waiting = app.spool.count_spooled()
+        noun = "event waits" if waiting == 1 else "events wait"
+        click.echo(f"Note: {waiting:,} {noun} in the spool until the store can be used", err=True)
 
 
 def show(output: Output, *, as_json: bool) -> None:
@@ -137,6 +140,7 @@ def _can_print(text: str) -> bool:
 def run(command: click.Command, arguments: list[str]) -> int:
     """Every way out of a command: its own exit code, a clear error, or a bug that says so."""
     as_json = "--json" in _before_separator(arguments)
+    warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that does not know `…` is no reason to fail
@@ -151,18 +155,21 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else PROGRAM
         problem = error.format_message()
-        message = f"{problem}{'' if problem[-1:] in '.?' else '.'} `{where} --help` shows how it is called."
+        message = f"{problem}{'' if problem[-1:] in '.?' else '.'} See `{where} --help`."
         return _fail("usage", message, [f"{where} --help"], 2, as_json=as_json)
     except click.Abort as error:
         stopped = "Stopped. What was done before that stays." if error.__cause__ else "Nothing was changed."
         return _fail("aborted", stopped, [], 1, as_json=as_json)
-    except click.ClickException as error:
-        return _fail("invalid", error.format_message(), [], 2, as_json=as_json)
     except OSError as error:
         told_on_stdout = as_json and error.filename is not None  # without a file's name it was stdout itself
         return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
     except Exception as error:  # no stack trace at a door
         return _fail("bug", _bug(error), [], 1, as_json=as_json)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning from below is a note here, without the file and the line that raised it."""
+    click.echo(f"Note: {term_safe(str(message))}", err=True)
 
 
 def _system(error: OSError) -> str:

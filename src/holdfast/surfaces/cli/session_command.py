@@ -9,9 +9,12 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.canonical import parse_json
+from holdfast.sessions.model import Session
 from holdfast.sessions.rules import EVENT_TYPES, ROLES
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Group, Output, here, prints
+
+SHOWN_EVENTS = 6
 
 
 @click.group("session", cls=Group)
@@ -34,7 +37,7 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
     """Start a session"""
     user_id = app.settings.developer if user is None else user
     session = app.run(app.sessions.create_session(chatmode, user_id, git_branch=branch, worktree=here(), **fields))
-    return Output(session.to_dict(), session.id)
+    return Output(session.to_dict(), session.id, _same_name(app, session))
 
 
 @command.command("append")
@@ -97,7 +100,7 @@ def end(app: App, session_id: str) -> Output:
     found = app.run(app.sessions.find_session(session_id))
     app.run(app.sessions.end_session(found.id))
     session = app.run(app.sessions.get_session(found.id))
-    return Output(session.to_dict(), f"Ended {session.id}. Continue it with `holdfast session resume {session.id}`.")
+    return Output(session.to_dict(), wording.ended(session, before=found.ended_at is not None))
 
 
 @command.command("list")
@@ -108,7 +111,8 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     """List sessions, newest first"""
     last = None if below is None else app.run(app.sessions.find_session(below)).id
     sessions = app.run(app.sessions.list_sessions(limit, last))
-    return Output({"sessions": [session.to_dict() for session in sessions]}, wording.session_table(sessions))
+    empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
+    return Output({"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty)
 
 
 @command.command("rename")
@@ -128,19 +132,27 @@ def rename(app: App, session_id: str, name: str) -> Output:
 def resume(app: App, session_id: str) -> Output:
     """Continue a session; an ended one goes on in a new one"""
     found = app.run(app.sessions.find_session(session_id))
+    thread = app.run(app.sessions.list_thread(found.id))
+    others = [one for one in thread if found.ended_at and one.ended_at is None]
     session = app.run(app.sessions.resume_session(found.id))
     text = app.run(app.sessions.get_resume_text(session.id))
-    return Output({**session.to_dict(), "resume_text": text}, wording.resumed(found, session, text))
+    last = app.run(app.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
+    state = app.run(app.sessions.get_state(session.id))
+    warnings = [f"It went on in {one.id} already, which is open; now there are two." for one in others]
+    data = {**session.to_dict(), "resume_text": text}
+    return Output(data, wording.resumed(found, session, text, state.scratchpad, last), warnings)
 
 
 @command.command("thread")
 @click.argument("session_id", metavar="ID")
 @prints
 def thread(app: App, session_id: str) -> Output:
-    """Show every session of one line of work"""
+    """Show one line of work: its sessions, read as one"""
     found = app.run(app.sessions.find_session(session_id))
     sessions = app.run(app.sessions.list_thread(found.id))
-    return Output({"sessions": [session.to_dict() for session in sessions]}, wording.session_table(sessions))
+    events = app.run(app.sessions.list_thread_events(found.id))
+    data = {"sessions": [one.to_dict() for one in sessions], "events": [event.to_dict() for event in events]}
+    return Output(data, f"{wording.session_table(sessions)}\n\n{wording.event_list(events)}")
 
 
 @command.command("verify")
@@ -157,3 +169,10 @@ def verify(app: App, session_id: str | None) -> Output:
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
     return Output(data, wording.verdict(results), exit_code=0 if sound else 5)
+
+
+def _same_name(app: App, session: Session) -> list[str]:
+    """Names are for people and need not be unique, but a person should know."""
+    if session.name is None or len(app.run(app.sessions.list_named(session.name, 2))) < 2:
+        return []
+    return [f"Another session is called {session.name!r} too; the name means the newest one from now on."]

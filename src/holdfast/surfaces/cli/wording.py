@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from holdfast.ground.text import cut
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
@@ -27,13 +29,28 @@ def plural(count: int, noun: str) -> str:
 def session_line(session: Session) -> str:
     state = "ended" if session.ended_at else "open "
     name = session.name or session.chatmode
-    return f"{session.id}  {moment(session.started_at)}  {state}  {plural(session.last_sequence, 'event'):>12}  {name}"
+    return f"{session.id}  {session.started_at:%m-%d %H:%M}  {state}  {session.last_sequence:>5,}  {name}"
 
 
 def session_table(sessions: Sequence[Session]) -> str:
-    if not sessions:
-        return "No sessions yet. Start one with `holdfast session start --chatmode architect`."
+    """Narrow enough for a terminal of eighty columns and a name of some length."""
     return "\n".join(map(session_line, sessions))
+
+
+def nothing_of(developer: str, workspace: str) -> str:
+    """Names the owner, because a changed one is the usual reason why sessions seem to be gone."""
+    first = f"No sessions of {developer!r} in workspace {workspace!r} yet."
+    return f"{first} Start one with `holdfast session start --chatmode architect`."
+
+
+def ended(session: Session, *, before: bool) -> str:
+    first = f"Session {session.id} had ended already." if before else f"Ended {session.id}."
+    return f"{first}\nTo continue: holdfast session resume {shown_name(session)}"
+
+
+def shown_name(session: Session) -> str:
+    """What a person would type to mean it."""
+    return shlex.quote(session.name) if session.name else session.id
 
 
 def session_sheet(session: Session) -> str:
@@ -83,10 +100,15 @@ def changed(change: SetChange) -> str:
     return "\n".join(lines)
 
 
-def resumed(old: Session, session: Session, text: str) -> str:
+def resumed(old: Session, session: Session, text: str, scratchpad: dict[str, Any], last: Sequence[SessionEvent]) -> str:
+    """What a person who comes back wants to see: which session it is, what it knows, and where it stopped."""
     new = old.id != session.id
-    first = f"Session {session.id} continues {old.id}" if new else f"Session {session.id} is open; it goes on"
-    return f"{first}\n\n{text}" if text else first
+    parts = [f"Session {session.id}\ncontinues {old.id}" if new else f"Session {session.id} is still open"]
+    parts += [text] if text else []
+    parts += [f"Scratchpad:\n{pretty(scratchpad)}"] if scratchpad else []
+    parts += [f"Last events:\n{event_list(last)}"] if last else []
+    parts += [f"All of it: holdfast session thread {shown_name(session)}"]
+    return "\n\n".join(parts)
 
 
 def verdict(results: Sequence[Verification]) -> str:

@@ -581,6 +581,19 @@ begin
 end
 $$;
 
+create function context.sessions_with_text(p_workspace text, p_developer text, p_escaped text) returns table (id text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select s.id::text
+        from context.sessions s join context.session_state t on t.workspace_id = s.workspace_id and t.session_id = s.id
+        where s.workspace_id = p_workspace and s.developer_id = p_developer
+          and (strpos(s.metadata::text, p_escaped) > 0 or strpos(t.scratchpad::text, p_escaped) > 0)
+        order by s.started_at, s.id;
+end
+$$;
+
 create function context.erase_event(p_workspace text, p_developer text, p_id uuid, p_reason text)
 returns table (session_id text, sequence bigint, erased_at timestamptz)
 language plpgsql as $$
