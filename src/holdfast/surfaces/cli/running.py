@@ -107,7 +107,7 @@ def _store_what_waits(app: App) -> None:
     except HoldfastError:
         waiting = app.spool.count_spooled()
         noun = "event waits" if waiting == 1 else "events wait"
-        click.echo(f"Note: {waiting:,} {noun} in the spool until the store can be used", err=True)
+        click.echo(f"Note: {waiting:,} {noun} in {app.spool.folder} until the store can be used", err=True)
 
 
 def show(output: Output, *, as_json: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
-from holdfast.errors import Unavailable
 from holdfast.ground.settings import redacted
 from holdfast.surfaces.cli.running import Command, Output, prints
 
@@ -14,12 +13,7 @@ from holdfast.surfaces.cli.running import Command, Output, prints
 @prints
 def command(app: App) -> Output:
     """Show the store and its accounts"""
-    try:
-        accounts = app.count()
-    except Unavailable:
-        if waiting := app.spool.count_spooled():
-            click.echo(f"Note: {waiting:,} events wait in {app.spool.folder}; they are stored later", err=True)
-        raise
+    accounts = app.count()
     store = redacted(app.settings.database)
     owner = {"workspace": app.settings.workspace, "developer": app.settings.developer}
     lines = [

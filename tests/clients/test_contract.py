@@ -1,0 +1,243 @@
+"""One contract for every client, held against payloads in the shape that its program really sends."""
+
+import copy
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import clients
+from holdfast.clients import contract
+from holdfast.clients.contract import HookEvent, fitted, storable
+from holdfast.ground import canonical, ids
+
+PAYLOADS = Path(__file__).with_name("payloads")
+MARKS = ("prompt_id", "turn_id", "timestamp", "tool_use_id")
+
+
+def payloads(name: str) -> dict[str, dict[str, Any]]:
+    """Each hook of a client by the name of its event."""
+    files = [path for path in sorted((PAYLOADS / name).iterdir()) if path.name != "expected.json"]
+    return {path.stem: json.loads(path.read_text()) for path in files}
+
+
+def expected(name: str) -> dict[str, dict[str, Any]]:
+    """What is kept; every other hook of the client is not."""
+    kept: dict[str, dict[str, Any]] = json.loads((PAYLOADS / name / "expected.json").read_text())
+    return kept
+
+
+def found(name: str) -> Any:
+    client = clients.find_client(name)
+    assert client is not None
+    return client
+
+
+def fields(event: HookEvent) -> dict[str, Any]:
+    return {slot: getattr(event, slot) for slot in HookEvent.__slots__}
+
+
+@pytest.fixture(params=clients.CLIENTS)
+def name(request: pytest.FixtureRequest) -> str:
+    value: str = request.param
+    return value
+
+
+# --- the contract ------------------------------------------------------------------------------------------
+
+
+def test_a_client_says_who_it_is(name: str):
+    client = found(name)
+
+    assert name == client.NAME
+    assert client.TITLE
+    assert (PAYLOADS / name).is_dir(), f"payloads of {name} belong into {PAYLOADS / name}"
+
+
+def test_a_client_has_payloads_of_its_whole_life(name: str):
+    """From the start of a session to its end, with a request, a tool and an answer."""
+    assert {"SessionStart", "SessionEnd"} <= payloads(name).keys()
+    assert [one["event_type"] for one in expected(name).values()] == ["user_message", "tool_result", "model_message"]
+
+
+def test_each_hook_means_what_was_recorded(name: str):
+    for event_name, payload in payloads(name).items():
+        event = found(name).parse(event_name, payload)
+
+        if event_name not in expected(name):
+            assert event is None, event_name
+            continue
+        assert event is not None
+        kept = fields(event)
+        assert (kept.pop("client"), kept.pop("native_id"), kept.pop("cwd")) == (
+            name,
+            payload["session_id"],
+            "/home/dev/project",
+        )
+        assert ids.parse_id(kept.pop("event_id"))
+        assert kept == expected(name)[event_name]
+
+
+def test_the_same_hook_twice_is_the_same_event(name: str):
+    for event_name in expected(name):
+        payload = payloads(name)[event_name]
+        first, again = found(name).parse(event_name, payload), found(name).parse(event_name, copy.deepcopy(payload))
+        assert first is not None
+        assert again is not None
+        assert fields(first) == fields(again)
+
+
+def test_another_turn_session_or_text_is_another_event(name: str):
+    for event_name in expected(name):
+        payload = payloads(name)[event_name]
+        marks = [mark for mark in MARKS if mark in payload]
+        changed = [{**payload, key: f"{payload[key]}-2"} for key in (*marks, "session_id")]
+        text = expected(name)[event_name]["content"]
+        changed += [{**payload, key: "another text"} for key, value in payload.items() if value == text]
+
+        events = [found(name).parse(event_name, one) for one in (payload, *changed)]
+
+        assert marks
+        assert len({event.event_id for event in events if event}) == len(events)
+
+
+def test_without_anything_to_tell_them_apart_each_is_kept(name: str):
+    """Two times "yes" are two requests."""
+    for event_name in expected(name):
+        bare = {key: value for key, value in payloads(name)[event_name].items() if key not in MARKS}
+        first, second = found(name).parse(event_name, bare), found(name).parse(event_name, bare)
+        assert first is not None
+        assert second is not None
+        assert first.event_id != second.event_id
+
+
+def test_somebody_elses_payload_is_ignored(name: str):
+    """Another event than the one that was installed, and payloads of other shapes."""
+    for event_name in expected(name):
+        payload = payloads(name)[event_name]
+        others = [one for one in payloads(name) if one != event_name]
+        for other in others:
+            assert found(name).parse(other, payload) is None
+        assert found(name).parse(event_name, {}) is None
+        assert found(name).parse(event_name, {"type": event_name, "sessionID": "x", "directory": "/"}) is None
+        assert found(name).parse("NoSuchEvent", {**payload, "hook_event_name": "NoSuchEvent"}) is None
+
+
+def test_missing_and_wrong_keys_never_raise(name: str):
+    for event_name, payload in payloads(name).items():
+        for key in payload:
+            without = {other: value for other, value in payload.items() if other != key}
+            found(name).parse(event_name, without)
+            for wrong in (None, 7, True, [], {}, "", "\x00\ud800", math.nan, 10**400):
+                event = found(name).parse(event_name, {**payload, key: wrong})
+                if event is not None:
+                    check_storable(event)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3),
+        max_leaves=10,
+    )
+)
+def test_whatever_a_tool_was_given_or_answered_can_be_stored(value: Any):
+    """As data where it is JSON that both engines keep, as a text where it is not."""
+    for name in clients.CLIENTS:
+        event_name = next(e for e, kept in expected(name).items() if kept["event_type"] == "tool_result")
+        payload = {**payloads(name)[event_name], "tool_input": value, "tool_response": value, "tool_name": value}
+        event = found(name).parse(event_name, payload)
+        assert event is not None
+        check_storable(event)
+
+
+def check_storable(event: HookEvent) -> None:
+    record = {slot: value for slot, value in fields(event).items() if slot != "cwd"}  # looked at, not stored
+    canonical.canonical_object("record", {"a": {"b": record}}, max_bytes=4 << 20)
+
+
+def test_an_unknown_client_is_nobody():
+    assert [clients.find_client(name) for name in ("", "cursor", "../claude", "contract", "claude.py")] == [None] * 5
+
+
+# --- what every client shares ------------------------------------------------------------------------------
+
+
+def tool_event(**payload: Any) -> HookEvent:
+    name = clients.CLIENTS[0]
+    event_name = next(e for e, kept in expected(name).items() if kept["event_type"] == "tool_result")
+    event = found(name).parse(event_name, {**payloads(name)[event_name], **payload})
+    assert event is not None
+    return event
+
+
+def test_a_tool_that_printed_nothing_was_still_run():
+    """Otherwise a `touch` would never have happened."""
+    event = tool_event(tool_response="")
+
+    assert (event.content, event.parts) == ("", {"tool": "Bash", "input": tool_event().parts["input"]})  # type: ignore[index]
+
+
+def test_source_code_about_odd_characters_is_kept_to_the_letter():
+    """A backslash and `u0000` is not NUL: agents write such programs every day."""
+    code = r"text.replace('\u0000', '\\ud800')"
+
+    event = tool_event(tool_input={"code": code}, tool_response=code)
+
+    assert event.parts is not None
+    assert (event.content, event.parts["input"]) == (code, {"code": code})
+
+
+def test_characters_that_no_store_keeps_become_visible():
+    event = tool_event(tool_input={"a\x00": ["b\ud800"]}, tool_response="c\x00d\udfff", session_id="n\x00\ud800")
+
+    assert event.parts is not None
+    assert (event.content, event.parts["input"], event.native_id) == ("c�d?", {"a�": ["b?"]}, "n�?")
+    assert storable("a\x00b") == "a�b"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, {"deep": None}])
+def test_what_is_not_quite_json_is_kept_as_a_text(value: Any):
+    if isinstance(value, dict):
+        for _ in range(80):
+            value = {"deep": value}
+
+    event = tool_event(tool_input=value)
+
+    assert event.parts is not None
+    assert event.parts["input"] == json.dumps(value)
+
+
+def test_something_too_deep_for_any_text_is_named():
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+
+    event = tool_event(tool_input=value, tool_response=value)
+
+    assert event.parts is not None
+    assert event.content == event.parts["input"] == "[nested too deep to be kept]"
+
+
+@pytest.mark.parametrize("character", ["a", "\x01", '"', "東", "\U0001f600"])
+def test_a_long_text_is_cut_and_says_so(character: str):
+    text = character * 4_000_000
+
+    event = tool_event(tool_response=text, tool_input=text)
+
+    assert event.parts is not None
+    for kept in (event.content, event.parts["input"]):
+        assert kept.endswith("\n[cut here; 4,000,000 characters in all]")
+        assert kept.startswith(character * 50_000)
+    check_storable(event)
+
+
+def test_a_text_that_fits_is_not_touched():
+    text = "a" * (contract.CONTENT_BYTES - 2)
+
+    assert fitted(text, contract.CONTENT_BYTES) == text
+    assert fitted(text + "aa", contract.CONTENT_BYTES) != text + "aa"

@@ -1,0 +1,254 @@
+"""`holdfast forget`: look, ask, erase; and say what it does not reach."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from holdfast.app import App
+from holdfast.errors import InvalidValueError
+from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, Call
+
+
+@pytest.fixture
+def secret(cli: Call) -> dict[str, str]:
+    """A session with a secret in its second event, and the ids of both events by their content."""
+    session = cli("session", "start", "--chatmode", "coder", "--name", "work", "--json").document["id"]
+    ids = {"session": session}
+    for content in ("harmless", "key sk-4711"):
+        append = ("session", "append", session, "--type", "user_message", "--role", "user", "--content", content)
+        ids[content] = cli(*append, "--json").document["id"]
+    return ids
+
+
+def contents(cli: Call) -> list[str]:
+    return [event["content"] for event in cli("session", "events", "work", "--json").document["events"]]
+
+
+def answer_to_the_question(project: Path, *arguments: str, stdin: str) -> Answer:
+    done = subprocess.run(
+        [*HOLDFAST, "forget", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=project,
+        timeout=PATIENCE_SECONDS,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+# --- what is erased ----------------------------------------------------------------------------------------
+
+
+def test_events_are_erased_by_their_ids(cli: Call, secret: dict[str, str]):
+    answer = cli("forget", secret["key sk-4711"], "--yes")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == "Erased 1 event.\nBackups that you made yourself still hold it.\n"
+    assert contents(cli) == ["harmless", ""]
+    assert cli("session", "events", "work").out.splitlines()[1].endswith("(erased)")
+    assert cli("session", "verify").code == 0
+
+
+def test_events_are_erased_by_a_piece_of_text(cli: Call, secret: dict[str, str]):
+    answer = cli("forget", "--match", "sk-4711", "--yes", "--json")
+
+    assert answer.document == {
+        "dry_run": False,
+        "erased": 1,
+        "event_ids": [secret["key sk-4711"]],
+        "backups": [],
+        "elsewhere": [],
+    }
+    assert contents(cli) == ["harmless", ""]
+
+
+def test_a_whole_session_is_erased(cli: Call, secret: dict[str, str]):
+    cli("session", "state", "work", "--set", '{"key": "sk-4711"}')
+
+    answer = cli("forget", "--session", "work", "--yes")
+
+    assert answer.out.startswith("Erased 2 events and the rest of the session.\n")
+    session = cli("session", "show", secret["session"], "--json").document
+    assert (session["name"], session["metadata"]) == (None, {})
+    assert cli("session", "state", secret["session"]).out == "{}\n"
+    assert cli("session", "verify").code == 0
+
+
+def test_what_waits_in_the_spool_is_erased_too(cli: Call, secret: dict[str, str]):
+    """Otherwise the next hook would bring it back."""
+    with App() as app:
+        owner = app.settings.owner
+        app.spool.add(
+            {
+                "workspace_id": owner.workspace_id,
+                "developer_id": owner.developer_id,
+                "user_id": "u1",
+                "client": "claude",
+                "native_id": "n1",
+                "worktree": None,
+                "event": {
+                    "id": "01a1e0aa-0000-7000-8000-000000000001",
+                    "type": "user_message",
+                    "role": "user",
+                    "content": "it is sk-4711",
+                    "parts": None,
+                },
+            }
+        )
+
+    assert cli("forget", "--match", "sk-4711", "--yes", "--json").document["erased"] == 2
+    assert cli("forget", "--match", "sk-4711", "--dry-run", "--json").document["event_ids"] == []
+
+
+def test_a_text_that_stands_elsewhere_too_is_said_to(cli: Call, secret: dict[str, str]):
+    """Only the events are erased by a text; a name, a scratchpad and context sets go with their session."""
+    cli("session", "state", "work", "--set", '{"key": "sk-4711"}')
+
+    answer = cli("forget", "--match", "sk-4711", "--yes", "--json")
+    again = cli("forget", "--match", "sk-4711", "--yes")
+
+    session = secret["session"]
+    where = f"The scratchpad, name or context of session {session} holds it too"
+    note = f"Note: {where}: `holdfast forget --session {session}`\n"
+    assert (answer.document["erased"], answer.document["elsewhere"], answer.err) == (1, [session], note)
+    assert (again.out.startswith("Nothing to erase"), again.err) == (True, note)
+
+
+def test_a_dry_run_shows_and_erases_nothing(cli: Call, secret: dict[str, str]):
+    answer = cli("forget", "--match", "sk-4711", "--dry-run")
+    whole = cli("forget", "--session", "work", "--dry-run", "--json")
+
+    assert answer.out.startswith("Would erase:\n1 event:\n    2  ")
+    assert "key sk-4711\n" in answer.out
+    assert (whole.document["dry_run"], whole.document["erased"], len(whole.document["event_ids"])) == (True, 0, 2)
+    assert contents(cli) == ["harmless", "key sk-4711"]
+
+
+@pytest.mark.parametrize("options", [(), ("--yes",), ("--dry-run",)])
+def test_nothing_to_erase_is_no_question_and_no_error(cli: Call, secret: dict[str, str], options: tuple[str, ...]):
+    answer = cli("forget", "--match", "nowhere to be found", *options)
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == "Nothing to erase: no event that still has its content matches.\n"
+
+
+def test_erasing_again_finds_nothing_left(cli: Call, secret: dict[str, str]):
+    cli("forget", secret["harmless"], "--yes")
+
+    assert cli("forget", secret["harmless"], "--yes", "--json").document["erased"] == 0
+
+
+def test_more_events_than_fit_a_screen_are_counted(cli: Call):
+    with App() as app:
+        session = app.run(app.sessions.create_session("coder", "u1", name="long"))
+        event = {"type": "user_message", "role": "user", "content": "again"}
+        app.run(app.sessions.append_events(session.id, [event] * 25))
+
+    lines = cli("forget", "--session", "long", "--dry-run").out.splitlines()
+
+    assert lines[1] == "25 events:"
+    assert lines[22:24] == ["       … and 5 more", "The session's scratchpad, name and context sets"]
+
+
+def test_files_that_may_still_hold_it_are_named(cli: Call, secret: dict[str, str], tmp_path: Path):
+    backup = tmp_path / "holdfast" / "holdfast.db.before-2"
+    backup.touch()
+    with App() as app:
+        app.spool.reject({"event": {"id": "1", "content": "sk-4711"}}, InvalidValueError("event", "x", "is wrong"))
+
+    answer = cli("forget", "--match", "sk-4711", "--yes")
+
+    assert answer.out.splitlines()[1:4] == ["These files may still hold it:", f"  {backup}", f"  {app.spool.rejected}"]
+
+
+# --- the question ------------------------------------------------------------------------------------------
+
+
+def test_the_question_shows_what_goes_and_erases_on_yes(cli: Call, secret: dict[str, str], project: Path):
+    answer = answer_to_the_question(project, "--match", "sk-4711", "--json", stdin="y\n")
+
+    assert (answer.code, answer.document["erased"]) == (0, 1)
+    assert answer.err.startswith("1 event:\n    2  ")
+    assert "key sk-4711\nErase this for good? [y/N]: " in answer.err
+    assert contents(cli) == ["harmless", ""]
+
+
+@pytest.mark.parametrize("stdin", ["n\n", "\n", ""])
+def test_any_other_answer_changes_nothing(cli: Call, secret: dict[str, str], project: Path, stdin: str):
+    answer = answer_to_the_question(project, "--session", "work", stdin=stdin)
+
+    assert (answer.code, answer.out.strip()) == (1, "")
+    assert answer.err.endswith("Error: Nothing was changed.\n")
+    assert "The session's scratchpad, name and context sets\nErase this for good? [y/N]:" in answer.err
+    assert contents(cli) == ["harmless", "key sk-4711"]
+
+
+def test_a_refused_question_is_an_error_document(cli: Call, secret: dict[str, str], project: Path):
+    answer = answer_to_the_question(project, "--match", "sk-4711", "--json", stdin="n\n")
+
+    assert (answer.code, answer.document) == (
+        1,
+        {"code": "aborted", "message": "Nothing was changed.", "next_actions": []},
+    )
+
+
+def test_control_c_at_the_question_changes_nothing(cli: Call, secret: dict[str, str], project: Path):
+    asking = subprocess.Popen(
+        [*HOLDFAST, "forget", "--match", "sk-4711"],
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert asking.stderr is not None
+    asked = b""
+    while not asked.endswith(b"[y/N]: "):
+        asked += asking.stderr.read(1)
+
+    asking.send_signal(signal.SIGINT)
+    out, err = asking.communicate(timeout=PATIENCE_SECONDS)
+
+    assert (asking.returncode, out.strip(), err.strip()) == (1, b"", b"Error: Nothing was changed.")
+    assert contents(cli) == ["harmless", "key sk-4711"]
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_forget_needs_to_know_what(cli: Call):
+    answer = cli("forget", "--yes", "--json")
+
+    assert (answer.code, answer.document["code"]) == (2, "usage")
+    assert answer.document["message"].startswith(
+        "Say what to forget: event ids, --session or --match, one of the three"
+    )
+
+
+def test_two_ways_to_say_what_are_not_joined_silently(cli: Call, secret: dict[str, str]):
+    answer = cli("forget", secret["harmless"], "--match", "sk-4711", "--yes", "--json")
+
+    assert (answer.code, answer.document["code"]) == (2, "usage")
+    assert contents(cli) == ["harmless", "key sk-4711"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "name"),
+    [
+        (("HARMLESS", "01a1e0aa-0000-7000-8000-000000000001"), 3, "event_not_found"),
+        (("HARMLESS", "not-an-id"), 2, "invalid_value"),
+        (("--session", "nobody"), 3, "session_not_found"),
+        (("--match", "  "), 2, "invalid_value"),
+        (("--match", ""), 2, "invalid_value"),
+    ],
+)
+def test_what_cannot_be_found_erases_nothing(
+    cli: Call, secret: dict[str, str], arguments: tuple[str, ...], code: int, name: str
+):
+    given = [secret["harmless"] if argument == "HARMLESS" else argument for argument in arguments]
+
+    answer = cli("forget", *given, "--yes", "--json")
+
+    assert (answer.code, answer.document["code"]) == (code, name)
+    assert contents(cli) == ["harmless", "key sk-4711"]

@@ -1,0 +1,162 @@
+"""What a person reads before typing: help, completion, version."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from holdfast.surfaces.cli.root import COMMANDS, root
+from tests.rig.commands import Call
+
+ENOUGH = 60
+
+
+def walk(context: click.Context, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Context]]:
+    yield path, context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            found = context.command.get_command(context, name)
+            assert found is not None
+            yield from walk(click.Context(found, parent=context, info_name=name), (*path, name))
+
+
+ALL = dict(walk(click.Context(root, info_name="holdfast", **root.context_settings)))
+LEAVES = [path for path, context in ALL.items() if not isinstance(context.command, click.Group)]
+
+# What the contract promises of this part of Holdfast.
+PROMISED = {
+    *(("demo",), ("forget",), ("status",), ("import",), ("hook",), ("help",), ("completion",)),
+    *(("session", verb) for verb in ("start", "append", "show", "events", "state", "end")),
+    *(("session", verb) for verb in ("list", "rename", "resume", "thread", "verify")),
+    *(("context", "set"), ("context", "show"), ("admin", "migrate")),
+}
+
+
+def test_every_promised_command_is_there():
+    assert set(LEAVES) == PROMISED
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_line_of_help_is_short_imperative_and_without_a_period(path: tuple[str, ...]):
+    first = (ALL[path].command.help or "").splitlines()[0]
+    options = [option for option in ALL[path].command.get_params(ALL[path]) if isinstance(option, click.Option)]
+    lines = [first, *(option.help or "" for option in options if option.metavar not in ("TYPE", "ROLE"))]
+
+    for line in lines:
+        assert line, f"{path} has an option without help"
+        assert len(line) <= ENOUGH, line
+        assert not line.endswith("."), line
+    assert first.split()[0].rstrip(",") not in {"Starts", "Shows", "Appends", "Prints", "A", "The", "This"}
+
+
+def test_the_short_help_is_the_first_line_of_each_command():
+    for name, line in COMMANDS.items():
+        first = (ALL[(name,)].command.help or "").splitlines()[0]
+        assert len(line) <= ENOUGH
+        assert first.startswith(line) or name == "help"
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_explains_itself(cli: Call, path: tuple[str, ...]):
+    answer = cli(*path, "--help")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(f"Usage: {' '.join(('holdfast', *path))} ")
+    assert cli(*path, "-h").out == answer.out
+    assert max(map(len, answer.out.splitlines())) <= 80
+
+
+def test_help_is_the_list_of_commands(cli: Call):
+    assert cli("help").out == cli("--help").out
+    assert cli("help", "--json").document["commands"][0] == {"command": "holdfast demo", "help": COMMANDS["demo"]}
+
+
+def test_help_all_has_a_line_for_every_command(cli: Call):
+    lines = cli("help", "all").out.splitlines()
+    document = cli("help", "all", "--json").document["commands"]
+
+    assert [one["command"] for one in document] == [f"holdfast {' '.join(path)}" for path in LEAVES]
+    assert [line[:16].rstrip() for line in lines] == [" ".join(path) for path in LEAVES]
+    assert [line[17:] for line in lines] == [one["help"] for one in document]
+    assert max(map(len, lines)) <= 80
+    assert not [one for one in document if one["help"].endswith("...")]
+
+
+def test_help_about_a_command_is_what_the_command_says(cli: Call):
+    assert cli("help", "session").out == cli("session", "--help").out
+    assert cli("help", "session", "start").out == cli("session", "start", "--help").out
+    assert cli("help", "forget", "--json").document["commands"] == [
+        {"command": "holdfast forget", "help": "Erase what should never have been stored"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sesion",), "There is no command 'sesion'. Did you mean 'session'?"),
+        (("help", "statsu"), "There is no command 'statsu'. Did you mean 'status'?"),
+        (("xyz",), "There is no command 'xyz'."),
+        (("session", "lsit"), "No such command 'lsit'."),
+        (("help", "status", "now"), "'holdfast status' has no commands of its own."),
+        (("status", "--jsno"), "No such option '--jsno'."),
+    ],
+)
+def test_a_mistyped_command_says_where_to_look(cli: Call, arguments: tuple[str, ...], message: str):
+    answer = cli(*arguments)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"Error: {message}")
+    assert answer.err.endswith(" --help`.\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("session",), ("context",), ("admin",)])
+def test_a_group_alone_shows_its_help(cli: Call, arguments: tuple[str, ...]):
+    answer = cli(*arguments)
+
+    assert (answer.code, answer.out) == (2, cli(*arguments, "--help").out)
+
+
+def test_a_command_that_is_none_is_not_found():
+    assert root.get_command(ALL[()], "sesion") is None
+
+
+def test_the_version_is_the_packages(cli: Call):
+    import holdfast
+
+    assert cli("--version").out == f"holdfast, version {holdfast.__version__}\n"
+
+
+def test_hook_help_names_the_clients(run: Call):
+    answer = run("hook", "--help")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert "Clients: claude, codex, gemini" in answer.out
+
+
+# --- completion --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(cli: Call, shell: str):
+    script = cli("completion", shell)
+    document = cli("completion", shell, "--json").document
+
+    assert script.code == 0
+    assert "_HOLDFAST_COMPLETE" in script.out
+    assert document["shell"] == shell
+    assert document["script"].strip() == script.out.strip()
+
+
+def test_completion_of_another_shell_is_refused(cli: Call):
+    answer = cli("completion", "tcsh", "--json")
+
+    assert (answer.code, answer.document["code"]) == (2, "usage")
+
+
+def test_the_tab_key_finds_commands_and_options(run: Call):
+    """What the script calls while a person types."""
+    commands = run(_HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast ses", COMP_CWORD="1")
+    options = run(_HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast forget --ma", COMP_CWORD="2")
+
+    assert (commands.out.split(), options.out.split()) == (["plain,session"], ["plain,--match"])
+    assert (commands.code, options.code, commands.err, options.err) == (0, 0, "", "")

@@ -1,0 +1,331 @@
+"""`holdfast session …`: what a person and a script get from each of its commands."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rig.commands import Call
+
+CONTENT = ("--type", "user_message", "--role", "user", "--content")
+
+
+def start(cli: Call, *options: str) -> dict[str, Any]:
+    session: dict[str, Any] = cli("session", "start", "--chatmode", "architect", *options, "--json").document
+    return session
+
+
+def say(cli: Call, session: str, *contents: str) -> list[str]:
+    """The ids of user messages that were appended."""
+    return [cli("session", "append", session, *CONTENT, content, "--json").document["id"] for content in contents]
+
+
+# --- start, show, list, rename -----------------------------------------------------------------------------
+
+
+def test_start_prints_the_id_and_nothing_else(cli: Call):
+    answer = cli("session", "start", "--chatmode", "architect")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert cli("session", "show", answer.out.strip(), "--json").document["id"] == answer.out.strip()
+
+
+def test_start_keeps_everything_it_is_told(cli: Call, project: Path):
+    options = ("--user", "u1", "--workflow", "w1", "--skill", "s1", "--branch", "feat/x", "--name", "web hook")
+
+    session = start(cli, *options)
+
+    expected = {"chatmode": "architect", "user_id": "u1", "workflow": "w1", "skill": "s1", "git_branch": "feat/x"}
+    expected |= {"name": "web hook", "worktree": str(project), "ended_at": None, "last_sequence": 0}
+    assert {key: session[key] for key in expected} == expected
+
+
+def test_start_without_a_user_is_for_the_developer(cli: Call, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOLDFAST_DEVELOPER", "Ana")
+
+    assert start(cli)["user_id"] == "ana"
+
+
+def test_show_prints_the_facts_that_are_there(cli: Call):
+    session = start(cli, "--name", "web hook", "--branch", "main")
+    cli("context", "set", "files", "a.md", "--session", session["id"])
+
+    sheet = cli("session", "show", session["id"]).out
+
+    assert f"Session       {session['id']}\n" in sheet
+    assert "Name          web hook\n" in sheet
+    assert "Branch        main\n" in sheet
+    assert "Workflow" not in sheet
+    assert "Ended" not in sheet
+    assert sheet.endswith("files:\n  - a.md\n")
+
+
+def test_list_is_newest_first_and_goes_on_below_the_last(cli: Call):
+    names = [start(cli, "--name", name)["name"] for name in ("one", "two", "three")]
+
+    first = cli("session", "list", "--limit", "2", "--json").document["sessions"]
+    rest = cli("session", "list", "--below", first[-1]["id"], "--json").document["sessions"]
+
+    assert [session["name"] for session in (*first, *rest)] == names[::-1]
+    assert cli("session", "list", "--below", "two", "--json").document["sessions"] == rest
+
+
+def test_list_has_a_line_for_each_session(cli: Call):
+    one, two = start(cli, "--name", "one"), start(cli)
+    say(cli, one["id"], "a", "b")
+    cli("session", "end", one["id"])
+
+    newest, oldest = cli("session", "list").out.splitlines()
+
+    assert newest.startswith(two["id"])
+    assert newest.endswith("open       0  architect")
+    assert oldest.endswith("ended      2  one")
+    assert len(newest) < 80
+
+
+def test_an_empty_list_says_whose_it_is_and_how_to_begin(cli: Call, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOLDFAST_DEVELOPER", "ana")
+
+    answer = cli("session", "list")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(
+        "No sessions of 'ana' in workspace 'local' yet. Start one with `holdfast session start"
+    )
+    assert cli("session", "list", "--json").document == {"sessions": []}
+
+
+def test_a_session_is_renamed_and_found_by_its_new_name(cli: Call):
+    session = start(cli, "--name", "old")
+
+    assert cli("session", "rename", "old", "new name").out == f"{session['id']} is now 'new name'\n"
+    assert cli("session", "show", "new name", "--json").document["id"] == session["id"]
+    assert cli("session", "show", "old").code == 3
+
+
+def test_of_two_sessions_with_one_name_the_newest_is_meant_and_noted(cli: Call):
+    start(cli, "--name", "twice")
+
+    second = cli("session", "start", "--chatmode", "coder", "--name", "twice")
+
+    assert second.err == "Note: Another session is called 'twice' too; the name means the newest one from now on.\n"
+    assert cli("session", "show", "twice", "--json").document["id"] == second.out.strip()
+
+
+def test_every_command_takes_a_name_instead_of_an_id(cli: Call):
+    session = start(cli, "--name", "web hook")
+    for command in (
+        ("append", "web hook", *CONTENT, "hello"),
+        ("show", "web hook"),
+        ("events", "web hook"),
+        ("state", "web hook", "--set", "{}"),
+        ("verify", "web hook"),
+        ("thread", "web hook"),
+        ("rename", "web hook", "web hook"),
+        ("resume", "web hook"),
+        ("end", "web hook"),
+    ):
+        answer = cli("session", *command, "--json")
+
+        assert answer.code == 0, answer
+        assert session["id"] in answer.out
+
+
+# --- append, events ----------------------------------------------------------------------------------------
+
+
+def test_append_prints_the_number_and_the_id(cli: Call):
+    session = start(cli)["id"]
+
+    answer = cli("session", "append", session, *CONTENT, "hello")
+
+    [event] = cli("session", "events", session, "--json").document["events"]
+    assert answer.out == f"1  {event['id']}\n"
+    assert (event["content"], event["type"], event["role"], event["parts"]) == ("hello", "user_message", "user", None)
+
+
+def test_append_takes_structured_data(cli: Call):
+    session = start(cli)["id"]
+    parts = {"tool": "Bash", "input": {"command": "ls"}}
+    options = ("--type", "tool_call", "--role", "assistant", "--content", "ls")
+
+    event = cli("session", "append", session, *options, "--parts", json.dumps(parts), "--json").document
+
+    assert event["parts"] == parts
+
+
+def test_the_same_event_id_again_appends_nothing(cli: Call):
+    session, event_id = start(cli)["id"], "01a1e0aa-0000-7000-8000-000000000001"
+    append = ("session", "append", session, *CONTENT, "once", "--event-id", event_id, "--json")
+
+    assert cli(*append).document == cli(*append).document
+    assert len(cli("session", "events", session, "--json").document["events"]) == 1
+
+
+def test_an_expected_number_decides_whether_an_append_goes_in(cli: Call):
+    session = start(cli)["id"]
+    say(cli, session, "one")
+
+    late = cli("session", "append", session, *CONTENT, "late", "--expected-sequence", "0", "--json")
+    in_time = cli("session", "append", session, *CONTENT, "two", "--expected-sequence", "1", "--json")
+
+    assert (late.code, late.document["code"]) == (4, "sequence_conflict")
+    assert in_time.document["sequence"] == 2
+
+
+def test_events_are_limited_by_turns_and_by_tokens(cli: Call):
+    session = start(cli)["id"]
+    say(cli, session, "a" * 40, "b" * 40, "c" * 40)
+
+    def contents(*options: str) -> list[str]:
+        events = cli("session", "events", session, *options, "--json").document["events"]
+        return [event["content"][0] for event in events]
+
+    assert contents() == ["a", "b", "c"]
+    assert contents("--turns", "2") == ["b", "c"]
+    assert contents("--tokens", "20") == ["b", "c"]
+    assert contents("--tokens", "1") == ["c"]
+
+
+def test_events_are_lines_that_fit_a_terminal(cli: Call):
+    session = start(cli)["id"]
+    say(cli, session, "one\n  two", "long " * 100)
+
+    one, long = cli("session", "events", session).out.splitlines()
+
+    assert one.endswith("user_message     one two")
+    assert long.endswith("…")
+    assert len(long) < 140
+    assert cli("session", "events", start(cli)["id"]).out == "No events yet.\n"
+
+
+# --- state -------------------------------------------------------------------------------------------------
+
+
+def test_the_scratchpad_is_merged_and_shown(cli: Call):
+    session = start(cli)["id"]
+
+    assert cli("session", "state", session).out == "{}\n"
+    cli("session", "state", session, "--set", '{"task": "retry", "files": {"a": 1}}')
+    merged = cli("session", "state", session, "--set", '{"task": null, "files": {"b": "ü"}}', "--json").document
+
+    assert merged["scratchpad"] == {"files": {"a": 1, "b": "ü"}}
+    assert json.loads(cli("session", "state", session).out) == merged["scratchpad"]
+
+
+# --- end, resume, thread -----------------------------------------------------------------------------------
+
+
+def test_end_says_how_to_go_on_and_can_be_repeated(cli: Call):
+    session = start(cli)["id"]
+
+    ended, again = cli("session", "end", session), cli("session", "end", session)
+
+    assert ended.out == f"Ended {session}.\nTo continue: holdfast session resume {session}\n"
+    assert again.out.startswith(f"Session {session} had ended already.\n")
+    assert cli("session", "end", session, "--json").document == cli("session", "show", session, "--json").document
+
+
+def test_end_names_what_a_person_would_type(cli: Call):
+    start(cli, "--name", "it's a name")
+
+    assert "holdfast session resume 'it'\"'\"'s a name'\n" in cli("session", "end", "it's a name").out
+
+
+def test_an_open_session_is_resumed_as_it_is(cli: Call, project: Path):
+    session = start(cli)["id"]
+    (project / "here.md").touch()
+    cli("context", "set", "files", str(project / "here.md"), "/gone.md")
+
+    answer = cli("session", "resume", session)
+
+    assert answer.out == (
+        f"Session {session} is still open\n\nRelevant files:\n- {project}/here.md\n(1 file not found)\n\n"
+        f"All of it: holdfast session thread {session}\n"
+    )
+
+
+def test_an_ended_session_goes_on_in_a_new_one(cli: Call):
+    old = start(cli, "--name", "web hook")["id"]
+    cli("session", "state", old, "--set", '{"task": "retry"}')
+    say(cli, old, *(f"text {number}" for number in range(8)))
+    cli("session", "end", old)
+
+    answer = cli("session", "resume", "web hook")
+
+    new = cli("session", "show", "web hook", "--json").document
+    assert new["resumed_from"] == old
+    assert answer.out.startswith(f'Session {new["id"]}\ncontinues {old}\n\nScratchpad:\n{{\n  "task": "retry"\n}}\n')
+    assert [line.split()[-1] for line in answer.out.splitlines() if "user_message" in line] == list("234567")
+    assert answer.out.endswith("All of it: holdfast session thread 'web hook'\n")
+    assert cli("session", "state", new["id"], "--json").document["scratchpad"] == {"task": "retry"}
+
+
+def test_resuming_an_ended_session_again_says_that_there_are_two_now(cli: Call):
+    old = start(cli, "--name", "web hook")["id"]
+    cli("session", "end", old)
+    first = cli("session", "resume", old, "--json").document["id"]
+
+    second = cli("session", "resume", old, "--json")
+
+    assert second.err == f"Note: It went on in {first} already, which is open; now there are two.\n"
+    assert len(cli("session", "thread", old, "--json").document["sessions"]) == 3
+
+
+def test_a_thread_is_read_as_one(cli: Call):
+    old = start(cli, "--name", "web hook")["id"]
+    say(cli, old, "before")
+    cli("session", "end", old)
+    new = cli("session", "resume", old, "--json").document["id"]
+    say(cli, new, "after")
+
+    text = cli("session", "thread", "web hook").out
+
+    for one in (old, new):
+        document = cli("session", "thread", one, "--json").document
+        assert [session["id"] for session in document["sessions"]] == [old, new]
+        assert [event["content"] for event in document["events"]] == ["before", "after"]
+    sessions, events = text.split("\n\n")
+    assert [line.split()[0] for line in sessions.splitlines()] == [old, new]
+    assert [line.split()[-1] for line in events.splitlines()] == ["before", "after"]
+
+
+# --- verify ------------------------------------------------------------------------------------------------
+
+
+def test_verify_counts_what_it_checked(cli: Call):
+    one, two = start(cli)["id"], start(cli)["id"]
+    say(cli, one, "a", "b")
+    say(cli, two, "c")
+
+    assert cli("session", "verify").out == "Sound: 3 events in 2 sessions\n"
+    assert cli("session", "verify", two).out == "Sound: 1 event in 1 session\n"
+    verified = cli("session", "verify", "--json").document
+    assert (verified["ok"], [s["checked"] for s in verified["sessions"]]) == (True, [1, 2])
+
+
+def test_verify_names_the_place_of_a_damage_and_exits_with_5(cli: Call, tmp_path: Path):
+    session = start(cli)["id"]
+    say(cli, session, "a", "b")
+    edit(tmp_path / "holdfast" / "holdfast.db", "update session_events set content = 'x' where sequence = 2")
+
+    answer = cli("session", "verify", session)
+    document = cli("session", "verify", "--json")
+
+    assert (answer.code, document.code, document.document["ok"]) == (5, 5, False)
+    assert answer.out.splitlines() == [
+        f"{session}: number 2 was edited: its content does not match its hash",
+        "Damaged: 1 place in 2 events",
+    ]
+
+
+def edit(path: Path, statement: str) -> None:
+    """Somebody with the file in hand, and the triggers out of the way."""
+    import apsw
+
+    connection = apsw.Connection(str(path))
+    for (trigger,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+        connection.execute(f"drop trigger {trigger}")
+    connection.execute(statement)
+    connection.close()

@@ -1,0 +1,157 @@
+"""`holdfast status`, `holdfast import` and `holdfast admin`: the store itself."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from holdfast.app import App
+from holdfast.errors import InvalidValueError
+from tests.rig.commands import Call
+from tests.rig.postgres import Cluster
+
+# --- status ------------------------------------------------------------------------------------------------
+
+
+def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOLDFAST_DEVELOPER", "ana")
+    home = tmp_path / "holdfast"
+
+    assert cli("status").out.splitlines() == [
+        f"Store      sqlite:///{home}/holdfast.db",
+        "Developer  ana in workspace local",
+        "Sessions   0",
+        "Events     stored 0 · spooled 0 · lost 0",
+    ]
+    accounts = dict.fromkeys(("accepted", "stored", "spooled", "rejected", "lost", "sessions"), 0)
+    whose = {"workspace": "local", "developer": "ana", "database": f"sqlite:///{home}/holdfast.db", "home": str(home)}
+    assert cli("status", "--json").document == accounts | whose
+
+
+def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):
+    with App() as app:
+        app.spool.reject({"event": {"id": "1"}}, InvalidValueError("event", "x", "is wrong"))
+
+    answer = cli("status", "--json")
+
+    assert (answer.code, answer.document["rejected"], answer.document["accepted"]) == (0, 1, 1)
+    assert answer.err == f"Note: 1 could not be stored; {app.spool.rejected} says why\n"
+
+
+def test_status_with_a_lost_event_says_so_and_exits_with_5(cli: Call, tmp_path: Path):
+    """The numbers that were handed out are the witness: a row that was taken out is missed."""
+    session = cli("session", "start", "--chatmode", "coder").out.strip()
+    for content in ("one", "two"):
+        cli("session", "append", session, "--type", "user_message", "--role", "user", "--content", content)
+    connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
+    for (trigger,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+        connection.execute(f"drop trigger {trigger}")
+    connection.execute("delete from session_events where sequence = 1")
+    connection.close()
+
+    answer = cli("status", "--json")
+
+    accounts = {key: answer.document[key] for key in ("accepted", "stored", "spooled", "rejected", "lost")}
+    assert accounts == {"accepted": 2, "stored": 1, "spooled": 0, "rejected": 0, "lost": 1}
+    assert (answer.code, "holdfast session verify" in answer.err) == (5, True)
+
+
+def test_status_hides_a_password(cli: Call, postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+
+    answer = cli("status", "--json")
+
+    password = postgres_url.partition("@")[0].rpartition(":")[2]
+    assert (answer.code, len(password) > 20, password in answer.out) == (0, True, False)
+    assert answer.document["database"].startswith("postgresql://holdfast_app:…@")
+
+
+def test_a_role_that_walks_through_the_walls_is_noted(run: Call, postgres: Cluster, postgres_database: str):
+    """In a sentence, and not as a Python warning with a file and a line."""
+    answer = run("status", "--json", HOLDFAST_DATABASE=postgres.dsn(postgres_database))
+
+    assert answer.code == 0
+    assert answer.err.startswith("Note: PostgreSQL role 'postgres' is a superuser, so row-level security does not hold")
+    assert answer.err.count("\n") == 1
+
+
+# --- import ------------------------------------------------------------------------------------------------
+
+
+def test_import_brings_in_names_and_sets_once(cli: Call, home: Path):
+    folder = home / ".caco" / "sessions" / "n1"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text(json.dumps({"name": "web hook", "context": {"files": ["a.md"]}}))
+
+    first = cli("import", "--client", "caco")
+    again = cli("import", "--json")
+
+    assert (first.code, first.out) == (0, "Imported 1 session; 0 were known.\n")
+    assert again.document == {"imported": 0, "known": 1, "problems": []}
+    assert cli("context", "show", "--session", "web hook", "--json").document["context"] == {"files": ["a.md"]}
+
+
+def test_import_names_what_it_cannot_read_and_goes_on(cli: Call, home: Path):
+    for name, text in (("bad", "{"), ("good", '{"name": "web hook"}')):
+        folder = home / ".caco" / "sessions" / name
+        folder.mkdir(parents=True)
+        (folder / "meta.json").write_text(text)
+
+    answer = cli("import")
+
+    assert (answer.code, answer.out) == (0, "Imported 1 session; 0 were known.\n")
+    assert answer.err.startswith("Note: bad: meta.json '{' is not JSON")
+
+
+def test_import_without_anything_to_import_says_so(cli: Call):
+    assert cli("import", "--json").document == {"imported": 0, "known": 0, "problems": []}
+
+
+def test_import_of_an_unknown_program_lists_the_known_ones(cli: Call):
+    answer = cli("import", "--client", "nobody", "--json")
+
+    assert (answer.code, answer.document["code"]) == (2, "usage")
+    assert "'caco'" in answer.document["message"]
+
+
+# --- admin -------------------------------------------------------------------------------------------------
+
+
+def test_migrating_a_file_brings_it_up_to_date(cli: Call, tmp_path: Path):
+    url = f"sqlite:///{tmp_path}/holdfast/holdfast.db"
+
+    assert cli("admin", "migrate").out == f"{url} is up to date\n"
+    assert cli("admin", "migrate", "--json").document == {"applied": [], "database": url}
+    assert (tmp_path / "holdfast" / "holdfast.db").exists()
+
+
+def test_migrating_a_database_names_what_was_applied(cli: Call, own_database: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOLDFAST_DATABASE", own_database)
+
+    first, again = cli("admin", "migrate"), cli("admin", "migrate", "--json")
+
+    assert (first.code, first.out.rstrip().endswith(": 0001_storage, 0002_sessions")) == (0, True)
+    assert again.document["applied"] == []
+
+
+def test_migrating_without_the_owners_rights_is_refused(
+    cli: Call, own_database: str, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    database = own_database.rpartition("/")[2]
+    monkeypatch.setenv("HOLDFAST_DATABASE", f"{postgres_url.rpartition('/')[0]}/{database}")
+
+    migrate, use = cli("admin", "migrate", "--json"), cli("session", "list", "--json")
+
+    assert (migrate.code, migrate.document["code"]) == (5, "permission_refused")
+    assert (use.code, use.document["code"]) == (6, "schema_missing")
+    assert use.document["next_actions"] == ["holdfast admin migrate"]
+
+
+@pytest.fixture
+def own_database(postgres: Cluster, postgres_template: str) -> Iterator[str]:
+    """An empty database, as the role that owns it; the template made the role that it needs."""
+    name = postgres.create_database()
+    yield postgres.dsn(name, "holdfast_owner")
+    postgres.drop_database(name)

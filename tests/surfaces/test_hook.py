@@ -1,0 +1,439 @@
+"""`holdfast hook CLIENT EVENT` as a client starts it: it keeps what it is given, says nothing, and ends with 0."""
+
+import fcntl
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from holdfast.app import App
+from holdfast.clients import CLIENTS
+from holdfast.sessions.model import Session, SessionEvent
+from holdfast.surfaces import hook
+from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
+
+PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
+SILENT = Answer(0, "", "")
+
+
+def payload(client: str, event: str, **fields: Any) -> dict[str, Any]:
+    """A recorded payload with some of its fields changed."""
+    recorded: dict[str, Any] = json.loads((PAYLOADS / client / f"{event}.json").read_text())
+    return {**recorded, **fields}
+
+
+def fire(client: str, event: str, stdin: bytes | str | dict[str, Any], **env: str) -> Answer:
+    """One real hook process."""
+    given = json.dumps(stdin) if isinstance(stdin, dict) else stdin
+    return run_process("hook", client, event, stdin=given, **env)
+
+
+def stored() -> dict[str, list[SessionEvent]]:
+    """What the store holds: the events of each session by the client's own id."""
+    with App() as app:
+        sessions: list[Session] = app.run(app.sessions.list_all_sessions())
+        return {str(one.native_id): app.run(app.sessions.get_recent_events(one.id, 1000)) for one in reversed(sessions)}
+
+
+def contents() -> list[str]:
+    return [event.content for events in stored().values() for event in events]
+
+
+def accounts() -> dict[str, int]:
+    """Where everything is that was accepted; the equation holds whenever it is asked."""
+    with App() as app:
+        counted = app.count()
+    assert counted.accepted == counted.stored + counted.spooled + counted.rejected
+    return {"stored": counted.stored, "spooled": counted.spooled, "rejected": counted.rejected}
+
+
+def log(tmp_path: Path) -> str:
+    file = tmp_path / "holdfast" / "holdfast.log"
+    return file.read_text() if file.exists() else ""
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[apsw.Connection]:
+    """A store that another program writes to for as long as it likes; `rollback` lets go."""
+    with App() as app:
+        _ = app.database
+    connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
+    connection.execute("begin immediate")
+    yield connection
+    connection.close()
+
+
+# --- what is kept ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_whole_turn_of_each_client_is_kept_in_order(client: str):
+    """Every recorded hook, in the order in which the program fires them, some of them twice."""
+    expected = json.loads((PAYLOADS / client / "expected.json").read_text())
+    others = [path.stem for path in sorted((PAYLOADS / client).glob("Session*.json"))]
+    for event in (others[1], *expected, list(expected)[-1], others[0]):
+        assert fire(client, event, payload(client, event)) == SILENT
+
+    [(native_id, events)] = stored().items()
+    assert native_id == payload(client, others[0])["session_id"]
+    assert [(event.type, event.role, event.content, event.parts) for event in events] == [
+        (one["event_type"], one["role"], one["content"], one["parts"]) for one in expected.values()
+    ]
+    with App() as app:
+        [session] = app.run(app.sessions.list_sessions())
+    assert (session.client, session.chatmode, session.worktree) == (client, client, "/home/dev/project")
+
+
+def test_the_same_hook_twice_is_stored_once():
+    twice = payload("claude", "UserPromptSubmit")
+
+    assert [fire("claude", "UserPromptSubmit", twice) for _ in range(2)] == [SILENT, SILENT]
+
+    assert contents() == [twice["prompt"]]
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
+
+
+def test_a_repeated_hook_after_the_end_of_its_session_starts_no_other():
+    once = payload("claude", "Stop")
+    fire("claude", "Stop", once)
+    with App() as app:
+        [session] = app.run(app.sessions.list_sessions())
+        app.run(app.sessions.end_session(session.id))
+
+    fire("claude", "Stop", once)
+
+    assert (list(stored()), accounts()) == ([once["session_id"]], {"stored": 1, "spooled": 0, "rejected": 0})
+
+
+def test_a_session_that_was_ended_goes_on_in_a_new_one():
+    fire("claude", "Stop", payload("claude", "Stop"))
+    with App() as app:
+        [session] = app.run(app.sessions.list_sessions())
+        app.run(app.sessions.end_session(session.id))
+
+    fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="more"))
+
+    with App() as app:
+        newest, oldest = app.run(app.sessions.list_sessions())
+    assert (newest.native_id, newest.ended_at, oldest.id) == (session.native_id, None, session.id)
+
+
+def test_the_working_tree_is_found_above_the_folder(tmp_path: Path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "src" / "deep").mkdir(parents=True)
+
+    fire("codex", "Stop", payload("codex", "Stop", cwd=str(tmp_path / "repo" / "src" / "deep")))
+
+    with App() as app:
+        [session] = app.run(app.sessions.find_current_sessions(str(tmp_path / "repo")))
+    assert session.client == "codex"
+
+
+@pytest.mark.parametrize("cwd", ["/" + "long/" * 200, "/a\nb", "a\x00b", "\ud800", ""])
+def test_a_folder_with_an_impossible_name_costs_no_event(cwd: str):
+    assert fire("claude", "Stop", payload("claude", "Stop", cwd=cwd)) == SILENT
+
+    assert contents() == [payload("claude", "Stop")["last_assistant_message"]]
+
+
+def test_odd_characters_become_visible_and_nothing_is_refused():
+    text = "a\x00b\ud800c \\u0000"
+
+    fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit", prompt=text, session_id="n\x00\ud800"))
+    fire("claude", "PostToolUse", payload("claude", "PostToolUse", tool_input={"x": text}, tool_response=text))
+
+    [[prompt], [tool]] = stored().values()
+    assert (prompt.content, tool.content, tool.parts["input"]) == (*["a�b?c \\u0000"] * 2, {"x": "a�b?c \\u0000"})  # type: ignore[index]
+
+
+def test_ten_megabytes_are_cut_and_kept():
+    fire("claude", "PostToolUse", payload("claude", "PostToolUse", tool_response="x" * 10_000_000))
+
+    [content] = contents()
+    assert content.endswith("[cut here; 10,000,000 characters in all]")
+    assert len(content) > 2_000_000
+
+
+# --- whatever comes in -------------------------------------------------------------------------------------
+
+STOP = payload("claude", "Stop")
+GARBAGE: dict[str, tuple[str, str, bytes]] = {
+    "nothing": ("claude", "Stop", b""),
+    "garbage": ("claude", "Stop", b"\x00\xff\xfe not JSON }"),
+    "half JSON": ("claude", "Stop", json.dumps(STOP).encode()[:-9]),
+    "two objects": ("claude", "Stop", json.dumps(STOP).encode() * 2),
+    "no object": ("claude", "Stop", b'["Stop"]'),
+    "a depth bomb": ("claude", "Stop", b'{"a":' + b"[" * 1_000_000),
+    "a closed depth bomb": ("claude", "Stop", b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+    "20 MB": ("claude", "Stop", json.dumps({**STOP, "last_assistant_message": "x" * 20_000_000}).encode()),
+    "an unknown client": ("cursor", "Stop", json.dumps(STOP).encode()),
+    "a path as a client": ("../claude", "Stop", json.dumps(STOP).encode()),
+    "an unknown event": ("claude", "NoSuchEvent", json.dumps(STOP).encode()),
+    "somebody else's payload": ("claude", "Stop", json.dumps(payload("gemini", "AfterAgent")).encode()),
+    "missing keys": ("claude", "Stop", json.dumps({"hook_event_name": "Stop", "session_id": "x"}).encode()),
+    "an empty answer": ("claude", "Stop", json.dumps({**STOP, "last_assistant_message": ""}).encode()),
+    "wrong types": ("claude", "Stop", json.dumps({**STOP, "session_id": 7, "cwd": None}).encode()),
+}
+
+
+@pytest.mark.parametrize("what", GARBAGE)
+def test_whatever_comes_in_the_hook_is_silent_and_keeps_nothing(what: str, tmp_path: Path):
+    client, event, stdin = GARBAGE[what]
+
+    assert fire(client, event, stdin) == SILENT
+
+    assert not (tmp_path / "holdfast" / "holdfast.db").exists()
+    assert not (tmp_path / "holdfast" / "spool").exists()
+    assert STOP["last_assistant_message"] not in log(tmp_path)
+
+
+def test_a_hook_that_is_wired_wrongly_is_noted(tmp_path: Path):
+    """Nobody sees what a hook says, so `holdfast.log` is where a person finds out."""
+    fire("cursor", "Stop", STOP)
+    fire("claude", "Stop", b"garbage")
+
+    lines = [json.loads(line) for line in log(tmp_path).splitlines()]
+    assert [(line["event"], line["code"]) for line in lines] == [("hook_failed", "invalid_value")] * 2
+
+
+def test_a_payload_that_is_too_large_is_noted_without_a_word_of_it(tmp_path: Path):
+    fire("claude", "Stop", GARBAGE["20 MB"][2])
+
+    [line] = log(tmp_path).splitlines()
+    assert {"event": "hook_failed", "error": "InvalidValueError", "code": "invalid_value"}.items() <= json.loads(
+        line
+    ).items()
+    assert "xxx" not in line
+
+
+@pytest.mark.parametrize("arguments", [(), ("claude",), ("claude", "Stop", "more"), ("--json", "claude")])
+def test_any_other_number_of_arguments_is_silent(arguments: tuple[str, ...]):
+    assert run_process("hook", *arguments, stdin=json.dumps(STOP)) == SILENT
+
+
+def test_the_hook_is_the_same_behind_the_other_entrance():
+    """Whoever calls the command line as a library."""
+    script = "import sys; from holdfast.surfaces.cli import main; sys.exit(main(['hook', 'claude', 'Stop']))"
+
+    done = subprocess.run([sys.executable, "-c", script], input=json.dumps(STOP), capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert contents() == [STOP["last_assistant_message"]]
+
+
+def test_an_open_pipe_ends_where_the_object_ends():
+    """Some clients never close it. Two hooks, of which one hears only half an object and gives up by itself."""
+    whole = json.dumps(payload("claude", "Stop", last_assistant_message="}" * 100_000 + " ")).encode() + b" \n"
+    hooks = [
+        subprocess.Popen(
+            [*HOLDFAST, "hook", "claude", "Stop"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for _ in range(2)
+    ]
+    for process, data in zip(hooks, (whole, json.dumps(STOP).encode()[:-2]), strict=True):
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+
+    for process in hooks:
+        assert process.wait(timeout=PATIENCE_SECONDS) == 0
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.read() == b""
+        process.stdout.close()
+        process.stdin.close()
+    assert contents() == ["}" * 100_000 + " "]
+
+
+def test_a_drip_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch):
+    """A pipe on which something comes again and again, and never the end."""
+    monkeypatch.setattr(hook, "READ_SECONDS", 0.2)
+    read, write = os.pipe()
+    drip = subprocess.Popen(["sh", "-c", "while printf ' '; do :; done"], stdout=write, stderr=subprocess.DEVNULL)
+    os.close(write)
+
+    assert hook.read_payload(read) is None
+    os.close(read)
+    drip.wait(timeout=PATIENCE_SECONDS)
+
+
+def test_a_terminal_and_a_closed_stdin_are_nothing_to_wait_for():
+    ours, theirs = pty.openpty()
+    on_a_terminal = subprocess.run([*HOLDFAST, "hook", "claude", "Stop"], stdin=theirs, capture_output=True, timeout=60)
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m holdfast hook claude Stop <&-', sys.executable], capture_output=True, timeout=60
+    )
+    os.close(ours)
+    os.close(theirs)
+
+    for done in (on_a_terminal, closed):
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_control_c_at_the_agent_is_no_stack_trace():
+    process = subprocess.Popen(
+        [*HOLDFAST, "hook", "claude", "Stop"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"{")
+    process.stdin.flush()
+    while unread(process.stdin.fileno()):  # once it has read something, it is where it waits for more
+        assert process.poll() is None
+
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert (process.returncode, out) == (0, b"")
+
+
+def unread(pipe: int) -> bool:
+    return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+
+
+# --- a store in trouble ------------------------------------------------------------------------------------
+
+
+def test_a_locked_store_is_waited_for_a_moment_and_then_spooled(locked: apsw.Connection):
+    """The next hook brings in what waited, in order, before its own."""
+    assert fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit")) == SILENT
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+    with App() as app:
+        assert (app.spool.count_spooled(), app.spool.count_rejected()) == (2, 0)
+    assert contents() == []
+
+    locked.execute("rollback")
+    assert fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="later")) == SILENT
+
+    prompt, answer = (
+        payload("claude", "UserPromptSubmit")["prompt"],
+        payload("claude", "Stop")["last_assistant_message"],
+    )
+    assert contents() == [prompt, answer, "later"]
+    with App() as app:
+        assert app.spool.is_empty()
+    assert accounts() == {"stored": 3, "spooled": 0, "rejected": 0}
+
+
+def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    down = "postgresql://holdfast_app:x@127.0.0.1:1/holdfast"
+    assert fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"), HOLDFAST_DATABASE=down) == SILENT
+
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+
+    assert contents() == [
+        payload("claude", "UserPromptSubmit")["prompt"],
+        payload("claude", "Stop")["last_assistant_message"],
+    ]
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
+
+
+@pytest.mark.parametrize("url", ["mysql://ana:secret@db/x", "sqlite://", "postgresql://a:b/c@d:e/f"])
+def test_a_mistyped_url_loses_nothing(url: str):
+    """Nobody reads a hook's complaints, so what is said until the setting is mended waits."""
+    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=url) == SILENT
+
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
+
+
+@pytest.mark.parametrize("damage", ["not a database", "another program's", "newer", "a folder"])
+def test_a_store_that_cannot_be_used_spools(damage: str, tmp_path: Path):
+    """It is the store that is wrong and not the event, so the event waits for a better one."""
+    store = tmp_path / "wrong.db"
+    if damage == "not a database":
+        store.write_bytes(b"notes " * 1000)
+    elif damage == "a folder":
+        store.mkdir()
+    else:
+        connection = apsw.Connection(str(store))
+        connection.execute("create table theirs (a)")
+        if damage == "newer":
+            connection.execute(f"pragma application_id={0x486F6C64}; pragma user_version=99")
+        connection.close()
+
+    for _ in range(2):
+        assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=f"sqlite:///{store}") == SILENT
+
+    with App() as app:
+        assert (app.spool.count_spooled(), app.spool.count_rejected()) == (2, 0)
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
+
+
+def test_what_can_never_be_stored_is_rejected_and_counted():
+    """A client's own id that is no id: nothing that tomorrow's store would take."""
+    assert fire("claude", "Stop", payload("claude", "Stop", session_id="two\nlines")) == SILENT
+
+    assert accounts() == {"stored": 0, "spooled": 0, "rejected": 1}
+    with App() as app:
+        [note] = [json.loads(line) for line in Path(app.spool.rejected).read_text().splitlines()]
+    assert note["code"] == "invalid_value"
+    assert note["record"]["event"]["content"] == payload("claude", "Stop")["last_assistant_message"]
+
+
+def test_a_broken_installation_loses_nothing(tmp_path: Path):
+    """The SQLite library cannot be loaded: the event waits for the repair, and the log has a line for it."""
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "apsw.py").write_text("raise ImportError('broken')")
+
+    assert fire("claude", "Stop", payload("claude", "Stop"), PYTHONPATH=str(tmp_path / "broken")) == SILENT
+
+    assert json.loads(log(tmp_path))["error"] == "ImportError"
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
+
+
+def test_an_unwritable_home_costs_the_event_and_never_the_agent(tmp_path: Path):
+    (tmp_path / "file").touch()
+
+    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_HOME=str(tmp_path / "file" / "home")) == SILENT
+
+
+def test_a_wrong_name_of_the_developer_costs_the_event_and_never_the_agent():
+    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DEVELOPER="no@handle") == SILENT
+
+
+def test_a_full_disk_costs_the_event_and_never_the_agent(tmp_path: Path):
+    """Not one byte can be written; the store stays whole, and the next hook goes in."""
+    fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
+    done = subprocess.run(
+        [*HOLDFAST, "hook", "claude", "Stop"],
+        input=json.dumps(payload("claude", "Stop")).encode(),
+        capture_output=True,
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    fire("claude", "Stop", payload("claude", "Stop"))
+    assert len(contents()) == 2
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
+
+
+def test_a_damaged_store_is_spooled_and_told_by_status(tmp_path: Path):
+    """R20 for hooks: the agent goes on, nothing is lost, and whoever looks is told."""
+    fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
+    store = tmp_path / "holdfast" / "holdfast.db"
+    whole = store.read_bytes()
+    store.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+    status = run_process("status", "--json")
+    store.write_bytes(whole)
+
+    assert (status.code, status.document["code"]) == (6, "store_damaged")
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}

@@ -1,0 +1,211 @@
+"""The composition root: one store, opened once and late, driven by hand on SQLite and on a loop elsewhere."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from holdfast import errors
+from holdfast.app import App
+from holdfast.ground.settings import Settings, load_settings
+
+EVENT_ID = "01a1e0aa-0000-7000-8000-000000000001"
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """On both engines."""
+    return Settings(home=str(tmp_path / "holdfast"), database=database_url, workspace="local", developer="ana")
+
+
+def record(settings: Settings, **fields: Any) -> dict[str, Any]:
+    event = {"id": EVENT_ID, "type": "user_message", "role": "user", "content": "hello", "parts": None}
+    return {
+        "workspace_id": settings.owner.workspace_id,
+        "developer_id": settings.owner.developer_id,
+        "user_id": "ana",
+        "client": "claude",
+        "native_id": "n1",
+        "worktree": None,
+        "event": event,
+        **fields,
+    }
+
+
+# --- opening and closing -----------------------------------------------------------------------------------
+
+
+def test_nothing_is_opened_before_it_is_needed(tmp_path: Path):
+    with App() as app:
+        assert app.settings.home == str(tmp_path / "holdfast")
+
+    assert not (tmp_path / "holdfast").exists()
+
+
+def test_the_store_is_opened_once(settings: Settings):
+    with App(settings) as app:
+        database = app.database
+        session = app.run(app.sessions.create_session("coder", "u1"))
+
+        assert app.run(app.sessions.get_session(session.id)) == session
+        assert app.database is database
+
+
+def test_the_store_is_closed_at_the_end():
+    with App() as app:
+        sessions = app.sessions
+
+    with pytest.raises(errors.StoreClosedError):
+        app.run(sessions.list_sessions())
+
+
+def test_sqlite_needs_no_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "asyncio"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    with App() as app:
+        app.run(app.sessions.create_session("coder", "u1"))
+
+    assert "asyncio" not in sys.modules
+
+
+def test_services_act_for_the_developer_of_the_settings(settings: Settings):
+    with App(settings) as app:
+        app.run(app.sessions.create_session("coder", "u1"))
+    other = Settings(home=settings.home, database=settings.database, workspace="local", developer="bo")
+
+    with App(other) as app:
+        assert app.run(app.sessions.list_sessions()) == []
+
+
+def test_an_error_leaves_the_store_closed(tmp_path: Path):
+    with pytest.raises(errors.SessionNotFoundError), App() as app:
+        app.run(app.sessions.get_session("nobody"))
+
+    assert not (tmp_path / "holdfast" / "holdfast.db-wal").exists()
+
+
+# --- patience ----------------------------------------------------------------------------------------------
+
+
+def test_a_locked_file_is_waited_for_no_longer_than_asked(tmp_path: Path):
+    with App() as app:
+        _ = app.database
+    connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
+    connection.execute("begin immediate")
+
+    with App(wait_seconds=0.05) as app, pytest.raises(errors.StoreBusyError):
+        app.run(app.sessions.create_session("coder", "u1"))
+
+    connection.close()
+
+
+def test_a_locked_table_is_waited_for_no_longer_than_asked(
+    postgres_url: str, postgres_owner_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    with asyncio.Runner() as runner:
+        blocker: Any = runner.run(asyncpg.connect(postgres_owner_url))
+        runner.run(blocker.execute("begin; lock table context.sessions"))
+
+        with App(wait_seconds=2.0) as app:
+            _ = app.database
+            app.wait_seconds = 0.1
+            with pytest.raises(errors.StoreBusyError, match=r"holdfast_app:…@") as busy:
+                app.run(app.sessions.create_session("coder", "u1"))
+            app.wait_seconds = 2.0
+
+        assert "holdfast_app:…@" in busy.value.where
+        runner.run(blocker.close())
+
+
+# --- the spool ---------------------------------------------------------------------------------------------
+
+
+def test_what_waits_is_stored_and_counted(settings: Settings):
+    with App(settings) as app:
+        app.spool.add(record(settings))
+        assert app.drain_spool() == 1
+        assert app.drain_spool() == 0
+
+        accounts = app.count()
+
+    assert (accounts.accepted, accounts.stored, accounts.spooled, accounts.rejected) == (1, 1, 0, 0)
+    assert accounts.sessions == 1
+
+
+def test_counting_brings_in_what_waits(settings: Settings):
+    with App(settings) as app:
+        app.spool.add(record(settings))
+
+        assert (app.count().stored, app.spool.is_empty()) == (1, True)
+
+
+def test_a_record_is_stored_for_the_one_it_belongs_to(settings: Settings):
+    """Whoever comes next drains, and that may be somebody else who shares the folder."""
+    bo = Settings(home=settings.home, database=settings.database, workspace="local", developer="bo")
+    with App(bo) as app:
+        app.spool.add(record(settings))
+        app.drain_spool()
+        assert app.run(app.sessions.list_sessions()) == []
+
+    with App(settings) as app:
+        [session] = app.run(app.sessions.list_sessions())
+    assert (session.native_id, session.last_sequence) == ("n1", 1)
+
+
+def test_a_store_that_cannot_be_opened_leaves_everything_in_the_spool(tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("not a database " * 100)
+    wrong = load_settings(
+        {"HOLDFAST_HOME": str(tmp_path / "data"), "HOLDFAST_DATABASE": f"sqlite:///{tmp_path}/notes.txt"}
+    )
+
+    with App(wrong) as app:
+        app.spool.add(record(wrong))
+        with pytest.raises(errors.NotADatabaseError):
+            app.drain_spool()
+        assert (app.spool.count_spooled(), app.spool.count_rejected()) == (1, 0)
+
+
+EVENT = {"id": EVENT_ID, "type": "user_message", "role": "user", "content": "hello", "parts": None}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"event": None},
+        {"event": "text"},
+        {"event": {"id": EVENT_ID}},
+        {"event": {**EVENT, "role": "king"}},
+        {"event": {**EVENT, "id": "7"}},
+        {"event": {**EVENT, "parts": []}},
+        {"workspace_id": 7},
+        {"developer_id": None},
+        {"client": ""},
+        {"native_id": "two\nlines"},
+        {"user_id": []},
+        {"worktree": 7},
+    ],
+)
+def test_a_record_that_is_not_whole_is_rejected_and_the_next_is_stored(settings: Settings, fields: dict[str, Any]):
+    with App(settings) as app:
+        app.spool.add(record(settings, **fields))
+        app.spool.add(record(settings, event={**EVENT, "id": EVENT_ID[:-1] + "2"}))
+
+        accounts = app.count()
+
+    assert (accounts.stored, accounts.spooled, accounts.rejected, accounts.lost) == (1, 0, 1, 0)
+
+
+def test_a_record_with_a_key_missing_is_rejected(settings: Settings):
+    whole = record(settings)
+    with App(settings) as app:
+        for key in whole:
+            app.spool.add({"event": {"id": key}, **{name: value for name, value in whole.items() if name != key}})
+
+        assert (app.count().stored, app.spool.count_spooled()) == (0, 0)
+        assert app.count().rejected >= 2

@@ -1,0 +1,128 @@
+"""What happens in a client becomes what the rooms keep."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import lifecycle
+from holdfast.clients.contract import HookEvent
+from holdfast.ground.settings import Settings, owner_of
+from holdfast.sessions.service import SessionService
+
+ANA = owner_of("local", "ana")
+
+
+def hook_event(number: int = 1, **fields: Any) -> HookEvent:
+    given: dict[str, Any] = {
+        "client": "claude",
+        "native_id": "n1",
+        "cwd": "/home/dev/project",
+        "event_id": f"01a1e0aa-0000-7000-8000-{number:012d}",
+        "event_type": "user_message",
+        "role": "user",
+        "content": f"text {number}",
+        "parts": {"a": 1},
+    }
+    return HookEvent(**{**given, **fields})
+
+
+def as_record(event: HookEvent, home: Path) -> dict[str, Any]:
+    settings = Settings(home=str(home), database="sqlite:///x.db", workspace="local", developer="ana")
+    return lifecycle.as_record(event, settings)
+
+
+@pytest.fixture
+def hers(database: Any) -> SessionService:
+    return SessionService(database, owner=ANA)
+
+
+def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+
+    record = as_record(hook_event(cwd=str(tmp_path / "repo" / "src")), tmp_path)
+
+    assert record == {
+        "workspace_id": "local",
+        "developer_id": ANA.developer_id,
+        "user_id": "ana",
+        "client": "claude",
+        "native_id": "n1",
+        "worktree": str(tmp_path / "repo"),
+        "event": {
+            "id": "01a1e0aa-0000-7000-8000-000000000001",
+            "type": "user_message",
+            "role": "user",
+            "content": "text 1",
+            "parts": {"a": 1},
+        },
+    }
+    owner = lifecycle.owner_of_record(record)
+    assert (owner.workspace_id, owner.developer_id) == (ANA.workspace_id, ANA.developer_id)
+
+
+@pytest.mark.parametrize("cwd", ["/" + "x" * 500, "/a\nb", "\x00", "/\ud800"])
+def test_a_folder_that_cannot_be_kept_is_left_out(cwd: str, tmp_path: Path):
+    assert as_record(hook_event(cwd=cwd), tmp_path)["worktree"] is None
+
+
+async def test_the_first_event_starts_the_session_and_the_next_find_it(hers: SessionService, tmp_path: Path):
+    for number in (1, 2, 1):
+        await lifecycle.store_record(hers.db, ANA, as_record(hook_event(number), tmp_path))
+
+    [session] = await hers.list_sessions()
+    assert (session.client, session.chatmode, session.native_id, session.user_id) == ("claude", "claude", "n1", "ana")
+    assert [event.content for event in await hers.get_recent_events(session.id)] == ["text 1", "text 2"]
+
+
+async def test_two_clients_with_one_native_id_have_two_sessions(hers: SessionService, tmp_path: Path):
+    for number, client in enumerate(("claude", "codex")):
+        await lifecycle.store_record(hers.db, ANA, as_record(hook_event(number, client=client), tmp_path))
+
+    assert {session.client for session in await hers.list_sessions()} == {"claude", "codex"}
+
+
+async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(hers: SessionService, tmp_path: Path):
+    record = as_record(hook_event(1), tmp_path)
+    await lifecycle.store_record(hers.db, ANA, record)
+    [session] = await hers.list_sessions()
+    await hers.end_session(session.id)
+
+    await lifecycle.store_record(hers.db, ANA, record)
+
+    assert [one.id for one in await hers.list_sessions()] == [session.id]
+
+
+async def test_a_new_event_after_the_end_starts_another_session(hers: SessionService, tmp_path: Path):
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    [first] = await hers.list_sessions()
+    await hers.end_session(first.id)
+
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
+
+    second, _ = await hers.list_sessions()
+    assert (second.native_id, second.last_sequence, first.last_sequence) == ("n1", 1, 1)
+
+
+async def test_a_session_that_ends_between_the_look_and_the_append_goes_on_in_another(
+    hers: SessionService, tmp_path: Path
+):
+    """The database is asked through a thin wrapper that ends the session right after it was found."""
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+
+    class Meanwhile:
+        engine = hers.db.engine
+
+        async def read(self, query: Any, *args: object) -> Any:
+            rows = await hers.db.read(query, *args)
+            if query.name == "native_session":
+                await hers.end_session(rows[0][0])
+            return rows
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(hers.db, name)
+
+    await lifecycle.store_record(Meanwhile(), ANA, as_record(hook_event(2), tmp_path))  # type: ignore[arg-type]
+
+    newest, oldest = await hers.list_sessions()
+    assert (oldest.last_sequence, newest.last_sequence, newest.ended_at) == (1, 1, None)

@@ -1,0 +1,43 @@
+"""`make demo`'s story: played for real, twice in a row, leaving nothing behind."""
+
+from pathlib import Path
+
+from tests.rig.commands import Call
+
+
+def test_the_story_is_played_twice_reads_well_and_leaves_nothing(run: Call, tmp_path: Path, home: Path):
+    """Whatever the settings of the person who plays it: the story has its own store."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    surroundings = {"TMPDIR": str(temporary), "HOLDFAST_DATABASE": "mysql://wrong", "HOLDFAST_WORKSPACE": "Not A Slug"}
+
+    document = run("demo", "--json", **surroundings)
+    text = run("demo", **surroundings)
+
+    assert (document.code, document.err, text.code, text.err) == (0, "", 0, "")
+    facts = document.document
+    assert (facts["ok"], facts["lost"], facts["checked"], len(facts["sessions"])) == (True, 0, 6, 2)
+    lines = [line.replace(str(temporary), "/tmp") for line in text.out.splitlines()]
+    assert lines[0] == "A webhook has to be retried, and must never pay twice."
+    assert lines[-1].startswith("Next: holdfast session start")
+    assert len([line for line in lines if line.endswith("[replayed]")]) == 3
+    assert len([line for line in lines if line.startswith("  $ holdfast ")]) > 10
+    assert "    the chain of 6 events in 3 sessions is sound" in lines
+    assert "    stored 6 · spooled 0 · lost 0" in lines
+    assert max(map(len, lines)) <= 100
+    assert list(temporary.iterdir()) == []
+    assert list(home.iterdir()) == []
+    assert not (tmp_path / "holdfast").exists()
+
+
+def test_a_story_that_cannot_be_played_says_at_which_step(run: Call, tmp_path: Path):
+    """On a machine where the SQLite library is broken."""
+    (tmp_path / "apsw.py").write_text("raise ImportError('broken')")
+    (tmp_path / "tmp").mkdir()
+
+    answer = run("demo", "--json", TMPDIR=str(tmp_path / "tmp"), PYTHONPATH=str(tmp_path))
+
+    assert (answer.code, answer.document["code"]) == (1, "error")
+    assert answer.document["message"].startswith("`holdfast session start --chatmode architect --name")
+    assert "ImportError" in answer.document["message"]
+    assert list((tmp_path / "tmp").iterdir()) == []
