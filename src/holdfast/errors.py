@@ -264,11 +264,12 @@ class StoreReadOnlyError(Unavailable):
 class StoreDamagedError(Unavailable):
     code = "store_damaged"
 
-    def __init__(self, where: str, cause: str):
+    def __init__(self, where: str, cause: str, *, may_be_written: bool = False):
         self.where, self.cause = where, cause
-        super().__init__(
-            f"{where} is damaged: {cause}. Nothing was written. Keep the file and its -wal, and restore a backup."
+        written = (
+            "It may have been written; repeat it with the same event id" if may_be_written else "Nothing was written"
         )
+        super().__init__(f"{where} is damaged: {cause}. {written}. Keep the file and its -wal, and restore a backup.")
 
 
 class SchemaMissingError(Unavailable):

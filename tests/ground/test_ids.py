@@ -91,3 +91,9 @@ def test_whatever_parses_has_the_canonical_form(text: str) -> None:
     assert parsed is None or (
         parsed == text.lower() and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", parsed)
     )
+
+
+def test_a_uuid_object_is_an_id_too() -> None:
+    given = uuid.uuid4()
+
+    assert ids.parse_id(given) == str(given)

@@ -189,3 +189,11 @@ async def test_sessions_of_one_name_are_listed_newest_first(sessions):
     assert [one.id for one in await sessions.list_named("webhook retry")] == [newer.id, older.id]
     assert [one.id for one in await sessions.list_named("webhook retry", 1)] == [newer.id]
     assert await sessions.list_named("nobody") == []
+
+
+async def test_a_relative_file_is_looked_for_in_the_session_s_working_tree(sessions, tmp_path):
+    (tmp_path / "notes.md").write_text("8 attempts")
+    s = await sessions.create_session("architect", "u1", worktree=str(tmp_path))
+    await sessions.set_relevant_context(s.id, "files", ["notes.md", "gone.md"])
+
+    assert await sessions.get_resume_text(s.id) == "Relevant files:\n- notes.md\n(1 file not found)"

@@ -29,7 +29,9 @@ def named_id(*parts: str) -> str:
 
 
 def parse_id(text: object) -> str | None:
-    """The canonical form of a UUID, or None for anything else."""
+    """The canonical form of a UUID, given as a text or as an object, or None for anything else."""
+    if type(text).__name__ == "UUID":  # without importing `uuid`, or a driver that has its own
+        text = str(text)
     if not isinstance(text, str) or len(text) != 36:
         return None
     if not text[8] == text[13] == text[18] == text[23] == "-":

@@ -64,7 +64,10 @@ def sqlite_path(url: str) -> str | None:
     path = url.removeprefix("sqlite:///")
     if path == url or not path or "\x00" in path:
         raise InvalidValueError("HOLDFAST_DATABASE", url, "names no file", known=DATABASE_FORMS)
-    return os.path.abspath(os.path.expanduser(path))
+    if path == ":memory:":
+        raise InvalidValueError("HOLDFAST_DATABASE", url, "keeps nothing; name a file", known=DATABASE_FORMS)
+    # Without links: the files beside it (log, locks) must have one name, whichever way somebody came.
+    return os.path.realpath(os.path.expanduser(path))
 
 
 def _database(env: Mapping[str, str], home: str) -> str:
@@ -97,6 +100,8 @@ def _is_postgres_url(url: str) -> bool:
 
 def redacted(url: str) -> str:
     """A URL as it may be shown: without a password, wherever it stands and however it is spelt."""
+    if url.startswith("sqlite:"):
+        return url
     login, at, place = url.rpartition("@")
     if "?" in login:  # a password with a question mark or a query with an @: too odd to show more than its beginning
         login, at, place = login.partition("?")[0], "", ""

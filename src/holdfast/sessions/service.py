@@ -318,8 +318,10 @@ class SessionService:
         return context if name is None else {name: context.get(name, [])}
 
     async def get_resume_text(self, session_id: str, exists: Callable[[str], bool] = os.path.exists) -> str:
-        """What a session that continues this one is told."""
-        return context_sets.resume_text((await self.get_session(session_id)).metadata, exists)
+        """What a session that continues this one is told; a relative path is looked for in its working tree."""
+        session = await self.get_session(session_id)
+        folder = session.worktree or ""
+        return context_sets.resume_text(session.metadata, lambda path: exists(os.path.join(folder, path)))
 
     # --- within --------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ class FileWatch:
 
     def begin(self) -> None:
         """Call it when nobody else can write: the log ends where the last commit left it, or further."""
+        self._check_names()
         header, size = self._read_header(), os.fstat(self._log).st_size
         if size < self._size and header[SALTS] == self._header[SALTS]:
             raise self._damage("its write-ahead log was cut")
@@ -36,13 +37,12 @@ class FileWatch:
 
     def commit(self) -> None:
         """Call it after a commit, before anybody is told: what was written can be found by its name."""
-        if self._names != (_identity(self.path), _identity(f"{self.path}-shm")):
-            raise self._damage("the file or its -shm was removed or replaced")
+        self._check_names(after=True)
         header, log = self._read_header(), os.fstat(self._log)
         if log.st_nlink == 0:
-            raise self._damage("its write-ahead log was removed or replaced")
+            raise self._damage("its write-ahead log was removed or replaced", after=True)
         if header and header[:4] not in WAL_MAGIC:
-            raise self._damage("its write-ahead log was cut")
+            raise self._damage("its write-ahead log was cut", after=True)
         self._note(header, log.st_size)
 
     def close(self) -> None:
@@ -56,8 +56,13 @@ class FileWatch:
     def _read_header(self) -> bytes:
         return os.pread(self._log, HEADER_BYTES, 0)
 
-    def _damage(self, what: str) -> StoreDamagedError:
-        return StoreDamagedError(self.path, f"{what} while it was open")
+    def _check_names(self, *, after: bool = False) -> None:
+        if self._names != (_identity(self.path), _identity(f"{self.path}-shm")):
+            raise self._damage("the file or its -shm was removed or replaced", after=after)
+
+    def _damage(self, what: str, *, after: bool = False) -> StoreDamagedError:
+        """After a commit nobody knows whether the files come back with what was written."""
+        return StoreDamagedError(self.path, f"{what} while it was open", may_be_written=after)
 
 
 def _identity(path: str) -> tuple[int, int] | None:

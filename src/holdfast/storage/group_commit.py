@@ -47,11 +47,13 @@ class GroupCommit:
     def finish(self) -> None:
         """Commit what is gathered and queued, then stop."""
         for loop in list(self._gathering):
-            units = self._gathering.pop(loop)
-            _deliver(units, self._commit([work for work, _, _ in units]))
-        if self._thread is not None:
+            if units := self._gathering.pop(loop, []):  # unless its own loop was quicker
+                _deliver(units, self._commit([work for work, _, _ in units]))
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
             self._queue.put(None)
-            self._thread.join()
+            thread.join()
 
     def _flush(self, loop: AbstractEventLoop) -> None:
         units = self._gathering.pop(loop, [])
@@ -74,8 +76,9 @@ class GroupCommit:
             self._queue.put(unit)
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="holdfast-writer", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._serve, name="holdfast-writer", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def _serve(self) -> None:
         while (first := self._queue.get()) is not None:

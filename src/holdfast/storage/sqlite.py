@@ -246,10 +246,12 @@ class SqliteDatabase:
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
-        if self._group is not None:
-            self._group.finish()
-        with self._write_lock, self._read_lock:
-            self.let_go()
+        try:
+            if self._group is not None:
+                self._group.finish()
+        finally:
+            with self._write_lock, self._read_lock:
+                self.let_go()
 
     def let_go(self) -> None:
         """Close every file, without another word."""
@@ -271,11 +273,12 @@ class SqliteDatabase:
         return self._reading
 
     def _grouping(self) -> GroupCommit:
-        if self._group is None:
-            from holdfast.storage.group_commit import GroupCommit  # a hook never gets here
+        with self._read_lock:  # two threads may each run a loop
+            if self._group is None:
+                from holdfast.storage.group_commit import GroupCommit  # a hook never gets here
 
-            self._group = GroupCommit(self.commit, self.try_commit)
-        return self._group
+                self._group = GroupCommit(self.commit, self.try_commit)
+            return self._group
 
     def commit(self, works: Sequence[Work]) -> list[Any]:
         """All units in one transaction, each with its own outcome; the commit decides for all that went well."""

@@ -252,3 +252,15 @@ def test_what_cannot_be_found_erases_nothing(
 
     assert (answer.code, answer.document["code"]) == (code, name)
     assert contents(cli) == ["harmless", "key sk-4711"]
+
+
+def test_forgetting_a_session_names_the_ones_that_went_on_from_it(cli: Call):
+    """They took over its name, its context and its scratchpad."""
+    old = cli("session", "start", "--chatmode", "m", "--name", "secret", "--json").document["id"]
+    cli("session", "end", old)
+    new = cli("session", "resume", old, "--json").document["id"]
+
+    answer = cli("forget", "--session", old, "--yes", "--json")
+
+    assert answer.document["elsewhere"] == [new]
+    assert f"holdfast forget --session {new}" in answer.err

@@ -34,6 +34,8 @@ def command(
     session = app.run(app.sessions.find_session(session_id)).id if session_id is not None else None
     found = app.run(app.sessions.find_events_to_forget(event_ids=event_ids, session_id=session, match=match))
     elsewhere = app.run(app.sessions.list_sessions_with_text(match)) if match is not None else []
+    if session is not None:
+        elsewhere = [one.id for one in app.run(app.sessions.list_thread(session)) if one.id != session]
     if dry_run:
         return _output(app, found, session, elsewhere, erased=0, dry_run=True)
     if not yes and (found or session):
@@ -65,7 +67,7 @@ def _output(
         "elsewhere": elsewhere,
     }
     warnings = [
-        f"The scratchpad, name or context of session {one} holds it too: `holdfast forget --session {one}`"
+        f"The scratchpad, name or context of session {one} may hold it too: `holdfast forget --session {one}`"
         for one in elsewhere
     ]
     if not found and session is None:

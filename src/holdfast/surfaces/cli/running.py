@@ -47,7 +47,7 @@ class _Helped(click.Command):
 
 
 class Command(_Helped):
-    """A command that takes `--json`."""
+    """A command that takes `--json`, after its name or before it."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -59,10 +59,10 @@ class Command(_Helped):
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.meta["json"] = value
+    context.meta["json"] = value or context.meta.get("json", False)
 
 
-class Group(_Helped, click.Group):
+class Group(Command, click.Group):
     command_class = Command
 
 
