@@ -138,7 +138,14 @@ def test_a_whole_log_cannot_be_moved_to_another_session():
     check = chain.ChainCheck(ids.new_id())
     check.walk(log("a", "b", "c"))
 
-    assert len(check.damage) == 3
+    assert check.damage == [
+        problem
+        for number in (1, 2, 3)
+        for problem in (
+            f"number {number} names another session in its own row",
+            f"number {number} does not follow the one before it",
+        )
+    ]
 
 
 def test_an_erased_event_needs_its_tombstone():

@@ -7,7 +7,7 @@ time and content hash; all of fixed width, so that nothing can be shifted from o
 
 from __future__ import annotations
 
-from holdfast.ground import canonical
+from holdfast.ground import canonical, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ class ChainCheck:
         link: bytes,
         erased_at: str | datetime | None,
     ) -> None:
+        if session_id != self.session_id:
+            self.damage.append(f"number {sequence} names another session in its own row")
         if sequence != self.sequence + 1:
             self.damage.append(f"number {self.sequence + 1} is missing before number {sequence}")
         if erased_at is not None:
@@ -96,6 +98,8 @@ class ChainCheck:
     ) -> bytes | None:
         from holdfast.ground import clock  # only a check needs `datetime`; a hook comes by here too
 
+        if ids.parse_id(event_id) != event_id:
+            return None
         try:
             at = clock.from_text(created_at) if isinstance(created_at, str) else created_at
             created_us = clock.microseconds(at)

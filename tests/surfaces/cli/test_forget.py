@@ -110,7 +110,7 @@ def test_a_text_that_stands_elsewhere_too_is_said_to(cli: Call, secret: dict[str
     again = cli("forget", "--match", "sk-4711", "--yes")
 
     session = secret["session"]
-    where = f"The scratchpad, name or context of session {session} holds it too"
+    where = f"The scratchpad, name or context of session {session} may hold it too"
     note = f"Note: {where}: `holdfast forget --session {session}`\n"
     assert (answer.document["erased"], answer.document["elsewhere"], answer.err) == (1, [session], note)
     assert (again.out.startswith("Nothing to erase"), again.err) == (True, note)

@@ -1,0 +1,28 @@
+"""What every fault test may use besides the common fixtures."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.rig.nursery import Nursery
+
+# What a child would otherwise import by itself.
+PRELOAD = [
+    "tests.faults.writers",
+    "holdfast.storage.sqlite",
+    "holdfast.storage.group_commit",
+    "holdfast.storage.postgres",
+]
+
+
+@pytest.fixture(scope="session")
+def whole_nursery() -> Iterator[Nursery]:
+    with Nursery(preload=PRELOAD) as opened:
+        yield opened
+
+
+@pytest.fixture
+def nursery(whole_nursery: Nursery) -> Iterator[Nursery]:
+    """Where real processes come from; none of them outlives its test."""
+    yield whole_nursery
+    whole_nursery.end_children()
