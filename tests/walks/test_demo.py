@@ -16,15 +16,17 @@ def test_the_story_is_played_twice_reads_well_and_leaves_nothing(run: Call, tmp_
 
     assert (document.code, document.err, text.code, text.err) == (0, "", 0, "")
     facts = document.document
-    assert (facts["ok"], facts["lost"], facts["checked"], len(facts["sessions"])) == (True, 0, 6, 2)
+    assert (facts["ok"], facts["lost"], len(facts["sessions"])) == (True, 0, 2)
+    assert facts["checked"] > 40, "the writer that was killed had been told so many numbers"
     lines = [line.replace(str(temporary), "/tmp") for line in text.out.splitlines()]
     assert lines[0] == "A webhook has to be retried, and must never pay twice."
-    assert lines[-1].startswith("Next: holdfast session start")
+    assert lines[-1].startswith("Next: pip install .")
+    assert [line for line in lines if line.startswith("    kill -9 after number ") and line.endswith("stored, 0 lost")]
     assert len([line for line in lines if line.endswith("[replayed]")]) == 3
     assert len([line for line in lines if line.startswith("  $ holdfast ")]) > 10
-    assert "    the chain of 6 events in 3 sessions is sound" in lines
-    assert "    stored 6 · spooled 0 · lost 0" in lines
-    assert max(map(len, lines)) <= 100
+    assert [line for line in lines if line.endswith("events in 3 sessions is sound")]
+    assert [line for line in lines if line.endswith("· spooled 0 · lost 0")]
+    assert max(map(len, lines)) <= 90
     assert list(temporary.iterdir()) == []
     assert list(home.iterdir()) == []
     assert not (tmp_path / "holdfast").exists()

@@ -26,7 +26,15 @@ from holdfast.surfaces.cli.running import Output as Answer
 
 STORY = "A webhook has to be retried, and must never pay twice."
 WORK = "webhook retry"
-LINE_CHARS = 92
+LINE_CHARS = 74
+ACKNOWLEDGED = 40  # before the kill
+WRITER = """
+from holdfast.app import App
+with App() as app:
+    session = app.run(app.sessions.find_session({name!r}))
+    while True:
+        print(app.run(app.sessions.append_event(session.id, "model_message", "assistant", "…")).sequence, flush=True)
+"""
 
 
 @click.command("demo", cls=Command)
@@ -74,31 +82,48 @@ class Stage:
         full = {"hook_event_name": event, "cwd": self.folder, "session_id": "demo-session", **payload}
         self._start(["hook", client, event], json.dumps(full))
 
+    def kill_writer(self) -> int:
+        """The last number that a process was told before it died; it never had the time to clean up."""
+        code = WRITER.format(name=WORK)
+        self.say("  a process appends as fast as it can … kill -9", fg="cyan")
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=self.folder, env=self._environment()
+        ) as writer:
+            assert writer.stdout is not None
+            numbers = [int(writer.stdout.readline()) for _ in range(ACKNOWLEDGED)]
+            writer.kill()
+            numbers += [int(line) for line in writer.stdout if line.endswith("\n")]
+        return numbers[-1]
+
     def note(self, text: str) -> None:
         self.say(f"    {text}")
 
     def _start(self, arguments: list[str], stdin: str | None) -> subprocess.CompletedProcess[str]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        environment |= {
-            "HOLDFAST_HOME": os.path.join(self.folder, "home"),
-            "HOLDFAST_DEVELOPER": "demo",
-            "PYTHONWARNINGS": "ignore",
-        }
         return subprocess.run(
             [sys.executable, "-m", "holdfast", *arguments],
             input=stdin,
             capture_output=True,
             text=True,
             cwd=self.folder,
-            env=environment,
+            env=self._environment(),
             check=False,
         )
+
+    def _environment(self) -> dict[str, str]:
+        """The person's own, without settings of ours."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        return kept | {
+            "HOLDFAST_HOME": os.path.join(self.folder, "home"),
+            "HOLDFAST_DEVELOPER": "demo",
+            "PYTHONWARNINGS": "ignore",
+        }
 
 
 def play(stage: Stage) -> dict[str, Any]:
     stage.say(STORY, bold=True)
     stage.say(f"Everything happens in {stage.folder}, which is removed at the end.", dim=True)
     session = monday(stage)
+    night(stage)
     friday(stage)
     resumed = tuesday(stage)
     return reckoning(stage, session, resumed)
@@ -121,6 +146,14 @@ def monday(stage: Stage) -> str:
     change = stage.run("context", "set", "files", notes, os.path.join(stage.folder, "gone.md"))
     stage.note(f"the next session will be reminded of {len(change['added'])} files")
     return str(session)
+
+
+def night(stage: Stage) -> None:
+    stage.chapter("Monday night. A writer is killed in the middle of its work.")
+    acknowledged = stage.kill_writer()
+    stored = stage.run("session", "show", WORK)["last_sequence"]
+    lost = max(acknowledged - stored, 0)
+    stage.note(f"kill -9 after number {acknowledged} was acknowledged: number {stored} is stored, {lost} lost")
 
 
 def friday(stage: Stage) -> None:
@@ -154,12 +187,12 @@ def tuesday(stage: Stage) -> str:
 
 
 def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
-    stage.chapter("The reckoning.")
+    stage.chapter("The check.")
     verified = stage.run("session", "verify")
     status = stage.run("status")
     checked = sum(one["checked"] for one in verified["sessions"])
     verdict = "sound" if verified["ok"] else "damaged"
     stage.note(f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}")
     stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
-    stage.say("\nNext: holdfast session start --chatmode architect", bold=True)
+    stage.say("\nNext: pip install . and then holdfast session start --chatmode architect", bold=True)
     return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}
