@@ -1,6 +1,7 @@
 """The composition root: one store, opened once and late, driven by hand on SQLite and on a loop elsewhere."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,27 @@ def test_counting_brings_in_what_waits(settings: Settings):
         app.spool.add(record(settings))
 
         assert (app.count().stored, app.spool.is_empty()) == (1, True)
+
+
+def test_what_vanished_from_the_spool_is_counted_as_lost(settings: Settings):
+    with App(settings) as app:
+        app.spool.add(record(settings))
+        os.unlink(app.spool.pending)
+        app.spool.add(record(settings, event={**EVENT, "id": EVENT_ID[:-1] + "2"}))
+
+        accounts = app.count()
+
+    assert (accounts.accepted, accounts.stored, accounts.spooled, accounts.lost) == (2, 1, 0, 1)
+
+
+def test_a_record_of_an_unknown_owner_belongs_to_whoever_brings_it_in(settings: Settings):
+    with App(settings) as app:
+        app.spool.add(record(settings, workspace_id=None, developer_id=None, user_id=None))
+        app.drain_spool()
+
+        [session] = app.run(app.sessions.list_sessions())
+
+    assert (session.user_id, session.last_sequence) == ("ana", 1)
 
 
 def test_a_record_is_stored_for_the_one_it_belongs_to(settings: Settings):

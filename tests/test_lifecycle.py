@@ -1,5 +1,6 @@
 """What happens in a client becomes what the rooms keep."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 
 from holdfast import lifecycle
 from holdfast.clients.contract import HookEvent
+from holdfast.errors import EventConflictError
+from holdfast.ground import ids
 from holdfast.ground.settings import Settings, owner_of
 from holdfast.sessions.service import SessionService
 
@@ -43,6 +46,7 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     record = as_record(hook_event(cwd=str(tmp_path / "repo" / "src")), tmp_path)
 
     assert record == {
+        "store": lifecycle.store_mark("sqlite:///x.db"),
         "workspace_id": "local",
         "developer_id": ANA.developer_id,
         "user_id": "ana",
@@ -61,9 +65,77 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     assert (owner.workspace_id, owner.developer_id) == (ANA.workspace_id, ANA.developer_id)
 
 
-@pytest.mark.parametrize("cwd", ["/" + "x" * 500, "/a\nb", "\x00", "/\ud800"])
+@pytest.mark.parametrize("cwd", ["/" + "x" * 2000, "/a\nb", "\x00", "/\ud800"])
 def test_a_folder_that_cannot_be_kept_is_left_out(cwd: str, tmp_path: Path):
-    assert as_record(hook_event(cwd=cwd), tmp_path)["worktree"] is None
+    assert as_record(hook_event(cwd=cwd), tmp_path)["worktree"] is lifecycle.worktree_of(cwd) is None
+
+
+async def test_a_long_folder_is_kept_on_both_engines(hers: SessionService, tmp_path: Path):
+    """As long as an index takes it, also where nothing in the name repeats."""
+    folder = "/" + "/".join(random.Random(1).randbytes(100).hex() for _ in range(9))
+
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(cwd=folder), tmp_path))
+
+    [session] = await hers.list_sessions()
+    assert (session.worktree, len(folder)) == (folder, 1809)
+
+
+@pytest.mark.parametrize(
+    ("url", "same"),
+    [
+        ("postgresql://ana:secret@db:5432/x", "postgres://ana:other@db:5432/x?sslmode=require&password=third"),
+        ("postgresql://ana@/x?host=/run", "postgresql://ana:b@/x?sslmode=disable&host=/run"),
+        ("sqlite:////tmp/a/../b.db", "sqlite:////tmp/b.db"),
+    ],
+)
+def test_a_mark_tells_stores_apart_and_knows_no_password(url: str, same: str):
+    others = ["postgresql://ana@db:5432/y", "postgresql://ana@/x?host=/tmp", "sqlite:////tmp/c.db"]
+
+    assert lifecycle.store_mark(url) == lifecycle.store_mark(same)
+    assert lifecycle.store_mark(url) not in map(lifecycle.store_mark, others)
+
+
+def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):
+    """Its id is named after them; one that was made by chance stays as it is."""
+    people = [Settings(home="/x", database="sqlite:///x.db", workspace="local", developer=name) for name in ("a", "b")]
+    named, by_chance = ids.named_id("x"), ids.new_id()
+
+    made = [lifecycle.as_record(hook_event(event_id=named), one)["event"]["id"] for one in people]
+    kept = [lifecycle.as_record(hook_event(event_id=by_chance), one)["event"]["id"] for one in people]
+
+    assert len({named, *made}) == 3
+    assert kept == [by_chance, by_chance]
+
+
+def test_whoever_stores_a_record_of_an_unknown_owner_is_its_owner(tmp_path: Path):
+    settings = Settings(home="/x", database="sqlite:///x.db", workspace="local", developer="ana")
+    event = hook_event(event_id=ids.named_id("x"))
+
+    record = lifecycle.as_record(event, settings, ["HOLDFAST_DEVELOPER"])
+
+    assert (record["workspace_id"], record["developer_id"], record["user_id"]) == (None, None, None)
+    assert lifecycle.owned(record, settings) == lifecycle.as_record(event, settings)
+    assert lifecycle.owned(record, settings) == lifecycle.owned(lifecycle.owned(record, settings), settings)
+    assert lifecycle.as_record(event, settings, ["HOLDFAST_DATABASE"])["store"] is None
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+async def test_an_event_of_an_ended_session_is_known_also_when_another_has_begun(
+    forgotten: bool, hers: SessionService, tmp_path: Path
+):
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    [first] = await hers.list_sessions()
+    await hers.end_session(first.id)
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
+    if forgotten:
+        await hers.store.erase_events([hook_event(1).event_id], "test")
+
+    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+
+    assert [one.last_sequence for one in await hers.list_sessions()] == [1, 1]
+    if not forgotten:
+        with pytest.raises(EventConflictError):
+            await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1, content="other"), tmp_path))
 
 
 async def test_the_first_event_starts_the_session_and_the_next_find_it(hers: SessionService, tmp_path: Path):

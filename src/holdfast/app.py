@@ -32,6 +32,7 @@ class App:
         self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
         self._database: Database | None = None
         self._runner: Any = None
+        self._spool: Spool | None = None
 
     def __enter__(self) -> App:
         return self
@@ -72,16 +73,19 @@ class App:
 
     @property
     def spool(self) -> Spool:
-        from holdfast.storage.spool import Spool
+        if self._spool is None:
+            from holdfast.storage.spool import Spool
 
-        return Spool(self.settings.home)
+            mark = lifecycle.store_mark(self.settings.database)
+            self._spool = Spool(self.settings.home, store=mark, lock_seconds=self.wait_seconds)
+        return self._spool
 
     def drain_spool(self, limit: int | None = None) -> int:
         """Store what waited while the store was busy or down."""
         if (spool := self.spool).is_empty():
             return 0
         _ = self.database  # opened first: whatever is wrong with the store is no fault of what waits
-        return self.run(spool.drain(self._store_record, limit, lock_seconds=self.wait_seconds))
+        return self.run(spool.drain(self._store_record, limit))
 
     def count(self) -> Accounting:
         """Where every accepted input is: stored, spooled or rejected, and none lost."""
@@ -89,11 +93,12 @@ class App:
 
         self.drain_spool()
         numbered, stored, sessions = self.run(self.sessions.store.count_events())
-        spooled, rejected = self.spool.count_spooled(), self.spool.count_rejected()
-        return Accounting(numbered + spooled + rejected, stored, spooled, rejected, sessions)
+        spooled, rejected, lost = self.spool.count_spooled(), self.spool.count_rejected(), self.spool.count_lost()
+        return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
 
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
+            record = lifecycle.owned(record, self.settings)
             await lifecycle.store_record(self.database, lifecycle.owner_of_record(record), record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError("Spooled record", sorted(record), f"is not whole ({error!r})") from None

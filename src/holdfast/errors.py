@@ -8,10 +8,11 @@ its data as attributes and a stable code, and its message names the thing, its v
     ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · IdTakenError
     │                     · RevisionConflictError
     ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
-    │                     · PermissionRefusedError
+    │                     · PermissionRefusedError · SchemaTakenError · WrongEncodingError
     ├── Invalid (2)       InvalidValueError · NotADatabaseError
     └── Unavailable (6)   StoreBusyError · StoreUnreachableError · StoreFullError · StoreReadOnlyError
                           · StoreDamagedError · SchemaMissingError · SqliteTooOldError · StoreClosedError
+                          · LoginRefusedError
 """
 
 from __future__ import annotations
@@ -204,6 +205,28 @@ class PermissionRefusedError(Refused):
         super().__init__(f"{where} refused: {detail}. {advice}")
 
 
+class SchemaTakenError(Refused):
+    code = "schema_taken"
+
+    def __init__(self, where: str, schema: str):
+        self.where, self.schema = where, schema
+        super().__init__(
+            f"{where} has a schema {shown(schema)} that is not Holdfast's, with something in it. Nothing was changed. "
+            f"Use another database, or rename it: `ALTER SCHEMA {schema} RENAME TO {schema}_before`."
+        )
+
+
+class WrongEncodingError(Refused):
+    code = "wrong_encoding"
+
+    def __init__(self, where: str, encoding: str):
+        self.where, self.encoding = where, encoding
+        super().__init__(
+            f"{where} has the encoding {encoding}, which does not keep every text as it is. Nothing was changed. "
+            "Use a database that was made with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`."
+        )
+
+
 # --- invalid -----------------------------------------------------------------------------------------------
 
 
@@ -254,11 +277,14 @@ class StoreFullError(Unavailable):
 class StoreReadOnlyError(Unavailable):
     code = "store_read_only"
 
-    def __init__(self, where: str, cause: str = "it is read-only"):
+    def __init__(
+        self,
+        where: str,
+        cause: str = "it is read-only",
+        advice: str = "Make it writable, or set HOLDFAST_HOME to another folder.",
+    ):
         self.where, self.cause = where, cause
-        super().__init__(
-            f"{where} cannot be written: {cause}. Make it writable, or set HOLDFAST_HOME to another folder."
-        )
+        super().__init__(f"{where} cannot be written: {cause}. {advice}")
 
 
 class StoreDamagedError(Unavailable):
@@ -301,3 +327,11 @@ class StoreClosedError(Unavailable):
     def __init__(self, where: str):
         self.where = where
         super().__init__(f"{where} was closed, or opened before a fork. Open it again with `open_database`.")
+
+
+class LoginRefusedError(StoreUnreachableError):
+    """To a door the same; to a person not, because the server runs."""
+
+    def __init__(self, where: str, cause: str):
+        self.where, self.cause = where, cause
+        Unavailable.__init__(self, f"{where} refused the login: {cause}. Correct HOLDFAST_DATABASE.")

@@ -5,30 +5,39 @@ This is the hook's path, so it works on rows and loads no dataclasses.
 
 from __future__ import annotations
 
-from holdfast.errors import InvalidValueError, SessionEndedError
-from holdfast.ground.settings import Owner
+from holdfast.errors import EventConflictError, InvalidValueError, SessionEndedError
+from holdfast.ground import ids
+from holdfast.ground.settings import Owner, sqlite_path
 from holdfast.ground.worktree import find_worktree
 from holdfast.sessions import rules
 from holdfast.sessions.store import SessionStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from holdfast.clients.contract import HookEvent
     from holdfast.ground.settings import Settings
     from holdfast.storage.database import Database, Row
 
+# An index of PostgreSQL takes 2,704 bytes in all, so the 4,096 of a path would be refused by the store.
+WORKTREE_BYTES = 2000
+OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
+STORE_PARAMETERS = ("host", "port", "dbname", "database", "user")
 
-def as_record(event: HookEvent, settings: Settings) -> dict[str, Any]:
-    """An event as it waits in the spool: everything that is needed to store it later, by anybody."""
-    return {
-        "workspace_id": settings.owner.workspace_id,
-        "developer_id": settings.owner.developer_id,
-        "user_id": settings.developer,
+
+def as_record(event: HookEvent, settings: Settings, unknown: Collection[str] = ()) -> dict[str, Any]:
+    """An event as it waits in the spool: everything that is needed to store it later, by anybody.
+
+    Settings that are `unknown` because they are wrong stay open, and whoever stores it fills them in.
+    """
+    record = {
+        "store": None if "HOLDFAST_DATABASE" in unknown else store_mark(settings.database),
+        **dict.fromkeys(OWNER_FIELDS),
         "client": event.client,
         "native_id": event.native_id,
-        "worktree": _worktree(event.cwd),
+        "worktree": worktree_of(event.cwd),
         "event": {
             "id": event.event_id,
             "type": event.event_type,
@@ -37,6 +46,28 @@ def as_record(event: HookEvent, settings: Settings) -> dict[str, Any]:
             "parts": event.parts,
         },
     }
+    return record if {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}.intersection(unknown) else owned(record, settings)
+
+
+def owned(record: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """A record whose owner was not known belongs to whom these settings name; any other is as it was."""
+    if any(record[field] is not None for field in OWNER_FIELDS):
+        return record
+    owner = settings.owner
+    values = (owner.workspace_id, owner.developer_id, settings.developer)
+    event = {**record["event"], "id": _id_for(owner, record["event"]["id"])}
+    return {**record, **dict(zip(OWNER_FIELDS, values, strict=True)), "event": event}
+
+
+def store_mark(url: str) -> str:
+    """Tells stores apart without naming them: a short hash of the URL without its password."""
+    if path := sqlite_path(url):
+        return ids.named_id("store", path)[:8]
+    from urllib.parse import parse_qsl, urlsplit  # a hook on SQLite never gets here
+
+    parts = urlsplit(url)
+    named = [f"{key}={value}" for key, value in sorted(parse_qsl(parts.query)) if key in STORE_PARAMETERS]
+    return ids.named_id("store", parts.username or "", parts.netloc.rpartition("@")[2], parts.path, *named)[:8]
 
 
 async def store_record(database: Database, owner: Owner, record: dict[str, Any]) -> None:
@@ -54,6 +85,11 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
     session = session or await _start_session(store, client, native_id, record)
     try:
         await store.append_events(session[0], [checked], None)
+    except EventConflictError:
+        known = await store.find_event(checked[0])
+        if known is None or (known[10] is None and known[8] != checked[5]):
+            raise
+        # Told twice, and the first time stands in a session that has ended since (or was forgotten there).
     except SessionEndedError:  # between our look and the append
         session = await _start_session(store, client, native_id, record)
         await store.append_events(session[0], [checked], None)
@@ -70,13 +106,24 @@ async def _start_session(store: SessionStore, client: str, native_id: str, recor
         user_id=rules.check_label("user_id", record["user_id"]),
         client=client,
         native_id=native_id,
-        worktree=rules.check_optional_label("worktree", record["worktree"]),
+        worktree=None if record["worktree"] is None else _check_worktree(record["worktree"]),
     )
 
 
-def _worktree(folder: str) -> str | None:
+def worktree_of(folder: str) -> str | None:
     """None where a folder has a name that cannot be kept: the session is found by its native id all the same."""
     try:
-        return rules.check_label("worktree", find_worktree(folder))
+        return _check_worktree(find_worktree(folder))
     except (InvalidValueError, ValueError):
         return None
+
+
+def _check_worktree(worktree: object) -> str:
+    return rules.check_label("worktree", worktree, max_bytes=WORKTREE_BYTES)
+
+
+def _id_for(owner: Owner, event_id: object) -> object:
+    """Two people may be told the same by one client; an id that was made by chance is one person's already."""
+    if (known := ids.parse_id(event_id)) is None or known[14] == "7":
+        return event_id
+    return ids.named_id("event", owner.workspace_id, owner.developer_id, known)

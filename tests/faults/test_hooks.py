@@ -22,7 +22,6 @@ from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, run_process
 from tests.rig.nursery import Line, Nursery
 
 AT_ONCE = 8
-DOWN = "postgresql://holdfast_app:x@127.0.0.1:1/holdfast"
 SESSIONS = [
     ("claude", "UserPromptSubmit", "prompt", "prompt_id"),
     ("codex", "UserPromptSubmit", "prompt", "turn_id"),
@@ -95,6 +94,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
     """
     url = request.getfixturevalue(f"{engine}_url")
     owner_url = request.getfixturevalue("postgres_owner_url") if engine == "postgres" else url
+    down = f"{url}?sslmode=require" if engine == "postgres" else "sqlite://"  # no TLS there, and no file here
     monkeypatch.setenv("HOLDFAST_DATABASE", url)
     with App() as app:
         _ = app.database
@@ -111,7 +111,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
             with held(owner_url):
                 fire_wave(wave, chance, url, codes)
         else:
-            fire_wave(wave, chance, DOWN if state == "down" else url, codes)
+            fire_wave(wave, chance, down if state == "down" else url, codes)
 
     status = run_process("status", "--json").document
     stored = stored_contents()

@@ -11,6 +11,7 @@ import holdfast
 from holdfast.errors import SchemaMissingError
 from holdfast.ground import settings
 from holdfast.storage.postgres import UnsafeRoleWarning
+from holdfast.storage.postgres import _taken as taken
 from tests.rig.postgres import APP, execute
 
 
@@ -118,6 +119,42 @@ async def test_a_superuser_s_pool_is_taken_with_exactly_one_warning(postgres, po
     assert warning.category is UnsafeRoleWarning
     assert "PostgreSQL role 'postgres' is a superuser" in str(warning.message)
     assert "holdfast_runtime" in str(warning.message)
+
+
+async def test_every_service_on_one_pool_shares_its_one_warning(postgres, postgres_database):
+    """A program that makes a service for each request; the role is asked for once, too."""
+    async with asyncpg.create_pool(dsn=postgres.dsn(postgres_database), min_size=2, max_size=10) as pool:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                await holdfast.SessionService(pool).create_session("architect", "u1")
+        assert holdfast.SessionService(pool).db is holdfast.SessionService(pool).db
+    assert [warning.category for warning in caught] == [UnsafeRoleWarning]
+
+    async with asyncpg.create_pool(dsn=postgres.dsn(postgres_database), min_size=1, max_size=1) as another:
+        with pytest.warns(UnsafeRoleWarning):
+            await holdfast.SessionService(another).create_session("architect", "u1")
+        assert pool not in [known for known, _ in taken.values()], "a closed pool is let go"
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolation):
+    """What the server rolls back is repeated; nobody sees an error of the engine."""
+    settings = {"default_transaction_isolation": isolation}
+    async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=4, server_settings=settings) as pool:
+        service = holdfast.SessionService(pool)
+        await use_every_verb(service)
+        s = await service.create_session("architect", "u1")
+
+        await asyncio.gather(
+            *(service.update_state(s.id, {f"key{n}": n}) for n in range(10)),
+            *(service.set_relevant_context(s.id, "files", [f"/{n}"], mode="merge") for n in range(10)),
+            *(service.append_event(s.id, "user_message", "user", f"{n}") for n in range(10)),
+        )
+
+        assert (await service.get_state(s.id)).scratchpad == {f"key{n}": n for n in range(10)}
+        assert len((await service.get_relevant_context(s.id))["files"]) == 10
+        assert (await service.verify_session(s.id)).checked == 10
 
 
 async def test_a_superuser_sees_only_his_own_sessions_through_the_service(postgres, postgres_database, monkeypatch):

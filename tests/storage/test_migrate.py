@@ -20,6 +20,8 @@ from holdfast.errors import (
     NewerSchemaError,
     PermissionRefusedError,
     SchemaMissingError,
+    SchemaTakenError,
+    WrongEncodingError,
 )
 from holdfast.storage import migrate
 from holdfast.storage.database import drive
@@ -323,6 +325,11 @@ def empty_database(postgres: Cluster, postgres_template: str) -> Any:
     postgres.drop_database(name)
 
 
+async def open_and_close(url: str) -> None:
+    async with holdfast.open_database(url):
+        pass
+
+
 def schema_of(url: str) -> list[Any]:
     """Tables, functions and the list of migrations."""
     return [
@@ -452,3 +459,74 @@ async def test_a_role_that_makes_no_roles_can_migrate_where_the_group_exists(pos
         execute(postgres.dsn(), f"alter database {empty_database} owner to {role.name}")
 
         assert await migrate.migrate_postgres(role.url) == [m.name for m in migrate.migrations("postgres")]
+
+
+async def test_a_schema_of_somebody_else_is_named_with_its_owner(postgres: Cluster, postgres_database: str):
+    """A role that may create schemas, and finds ours already there."""
+    before = schema_of(postgres.dsn(postgres_database))
+    with new_role(postgres, postgres_database, "in role holdfast_runtime") as role:
+        execute(postgres.dsn(), f"grant create on database {postgres_database} to {role.name}")
+
+        with pytest.raises(PermissionRefusedError, match=f"belong to '{OWNER}'.*owner's URL"):
+            await migrate.migrate_postgres(role.url)
+
+    assert schema_of(postgres.dsn(postgres_database)) == before
+
+
+@pytest.mark.parametrize(
+    ("schema", "statement"),
+    [
+        ("context", "create table context.sessions (id uuid primary key)"),
+        ("context", "create view context.theirs as select 1"),
+        ("context", "create function context.theirs() returns int language sql as 'select 1'"),
+        ("holdfast", "create table holdfast.theirs (id int)"),
+    ],
+)
+async def test_a_schema_that_another_program_uses_is_left_as_it_is(
+    schema: str, statement: str, postgres: Cluster, empty_database: str
+):
+    """The seed's own tables, for one. What we grant would be granted on theirs as well."""
+    url = postgres.dsn(empty_database, OWNER)
+    execute(url, f"create schema {schema}", statement)
+
+    for attempt in (migrate.migrate_postgres, open_and_close):
+        with pytest.raises(SchemaTakenError, match=f"ALTER SCHEMA {schema} RENAME TO") as refused:
+            await attempt(url)
+
+    assert (refused.value.schema, refused.value.exit_code) == (schema, 5)
+    found = execute(url, "select nspname from pg_namespace where nspname in ('context', 'holdfast')")
+    assert [row[0] for row in found] == [schema]
+    assert execute(url, "select to_regclass('holdfast.migrations')")[0][0] is None
+
+
+async def test_a_schema_of_our_name_that_is_empty_is_used(postgres: Cluster, empty_database: str):
+    """An administrator may have made it for us."""
+    url = postgres.dsn(empty_database, OWNER)
+    execute(url, "create schema context", "create schema holdfast")
+
+    assert len(await migrate.migrate_postgres(url)) == NEWEST
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_does_not_keep_every_text_is_refused(postgres: Cluster, encoding: str):
+    name = f"{postgres.run}_{encoding.lower()}_{os.getpid()}"
+    execute(
+        postgres.dsn(),
+        f"create database {name} owner {OWNER} encoding '{encoding}' locale 'C' template template0",
+    )
+    try:
+        url = postgres.dsn(name, OWNER)
+        for attempt in (migrate.migrate_postgres, open_and_close):
+            with pytest.raises(WrongEncodingError, match=f"{encoding}.*ENCODING 'UTF8' TEMPLATE template0"):
+                await attempt(url)
+        assert execute(url, "select 1 from pg_namespace where nspname in ('context', 'holdfast')") == []
+    finally:
+        postgres.drop_database(name)
+
+
+def test_the_list_of_migrations_cannot_be_emptied(postgres_owner_url: str):
+    """By its owner either, who would migrate everything once more."""
+    with pytest.raises(asyncpg.RestrictViolationError, match=r"holdfast\.migrations is append-only"):
+        execute(postgres_owner_url, "truncate holdfast.migrations")
+
+    assert len(execute(postgres_owner_url, "select 1 from holdfast.migrations")) == NEWEST

@@ -17,6 +17,7 @@ import holdfast
 from holdfast.errors import (
     HoldfastError,
     InvalidValueError,
+    LoginRefusedError,
     NotADatabaseError,
     PermissionRefusedError,
     SchemaMissingError,
@@ -25,6 +26,7 @@ from holdfast.errors import (
     StoreReadOnlyError,
     StoreUnreachableError,
 )
+from holdfast.storage.migrate import migrate_postgres
 from holdfast.storage.opening import as_database
 from holdfast.storage.postgres import UnsafeRoleWarning
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster, execute
@@ -223,9 +225,9 @@ async def test_a_server_that_is_down_is_named_without_the_password():
 @pytest.mark.parametrize(
     ("part", "instead", "cause"),
     [
-        ("password", "wrong", "password authentication failed"),
-        ("database", "no_such_database", "does not exist"),
-        ("role", "nobody_here", "password authentication failed"),
+        ("password", "wrong", "refused the login: the password is wrong"),
+        ("database", "no_such_database", 'database "no_such_database" does not exist'),
+        ("role", "nobody_here", "or there is no such role"),
     ],
 )
 async def test_a_wrong_part_of_the_url_is_named(
@@ -235,10 +237,35 @@ async def test_a_wrong_part_of_the_url_is_named(
     password = url.partition("://")[2].partition("@")[0].partition(":")[2]
     wrong = url.replace({"password": password, "database": postgres_database, "role": APP}[part], instead)
 
-    with pytest.raises(StoreUnreachableError, match=cause) as refused:
+    with pytest.raises(LoginRefusedError, match=cause) as refused:
         await open_and_close(wrong)
 
     assert password not in str(refused.value)
+    assert "Check that it runs" not in str(refused.value)
+
+
+@pytest.mark.parametrize("way", ["open", "migrate"])
+@pytest.mark.parametrize(
+    "query", ["foo=bar", "work_mem=much", "shared_buffers=1MB", "statement_cache_size=none", "statement_cache_size="]
+)
+async def test_an_option_that_nobody_knows_is_named_without_the_password(postgres_url: str, query: str, way: str):
+    password = postgres_url.partition("://")[2].partition("@")[0].partition(":")[2]
+
+    with pytest.raises(InvalidValueError, match="HOLDFAST_DATABASE") as refused:
+        await {"open": open_and_close, "migrate": migrate_postgres}[way](f"{postgres_url}?{query}")
+
+    assert query.partition("=")[0] in refused.value.message
+    assert password not in refused.value.message
+
+
+@pytest.mark.parametrize("query", ["statement_cache_size=0", "work_mem=5MB&statement_cache_size=0"])
+async def test_a_url_can_say_that_statements_are_not_kept(postgres_url: str, query: str):
+    """Behind pgbouncer in transaction mode; the rest of the query is the server's."""
+    async with holdfast.open_database(f"{postgres_url}?{query}") as database:
+        await holdfast.SessionService(database).create_session("architect", "u1")
+        async with database.pool.acquire() as connection:
+            assert connection._config.statement_cache_size == 0
+            assert ("work_mem" in query) == (await connection.fetchval("show work_mem") == "5MB")
 
 
 async def test_a_role_without_any_rights_is_told_which_it_needs(postgres: Cluster, postgres_database: str):
@@ -327,8 +354,10 @@ async def test_a_database_that_only_reads_says_so_when_somebody_writes(
         service = holdfast.SessionService(database)
 
         assert await service.list_sessions() == []
-        with pytest.raises(StoreReadOnlyError, match="accepts reads only"):
+        with pytest.raises(StoreReadOnlyError, match=r"accepts reads only.*primary server") as refused:
             await service.create_session("architect", "u1")
+
+    assert "HOLDFAST_HOME" not in refused.value.message
 
 
 # --- what a caller has -------------------------------------------------------------------------------------

@@ -40,6 +40,15 @@ def append(database: PostgresDatabase, session_id: str, events: list[tuple[Any, 
     return database.write_rows(QUERIES["append_events"], head, events)
 
 
+async def until_waiting(url: str, count: int, task: asyncio.Task[Any] | None = None) -> None:
+    """Until so many connections to the test's database wait for a lock, or the task is done."""
+    watcher = await asyncpg.connect(url)
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    while await watcher.fetchval(waiting) < count and not (task and task.done()):
+        await watcher.execute("select pg_stat_clear_snapshot()")
+    await watcher.close()
+
+
 async def contents(sessions: holdfast.SessionService, session_id: str) -> list[str]:
     return [event.content async for event in sessions.read_events(session_id)]
 
@@ -186,6 +195,52 @@ async def test_closing_waits_for_what_is_under_way(sessions: holdfast.SessionSer
     assert database._waiting == {}
 
 
+@pytest.mark.parametrize("under_way", ["the first call", "a group"])
+async def test_a_loop_that_ends_with_appends_under_way_leaves_nothing_behind(
+    under_way: str, sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
+):
+    """Ctrl-C cancels all tasks at once: nobody sends a call again on its own, and no new task is started."""
+    session = await sessions.create_session("m", "u1")
+    calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(20)]
+    await asyncio.sleep(0)
+    while under_way == "a group" and not database._tasks:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    calls += [asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(20)]
+    await asyncio.sleep(0)
+    watched.sent.clear()
+
+    every = {*calls, *database._tasks}
+    for task in every:
+        task.cancel()
+    await asyncio.gather(*every, return_exceptions=True)
+
+    assert (watched.sent, database._tasks, database._waiting) == ([], set(), {})
+
+
+async def test_whoever_waits_for_a_group_that_is_cancelled_is_cancelled_too(
+    sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
+):
+    """Those that were sent, and those that would have been next; afterwards the session is written to as before."""
+    session = await sessions.create_session("m", "u1")
+    calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(5)]
+    while not database._tasks:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    calls += [asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(5)]
+    await asyncio.sleep(0)
+    watched.sent.clear()
+
+    for task in database._tasks:
+        task.cancel()
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [type(outcome) for outcome in outcomes[1:]] == [asyncio.CancelledError] * 9
+    assert (watched.sent, database._waiting) == ([], {})
+    await append(database, session.id, rows("after"))
+    assert (await contents(sessions, session.id))[-1] == "after"
+
+
 async def test_an_unreachable_server_fails_the_whole_group_at_once(
     sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
@@ -200,6 +255,151 @@ async def test_an_unreachable_server_fails_the_whole_group_at_once(
 
     assert len(watched.sent) <= 4
     assert all(isinstance(outcome, errors.StoreUnreachableError) for outcome in outcomes[1:])
+
+
+# --- races -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
+@pytest.mark.parametrize("first", ["update", "end"])
+async def test_a_scratchpad_is_never_changed_after_its_session_has_ended(
+    first: str, isolation: str, postgres_url: str, postgres: Cluster, postgres_database: str
+):
+    """Both wait for the same row; whatever is acknowledged is there when the end is, and nothing comes later."""
+    settings = {"default_transaction_isolation": isolation}
+    async with asyncpg.create_pool(postgres_url, min_size=1, max_size=4, server_settings=settings) as pool:
+        sessions = holdfast.SessionService(pool, owner=OWNER)
+        session = await sessions.create_session("m", "u1")
+        holder = await asyncpg.connect(postgres_url)
+
+        async def end() -> Any:
+            await sessions.end_session(session.id)
+            return (await sessions.get_state(session.id)).scratchpad
+
+        async def update() -> Any:
+            return (await sessions.update_state(session.id, {"key": 1})).scratchpad
+
+        async with holder.transaction():
+            await holder.execute("select holdfast.act_for('local', 'ana')")
+            await holder.execute("select from context.session_state for update")
+            tasks = {}
+            for count, verb in enumerate([end, update] if first == "end" else [update, end], start=1):
+                tasks[verb] = asyncio.ensure_future(verb())
+                await until_waiting(postgres.dsn(postgres_database), count, tasks[verb])
+        await holder.close()
+        [updated] = await asyncio.gather(tasks[update], return_exceptions=True)
+        at_its_end = await tasks[end]
+
+        assert updated == {"key": 1} or isinstance(updated, errors.SessionEndedError)
+        assert at_its_end == ({} if isinstance(updated, Exception) else updated)
+        assert (await sessions.get_state(session.id)).scratchpad == at_its_end
+        resumed = await sessions.resume_session(session.id)
+        assert (await sessions.get_state(resumed.id)).scratchpad == at_its_end
+
+
+async def test_an_append_does_not_wait_for_a_scratchpad(
+    sessions: holdfast.SessionService, postgres_url: str, postgres: Cluster, postgres_database: str
+):
+    session = await sessions.create_session("m", "u1")
+    holder = await asyncpg.connect(postgres_url)
+    async with holder.transaction():
+        await holder.execute("select holdfast.act_for('local', 'ana')")
+        await holder.execute("select from context.session_state for update")
+        update = asyncio.ensure_future(sessions.update_state(session.id, {"key": 1}))
+        await until_waiting(postgres.dsn(postgres_database), 1)
+
+        assert (await sessions.append_event(session.id, "tool_call", "tool", "x")).sequence == 1
+        assert not update.done()
+    await holder.close()
+    assert (await update).scratchpad == {"key": 1}
+
+
+async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_a_new_one(
+    sessions: holdfast.SessionService, postgres: Cluster, postgres_database: str, postgres_owner_url: str
+):
+    """It stops the insert and is gone when the answer is read: a trigger of the test's own holds that moment open."""
+    native = {"client": "claude", "native_id": "n1"}
+    old = await sessions.create_session("m", "u1", **native)
+    execute(
+        postgres_owner_url,
+        "create function context.pause() returns trigger language plpgsql as"
+        " 'begin perform pg_advisory_xact_lock(42); return null; end'",
+        "create trigger pause after insert on context.sessions for each statement execute function context.pause()",
+    )
+    holder = await asyncpg.connect(postgres_owner_url)
+    await holder.execute("select pg_advisory_lock(42)")
+    create = asyncio.ensure_future(sessions.create_session("m", "u1", **native))
+    await until_waiting(postgres.dsn(postgres_database), 1)
+    await sessions.end_session(old.id)
+    await holder.execute("select pg_advisory_unlock(42)")
+    await holder.close()
+
+    new = await create
+
+    assert (new.id != old.id, new.native_id, new.ended_at) == (True, "n1", None)
+    assert (await sessions.get_state(new.id)).scratchpad == {}
+    assert [one.id for one in await sessions.list_sessions()] == [new.id, old.id]
+
+
+async def test_a_session_id_of_somebody_else_is_taken(database: PostgresDatabase):
+    """Not ours to see, so there is no row to answer with; the function does not look for it for ever."""
+    ana = holdfast.SessionService(database, owner=OWNER)
+    session = await ana.create_session("m", "u1")
+    fields = (session.id, "u1", "m", *[None] * 8, "{}", "{}", b"")
+
+    with pytest.raises(errors.IdTakenError):
+        await database.write(QUERIES["create_session"], "local", "bo", *fields)
+
+
+async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
+    sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
+):
+    """A deadlock: the server undoes one of the two, which then does it again."""
+    session = await sessions.create_session("m", "u1")
+    events = [await sessions.append_event(session.id, "tool_call", "tool", str(n)) for n in range(2)]
+    both = asyncio.Barrier(2)
+    tries: list[str] = []
+
+    def forget(*order: str) -> Any:
+        async def work(tx: Any) -> None:
+            tries.append(order[0])
+            for event_id in order:
+                await tx.run(QUERIES["erase_event"], OWNER.workspace_id, OWNER.developer_id, event_id, "asked for")
+                if len(tries) <= 2 and event_id == order[0]:
+                    await both.wait()
+
+        return database.transaction(work)
+
+    await asyncio.gather(forget(events[0].id, events[1].id), forget(events[1].id, events[0].id))
+
+    assert len(tries) == 3
+    assert await contents(sessions, session.id) == ["", ""]
+    assert (await sessions.verify_session(session.id)).erased == 2
+
+
+@pytest.mark.parametrize("theirs", [asyncpg.DeadlockDetectedError("x"), asyncpg.SerializationError("x")])
+async def test_what_the_server_rolls_back_is_repeated_and_not_for_ever(
+    theirs: Exception, sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
+):
+    session = await sessions.create_session("m", "u1")
+    watched.failures += [theirs] * (engine.ATTEMPTS - 1)
+    assert (await sessions.get_session(session.id)).id == session.id
+
+    watched.sent.clear()
+    watched.failures += [theirs] * engine.ATTEMPTS
+    with pytest.raises(errors.StoreBusyError):
+        await sessions.get_session(session.id)
+    assert len(watched.sent) == engine.ATTEMPTS
+
+    tries: list[None] = []
+
+    async def work(tx: Any) -> None:
+        tries.append(None)
+        raise theirs
+
+    with pytest.raises(errors.StoreBusyError):
+        await database.transaction(work)
+    assert len(tries) == engine.ATTEMPTS
 
 
 # --- connections -------------------------------------------------------------------------------------------
@@ -284,11 +484,60 @@ async def test_a_row_that_somebody_else_holds_for_too_long_is_busy(
     await holder.close()
 
 
-async def test_connections_are_limited_in_what_they_may_wait_for(database: PostgresDatabase):
-    """A forgotten transaction or a runaway statement ends by itself."""
+LIMITS = "select current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')"
+
+
+async def test_a_transaction_is_limited_in_what_it_may_wait_for(
+    sessions: holdfast.SessionService, database: PostgresDatabase
+):
+    """A forgotten transaction ends by itself; nothing is left of the limits on a connection that others share."""
+    session = await sessions.create_session("m", "u1")
+    owner = (OWNER.workspace_id, OWNER.developer_id)
+    event = ids.new_id()
+    verbs = {
+        "select from holdfast.act_for($1, $2)": owner,
+        "select from context.append_event($1, $2, $3, null, $4, 't', 'r', 'x', null, '')": (*owner, session.id, event),
+        "select from context.append_events($1, $2, $3, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')": (
+            *owner,
+            session.id,
+        ),
+    }
+    limits = []
     async with database.pool.acquire() as connection:
-        for name, value in engine.SERVER_SETTINGS.items():
-            assert await connection.fetchval("select current_setting($1)", name) == value
+        for sql, args in verbs.items():
+            transaction = connection.transaction()
+            await transaction.start()
+            await connection.execute(sql, *args)
+            limits.append(tuple(await connection.fetchrow(LIMITS)))
+            await transaction.rollback()
+        assert tuple(await connection.fetchrow(LIMITS)) == ("0", "0")
+
+    assert limits == [("5s", "30s"), ("5s", "0"), ("5s", "0")]
+
+
+async def test_a_limit_that_the_administrator_has_set_stays(postgres_url: str):
+    connection = await asyncpg.connect(postgres_url, server_settings={"lock_timeout": "7s"})
+    async with connection.transaction():
+        await connection.execute("select holdfast.act_for('local', 'ana')")
+        assert tuple(await connection.fetchrow(LIMITS)) == ("7s", "0")
+    await connection.close()
+
+
+async def test_a_runaway_statement_is_given_up(
+    sessions: holdfast.SessionService, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    """From here, because a pooler refuses statement_timeout at the start of a connection."""
+    monkeypatch.setattr(engine, "STATEMENT_SECONDS", 0.05)
+    async with holdfast.open_database(postgres_url) as database:
+        with pytest.raises(errors.StoreUnreachableError, match="did not answer in time"):
+            await database._fetch("select pg_sleep(60)", ())
+
+
+async def test_a_connection_starts_with_nothing_that_a_pooler_refuses(database: PostgresDatabase):
+    """pgbouncer takes these by default, and ends the connection at any other."""
+    async with database.pool.acquire() as connection:
+        assert await connection.fetchval("show application_name") == "holdfast"
+    assert set(engine.SERVER_SETTINGS) <= {"application_name", "client_encoding", "datestyle", "timezone"}
 
 
 async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase):
@@ -313,8 +562,11 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
         (asyncpg.IndexCorruptedError("x"), errors.StoreDamagedError),
         (asyncpg.CannotConnectNowError("x"), errors.StoreUnreachableError),
         (asyncpg.AdminShutdownError("x"), errors.StoreUnreachableError),
-        (asyncpg.InvalidPasswordError("x"), errors.StoreUnreachableError),
-        (asyncpg.InvalidCatalogNameError("x"), errors.StoreUnreachableError),
+        (asyncpg.DeadlockDetectedError("x"), errors.StoreBusyError),
+        (asyncpg.SerializationError("x"), errors.StoreBusyError),
+        (asyncpg.InvalidPasswordError("x"), errors.LoginRefusedError),
+        (asyncpg.InvalidAuthorizationSpecificationError("x"), errors.LoginRefusedError),
+        (asyncpg.InvalidCatalogNameError("x"), errors.LoginRefusedError),
         (asyncpg.InterfaceError("pool is closed"), errors.StoreUnreachableError),
         (ConnectionRefusedError("x"), errors.StoreUnreachableError),
         (TimeoutError(), errors.StoreUnreachableError),

@@ -18,9 +18,11 @@ import pytest
 
 from holdfast.app import App
 from holdfast.clients import CLIENTS
+from holdfast.ground import files
 from holdfast.sessions.model import Session, SessionEvent
 from holdfast.surfaces import hook
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
+from tests.rig.postgres import Cluster
 
 PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
 SILENT = Answer(0, "", "")
@@ -330,7 +332,7 @@ def test_a_locked_store_is_waited_for_a_moment_and_then_spooled(locked: apsw.Con
 def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
-    down = "postgresql://holdfast_app:x@127.0.0.1:1/holdfast"
+    down = f"{postgres_url}?sslmode=require"  # which it does not offer
     assert fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"), HOLDFAST_DATABASE=down) == SILENT
 
     monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
@@ -352,7 +354,7 @@ def test_a_mistyped_url_loses_nothing(url: str):
 
 
 @pytest.mark.parametrize("damage", ["not a database", "another program's", "newer", "a folder"])
-def test_a_store_that_cannot_be_used_spools(damage: str, tmp_path: Path):
+def test_a_store_that_cannot_be_used_spools(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """It is the store that is wrong and not the event, so the event waits for a better one."""
     store = tmp_path / "wrong.db"
     if damage == "not a database":
@@ -365,12 +367,14 @@ def test_a_store_that_cannot_be_used_spools(damage: str, tmp_path: Path):
         if damage == "newer":
             connection.execute(f"pragma application_id={0x486F6C64}; pragma user_version=99")
         connection.close()
+    monkeypatch.setenv("HOLDFAST_DATABASE", f"sqlite:///{store}")
 
     for _ in range(2):
-        assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=f"sqlite:///{store}") == SILENT
+        assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
 
     with App() as app:
         assert (app.spool.count_spooled(), app.spool.count_rejected()) == (2, 0)
+    store.rename(tmp_path / "aside.db")
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
 
 
@@ -402,8 +406,118 @@ def test_an_unwritable_home_costs_the_event_and_never_the_agent(tmp_path: Path):
     assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_HOME=str(tmp_path / "file" / "home")) == SILENT
 
 
-def test_a_wrong_name_of_the_developer_costs_the_event_and_never_the_agent():
-    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DEVELOPER="no@handle") == SILENT
+@pytest.mark.parametrize("name", ["HOLDFAST_DEVELOPER", "HOLDFAST_WORKSPACE"])
+def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
+    """What is said until it is mended belongs to whoever mends it, and is the same event when it is told again."""
+    said = payload("claude", "Stop")
+    assert fire("claude", "Stop", said, **{name: "no@name", "HOLDFAST_DATABASE": "sqlite://"}) == SILENT
+    assert fire("claude", "Stop", said, **{name: "no@name"}) == SILENT
+
+    lines = [json.loads(line) for line in log(tmp_path).splitlines()]
+    assert {(line["event"], line["code"]) for line in lines} == {("hook_failed", "invalid_value")}
+    assert [line["field"] for line in lines].count(name) == 2
+    assert "no@name" not in log(tmp_path)
+    assert fire("claude", "Stop", said) == SILENT
+    assert contents() == [said["last_assistant_message"]]
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
+
+
+def test_what_was_said_for_one_store_is_never_stored_in_another(tmp_path: Path):
+    (tmp_path / "first.db").mkdir()
+    first = f"sqlite:///{tmp_path}/first.db"
+    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=first) == SILENT
+
+    assert fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="for the second")) == SILENT
+
+    assert contents() == ["for the second"]
+    assert accounts() == {"stored": 1, "spooled": 1, "rejected": 0}
+    (tmp_path / "first.db").rmdir()
+    there = run_process("status", "--json", HOLDFAST_DATABASE=first).document
+    assert (there["stored"], there["spooled"], there["lost"]) == (1, 0, 0)
+
+
+def test_a_damaged_line_of_any_length_rejects_no_good_event(tmp_path: Path):
+    spool = tmp_path / "holdfast" / "spool"
+    spool.mkdir(parents=True)
+    (spool / "pending.jsonl").write_bytes(b'{"event": "' + b"x" * (3 << 20))
+
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+
+    assert contents() == [payload("claude", "Stop")["last_assistant_message"]]
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 1}
+
+
+def test_an_error_of_draining_is_not_the_events_own(tmp_path: Path):
+    """Nothing can be noted as rejected, and what waits would have to be: then the next event waits as well."""
+    spool = tmp_path / "holdfast" / "spool"
+    (spool / "rejected.jsonl").mkdir(parents=True)
+    (spool / "pending.jsonl").write_text("damaged\n")
+
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+
+    (spool / "rejected.jsonl").rmdir()
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 1}
+
+
+def test_a_stopped_writer_of_the_spool_costs_nothing(locked: apsw.Connection, tmp_path: Path):
+    """It holds the lock for good; the event has a file of its own, and comes in with the others."""
+    fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
+    spool = tmp_path / "holdfast" / "spool"
+    for name in ("pending.jsonl", "draining.jsonl"):  # a drain that got nowhere has its own file
+        if (spool / name).exists():
+            (spool / name).rename(spool / "pending.jsonl")
+    with files.Lock(spool / "pending.jsonl"):
+        assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+        assert len(list(spool.glob("pending-*.jsonl"))) == 1
+        with App() as app:
+            assert app.spool.count_spooled() == 2
+
+    locked.execute("rollback")
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
+    assert len(contents()) == 2
+
+
+def test_a_prompt_of_an_ended_session_that_is_told_again_is_known():
+    one, two = (payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text) for text in ("one", "two"))
+    fire("claude", "UserPromptSubmit", one)
+    with App() as app:
+        [session] = app.run(app.sessions.list_sessions())
+        app.run(app.sessions.end_session(session.id))
+    fire("claude", "UserPromptSubmit", two)
+
+    assert fire("claude", "UserPromptSubmit", one) == SILENT
+
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
+
+
+def test_two_people_in_one_store_may_be_told_the_same():
+    for name in ("ana", "bo"):
+        assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DEVELOPER=name) == SILENT
+
+    for name in ("ana", "bo"):
+        status = run_process("status", "--json", HOLDFAST_DEVELOPER=name).document
+        assert (status["stored"], status["rejected"], status["lost"]) == (1, 0, 0)
+
+
+def test_a_superuser_and_a_talkative_library_are_not_heard(postgres: Cluster, postgres_database: str):
+    url = postgres.dsn(postgres_database)
+    script = (
+        "import logging; from holdfast.surfaces import hook; code = hook.main(['claude', 'Stop'])\n"
+        "logging.getLogger('asyncpg.pool').warning('heard'); raise SystemExit(code)"
+    )
+    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=url) == SILENT
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(payload("claude", "Stop", last_assistant_message="more")),
+        env={**os.environ, "HOLDFAST_DATABASE": url},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert run_process("status", "--json", HOLDFAST_DATABASE=url).document["stored"] == 2
 
 
 def test_a_full_disk_costs_the_event_and_never_the_agent(tmp_path: Path):

@@ -39,13 +39,31 @@ def test_hook_to_spool_to_drain_to_status(run: Call, project: Path, tmp_path: Pa
 
 
 def test_any_command_brings_in_what_waits(run: Call, project: Path, tmp_path: Path):
-    down = "postgresql://ana@127.0.0.1:1/holdfast"
+    (tmp_path / "in the way").touch()
+    down = f"sqlite:///{tmp_path}/in the way/holdfast.db"
     assert run("hook", "claude", "UserPromptSubmit", stdin=prompt(1, project), HOLDFAST_DATABASE=down) == SILENT
     refused = run("session", "list", HOLDFAST_DATABASE=down)
+    elsewhere = run("session", "list", "--json").document["sessions"]
+    (tmp_path / "in the way").unlink()
 
-    [session] = run("session", "list", "--json").document["sessions"]
+    [session] = run("session", "list", "--json", HOLDFAST_DATABASE=down).document["sessions"]
 
-    assert refused.code == 6
+    assert (refused.code, elsewhere) == (6, [])
     spool = tmp_path / "holdfast" / "spool"
     assert refused.err.startswith(f"Note: 1 event waits in {spool} until the store can be used\nError: ")
     assert (session["native_id"], session["last_sequence"]) == ("s1", 1)
+
+
+def test_what_vanishes_from_the_spool_is_told_by_status(run: Call, project: Path, tmp_path: Path):
+    hook = ("hook", "claude", "UserPromptSubmit")
+    assert run(*hook, stdin=prompt(1, project)) == SILENT
+    other = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
+    other.execute("begin immediate")
+    assert run(*hook, stdin=prompt(2, project)) == SILENT
+    other.close()
+    (tmp_path / "holdfast" / "spool" / "pending.jsonl").unlink()
+
+    status = run("status", "--json")
+
+    assert [status.document[key] for key in ACCOUNTS] == [2, 1, 0, 0, 1]
+    assert status.code == 5

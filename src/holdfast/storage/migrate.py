@@ -156,6 +156,7 @@ def backups(path: str) -> list[str]:
 # --- PostgreSQL --------------------------------------------------------------------------------------------
 
 LOCK_NUMBER = 0x486F6C64
+INSUFFICIENT_PRIVILEGE = "42501"
 LEDGER = """
 create schema if not exists holdfast;
 create table if not exists holdfast.migrations (
@@ -176,6 +177,23 @@ begin
 end
 $$
 """
+# Anything at all: what we grant, we grant on everything in our schemas.
+TAKEN_SCHEMA = """
+select n.nspname::text from pg_namespace n
+where n.nspname in ('context', 'holdfast')
+  and (exists (select from pg_class c
+               where c.relnamespace = n.oid and c.oid <> 'holdfast.migrations'::regclass
+                 and not exists (select from pg_index i
+                                 where i.indexrelid = c.oid and i.indrelid = 'holdfast.migrations'::regclass))
+       or exists (select from pg_proc p where p.pronamespace = n.oid))
+order by 1
+limit 1
+"""
+OTHER_OWNER = """
+select pg_get_userbyid(n.nspowner)::text from pg_namespace n
+where n.nspname in ('context', 'holdfast') and not pg_has_role(n.nspowner, 'MEMBER')
+limit 1
+"""
 
 
 async def migrate_postgres(url: str) -> list[str]:
@@ -188,17 +206,39 @@ async def migrate_postgres(url: str) -> list[str]:
 
 async def apply_postgres(connection: Any, where: str) -> list[str]:
     """All that is pending, in one transaction: a crash in the middle leaves the old schema whole."""
-    async with connection.transaction():
-        await connection.execute("select pg_advisory_xact_lock($1)", LOCK_NUMBER)
-        await connection.execute(LEDGER)
-        rows = await connection.fetch("select number, checksum from holdfast.migrations")
-        todo = pending("postgres", {row[0]: row[1] for row in rows}, where)
-        for migration in todo:
-            await connection.execute(migration.sql)
-            await connection.execute(
-                "insert into holdfast.migrations (number, name, checksum) values ($1, $2, $3)",
-                migration.number,
-                migration.name,
-                migration.checksum,
-            )
+    try:
+        async with connection.transaction(isolation="read_committed"):  # to see what was done while we waited
+            return await _apply_postgres(connection, where)
+    except Exception as error:
+        if getattr(error, "sqlstate", None) != INSUFFICIENT_PRIVILEGE:
+            raise
+        raise errors.PermissionRefusedError(where, str(error), await _owner_advice(connection)) from error
+
+
+async def _apply_postgres(connection: Any, where: str) -> list[str]:
+    if (encoding := await connection.fetchval("show server_encoding")) != "UTF8":
+        raise errors.WrongEncodingError(where, encoding)
+    await connection.execute("select pg_advisory_xact_lock($1)", LOCK_NUMBER)
+    await connection.execute(LEDGER)
+    rows = await connection.fetch("select number, checksum from holdfast.migrations")
+    if not rows and (schema := await connection.fetchval(TAKEN_SCHEMA)):
+        raise errors.SchemaTakenError(where, schema)
+    todo = pending("postgres", {row[0]: row[1] for row in rows}, where)
+    for migration in todo:
+        await connection.execute(migration.sql)
+        await connection.execute(
+            "insert into holdfast.migrations (number, name, checksum) values ($1, $2, $3)",
+            migration.number,
+            migration.name,
+            migration.checksum,
+        )
     return [migration.name for migration in todo]
+
+
+async def _owner_advice(connection: Any) -> str:
+    if owner := await connection.fetchval(OTHER_OWNER):
+        return f"Its schemas belong to {errors.shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
+    return (
+        "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; it may create roles "
+        "too, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+    )

@@ -9,6 +9,7 @@ way travel together in the next round trip.
 from __future__ import annotations
 
 import asyncio
+import random
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -29,17 +30,23 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SERVER_SETTINGS = {
-    "application_name": "holdfast",
-    "lock_timeout": "5s",
-    "statement_timeout": "15s",
-    "idle_in_transaction_session_timeout": "30s",
-}
+# Only what pgbouncer takes. The other limits are no startup parameters, which it refuses, and no state of a
+# connection, which it shares out: the functions set lock_timeout and idle_in_transaction_session_timeout for their
+# transaction, which is lost in the noise of a round trip, and a statement is limited from here.
+SERVER_SETTINGS = {"application_name": "holdfast"}
+STATEMENT_SECONDS = 15.0
 CONNECT_SECONDS = 10.0
 LARGEST_GROUP_ROWS = 256
+CACHE_OPTION = "statement_cache_size"
+ATTEMPTS = 10  # of what the server has rolled back because of somebody else
+PAUSE_SECONDS = 0.01
 PERMISSION_ADVICE = (
     "A program's role needs `GRANT holdfast_runtime TO …`. The role that migrates owns the database and may create "
     "roles, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+)
+READ_ONLY_ADVICE = (
+    "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise somebody has set "
+    "default_transaction_read_only for the database or the role."
 )
 LOST = (
     asyncpg.PostgresConnectionError,
@@ -49,14 +56,25 @@ LOST = (
     asyncpg.InternalClientError,
     ConnectionError,
 )
+ROLLED_BACK = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+BUSY = (
+    *ROLLED_BACK,
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.TooManyConnectionsError,
+)
 AGAIN = (*LOST, asyncpg.UniqueViolationError)  # the latter when the same id was written at the same moment
 UNREACHABLE = (
     *LOST,
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
     asyncpg.InterfaceError,
     OSError,
     TimeoutError,
+)
+REFUSED_OPTION = (
+    asyncpg.UndefinedObjectError,
+    asyncpg.InvalidParameterValueError,
+    asyncpg.CantChangeRuntimeParamError,
+    asyncpg.ProtocolViolationError,
 )
 
 
@@ -99,14 +117,17 @@ where r.rolname = current_user
 async def open_postgres(url: str, patience_seconds: float = PATIENCE_SECONDS) -> AsyncIterator[PostgresDatabase]:
     """A pool on a database whose schema is the one this program knows."""
     where = where_of(url)
-    async with translated(where):
+    server_url, options = split_options(url)
+    async with translated(where), _known_options(where):
         pool = await asyncpg.create_pool(
-            url,
+            server_url,
             min_size=1,
             max_size=10,
             timeout=min(CONNECT_SECONDS, patience_seconds),
+            command_timeout=STATEMENT_SECONDS,
             reset=_leave_as_is,
             server_settings=SERVER_SETTINGS,
+            **options,
         )
     database = PostgresDatabase(pool, where)
     try:
@@ -123,8 +144,11 @@ async def _leave_as_is(connection: Any) -> None:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Any]:
-    async with translated(where_of(url)):
-        connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS)
+    where = where_of(url)
+    server_url, options = split_options(url)
+    async with translated(where):
+        async with _known_options(where):
+            connection = await asyncpg.connect(server_url, timeout=CONNECT_SECONDS, **options)
         try:
             yield connection
         finally:
@@ -133,6 +157,29 @@ async def connected(url: str) -> AsyncIterator[Any]:
 
 def where_of(url: str) -> str:
     return settings.redacted(url)
+
+
+def split_options(url: str) -> tuple[str, dict[str, int]]:
+    """The URL for the server, and what the driver is told instead: `?statement_cache_size=0`, behind a pooler."""
+    base, _, query = url.partition("?")
+    parts = query.split("&")
+    sizes = [part.partition("=")[2] for part in parts if part.partition("=")[0] == CACHE_OPTION]
+    if not sizes:
+        return url, {}
+    if not (sizes[-1].isascii() and sizes[-1].isdecimal()):
+        raise errors.InvalidValueError("HOLDFAST_DATABASE", where_of(url), f"has a {CACHE_OPTION} that is no number")
+    kept = "&".join(part for part in parts if part.partition("=")[0] != CACHE_OPTION)
+    return f"{base}?{kept}" if kept else base, {CACHE_OPTION: int(sizes[-1])}
+
+
+@asynccontextmanager
+async def _known_options(where: str) -> AsyncIterator[None]:
+    """What the driver does not know of a URL's query it sends to the server as a setting."""
+    try:
+        yield
+    except REFUSED_OPTION as error:
+        problem = f"has an option after the `?` that the server does not take: {_first_line(error)}"
+        raise errors.InvalidValueError("HOLDFAST_DATABASE", where, problem) from error
 
 
 class PostgresTransaction:
@@ -196,8 +243,12 @@ class PostgresDatabase:
             self._continue(key)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        async with translated(self.where), self.pool.acquire() as connection, connection.transaction():
-            return await work(PostgresTransaction(connection))
+        async def once() -> T:
+            async with self.pool.acquire() as connection, connection.transaction(isolation="read_committed"):
+                return await work(PostgresTransaction(connection))
+
+        async with translated(self.where):
+            return await _until_it_holds(once)
 
     async def scrub(self) -> None:
         """Nothing to do here: PostgreSQL's own vacuum removes the old row versions."""
@@ -219,19 +270,23 @@ class PostgresDatabase:
         if not self._looked_at_role:
             await self._look_at_role()
         try:
-            rows: list[Row] = await self.pool.fetch(sql, *args)
+            return await _until_it_holds(lambda: self._fetch_once(sql, args))
         except Exception as error:
-            if not isinstance(error, AGAIN):
-                raise translate(error, self.where) from None
-            async with translated(self.where):
-                if isinstance(error, LOST):  # a restarted server leaves every idle connection dead
-                    await self.pool.expire_connections()
-                rows = await self.pool.fetch(sql, *args)
+            raise translate(error, self.where) from None
+
+    async def _fetch_once(self, sql: str, args: Sequence[object]) -> list[Row]:
+        rows: list[Row]
+        try:
+            rows = await self.pool.fetch(sql, *args)
+        except AGAIN as error:
+            if isinstance(error, LOST):  # a restarted server leaves every idle connection dead
+                await self.pool.expire_connections()
+            rows = await self.pool.fetch(sql, *args)
         return rows
 
     def _continue(self, key: tuple[object, ...]) -> None:
         """Send what has gathered meanwhile, or let the next caller go first."""
-        if not self._waiting[key]:
+        if not self._still_waiting(key):
             del self._waiting[key]
             return
         task = asyncio.get_running_loop().create_task(self._send_waiting(key))
@@ -239,14 +294,23 @@ class PostgresDatabase:
         task.add_done_callback(self._tasks.discard)
 
     async def _send_waiting(self, key: tuple[object, ...]) -> None:
-        while waiting := self._waiting[key]:
-            calls = [waiting.pop(0)]
-            rows = len(calls[0].rows)
-            while waiting and rows + len(waiting[0].rows) <= LARGEST_GROUP_ROWS:
-                calls.append(waiting.pop(0))
-                rows += len(calls[-1].rows)
-            await self._answer(calls)
-        del self._waiting[key]
+        try:
+            while waiting := self._still_waiting(key):
+                calls = [waiting.pop(0)]
+                rows = len(calls[0].rows)
+                while waiting and rows + len(waiting[0].rows) <= LARGEST_GROUP_ROWS:
+                    calls.append(waiting.pop(0))
+                    rows += len(calls[-1].rows)
+                await self._answer(calls)
+        finally:
+            for call in self._waiting.pop(key):  # only when this task was cancelled: the loop ends
+                call.cancel()
+
+    def _still_waiting(self, key: tuple[object, ...]) -> list[_Call]:
+        """Without those who gave up: when a loop ends that is everybody, and nothing may be started any more."""
+        waiting = self._waiting[key]
+        waiting[:] = [call for call in waiting if not call.answered]
+        return waiting
 
     async def _answer(self, calls: list[_Call]) -> None:
         try:
@@ -254,7 +318,11 @@ class PostgresDatabase:
         except errors.Unavailable as error:
             for call in calls:
                 call.fail(error)
-        except BaseException as error:
+        except asyncio.CancelledError:
+            for call in calls:
+                call.cancel()
+            raise
+        except Exception as error:
             # One call of the group may be to blame, so each is tried on its own.
             for call in calls:
                 if len(calls) > 1:
@@ -284,6 +352,10 @@ class _Call:
         self.query, self.head, self.rows = query, head, rows
         self.answer: asyncio.Future[list[Row]] | None = None
 
+    @property
+    def answered(self) -> bool:
+        return self.answer is not None and self.answer.done()
+
     def succeed(self, rows: list[Row]) -> None:
         if self.answer is not None and not self.answer.done():
             self.answer.set_result(rows)
@@ -291,6 +363,35 @@ class _Call:
     def fail(self, error: BaseException) -> None:
         if self.answer is not None and not self.answer.done():
             self.answer.set_exception(error)
+
+    def cancel(self) -> None:
+        if self.answer is not None:
+            self.answer.cancel()
+
+
+async def _until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
+    """Once more after a deadlock, or where a pool's transactions are repeatable reads: nothing of it has happened."""
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return await work()
+        except ROLLED_BACK:
+            await asyncio.sleep(random.random() * attempt * PAUSE_SECONDS)  # so that they do not meet again
+    return await work()
+
+
+_taken: dict[int, tuple[Any, PostgresDatabase]] = {}
+
+
+def of_pool(pool: Any) -> PostgresDatabase:
+    """One database for one pool, however many services it is given to: its role is looked at once.
+
+    By hand, because an `asyncpg.Pool` takes no weak reference: one that was closed is let go with the next.
+    """
+    for key in [key for key, (known, _) in _taken.items() if known.is_closing()]:
+        del _taken[key]
+    if not hasattr(pool, "is_closing") or pool.is_closing():
+        return PostgresDatabase(pool)
+    return _taken.setdefault(id(pool), (pool, PostgresDatabase(pool)))[1]
 
 
 @cache
@@ -326,18 +427,24 @@ def translate(error: Exception, where: str) -> Exception:
             return errors.PermissionRefusedError(where, _first_line(error), PERMISSION_ADVICE)
         case asyncpg.UniqueViolationError():
             return errors.IdTakenError()
-        case asyncpg.LockNotAvailableError() | asyncpg.QueryCanceledError() | asyncpg.TooManyConnectionsError():
-            return errors.StoreBusyError(where)
+        case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
+            return errors.LoginRefusedError(where, _first_line(error))
         case asyncpg.DiskFullError():
             return errors.StoreFullError(where)
         case asyncpg.ReadOnlySQLTransactionError():
-            return errors.StoreReadOnlyError(where, "it accepts reads only")
+            return errors.StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
         case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
             return errors.StoreDamagedError(where, str(error))
+    if isinstance(error, BUSY):
+        return errors.StoreBusyError(where)
     if isinstance(error, UNREACHABLE):
         return errors.StoreUnreachableError(where, _first_line(error))
     return error
 
 
 def _first_line(error: BaseException) -> str:
+    if isinstance(error, asyncpg.InvalidPasswordError):  # the server does not say which of the two
+        return f"the password is wrong, or there is no such role ({error})"
+    if isinstance(error, TimeoutError) and not str(error):
+        return "it did not answer in time"
     return (str(error) or type(error).__name__).splitlines()[0]

@@ -15,7 +15,7 @@ from holdfast import lifecycle
 from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.errors import HoldfastError, InvalidValueError
-from holdfast.ground.settings import Settings, load_settings
+from holdfast.ground.settings import Settings, load_settings, sqlite_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,18 +68,27 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
 
 def keep(event: HookEvent) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
-    settings, has_store = _settings()
-    record = lifecycle.as_record(event, settings)
+    settings, wrong = _settings()
+    for error in wrong.values():
+        _note(error)
+    if sqlite_path(settings.database) is None:
+        _silence()
+    record = lifecycle.as_record(event, settings, wrong)
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         try:
-            if has_store and _spool_is_free(app):
-                app.run(lifecycle.store_record(app.database, settings.owner, record))
-            else:
-                app.spool.add(record)
+            database = app.database if not wrong and _spool_is_free(app) else None
+        except BaseException as error:
+            app.spool.add(record)  # whatever is wrong with the store or with what waits, it is not this record
+            _raise_unless_ours(error)
+            return
+        if database is None:
+            app.spool.add(record)
+            return
+        try:
+            app.run(lifecycle.store_record(database, settings.owner, record))
         except BaseException as error:
             app.spool.keep(record, error)
-            if not isinstance(error, HoldfastError):
-                raise  # a bug or a Ctrl-C: it is noted, and nothing was lost by it
+            _raise_unless_ours(error)
 
 
 def _has_more(descriptor: int, seconds: float) -> bool:
@@ -94,18 +103,41 @@ def _parsed(data: bytearray) -> dict[str, Any] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def _settings() -> tuple[Settings, bool]:
-    """And whether they name a store: when its URL is mistyped, what is said meanwhile waits in the spool."""
-    try:
-        return load_settings(), True
-    except InvalidValueError:
-        return load_settings({**os.environ, "HOLDFAST_DATABASE": ""}), False
+def _raise_unless_ours(error: BaseException) -> None:
+    """A bug or a Ctrl-C is noted; nothing was lost by it."""
+    if not isinstance(error, HoldfastError):
+        raise error
+
+
+def _silence() -> None:
+    """A role that is too strong is told by every command; here nobody reads it, and an agent might take it for more."""
+    import logging
+    import warnings
+
+    warnings.simplefilter("ignore")
+    logging.getLogger().addHandler(logging.NullHandler())  # without one, the library's own words go to stderr
+
+
+def _settings() -> tuple[Settings, dict[str, InvalidValueError]]:
+    """And which are wrong: what is said until they are mended waits in the spool."""
+    environment, wrong = dict(os.environ), dict[str, InvalidValueError]()
+    while True:
+        try:
+            return load_settings(environment), wrong
+        except InvalidValueError as error:
+            if not environment.get(error.field):
+                raise  # not one that somebody has set
+            wrong[error.field] = error
+            environment[error.field] = ""
 
 
 def _spool_is_free(app: App) -> bool:
     """The usual case is a look at the disk; the spool's code is loaded only when something waits."""
-    folder = os.path.join(app.settings.home, "spool")
-    if not any(os.path.exists(os.path.join(folder, name)) for name in ("pending.jsonl", "draining.jsonl")):
+    try:
+        names = os.listdir(os.path.join(app.settings.home, "spool"))
+    except OSError:
+        return True
+    if not any(name.endswith(".jsonl") and name != "rejected.jsonl" for name in names):
         return True
     app.drain_spool(DRAIN_LIMIT)
     return app.spool.is_empty()
@@ -116,6 +148,8 @@ def _note(error: BaseException) -> None:
     try:
         from holdfast.ground.log import Log
 
-        Log(_settings()[0].home)("hook_failed", error=type(error).__name__, code=getattr(error, "code", "bug"))
+        field = getattr(error, "field", None)  # the name of a setting that is wrong, never what it was set to
+        log = Log(_settings()[0].home)
+        log("hook_failed", error=type(error).__name__, code=getattr(error, "code", "bug"), field=field)
     except Exception:
         return

@@ -201,23 +201,30 @@ create function context.create_session(
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client,
-                                  native_id, repo, worktree, resumed_from, metadata, head_hash, started_at)
-    values (p_workspace, p_developer, p_id, p_user_id, p_chatmode, p_workflow, p_skill, p_git_branch, p_client,
-            p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp())
-    on conflict do nothing;
-    if found then
-        insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
-        values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
-        perform holdfast.tell(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
-    end if;
-    return query
-        select (context.as_row(s)).*
-        from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (s.id = p_id or (s.client = p_client and s.native_id = p_native_id and s.ended_at is null))
-        order by s.id = p_id desc
-        limit 1;
+    -- Again when the open session of that native id ended between the insert that it stopped and the look at it.
+    for attempt in 1 .. 10 loop
+        insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client,
+                                      native_id, repo, worktree, resumed_from, metadata, head_hash, started_at)
+        values (p_workspace, p_developer, p_id, p_user_id, p_chatmode, p_workflow, p_skill, p_git_branch, p_client,
+                p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp())
+        on conflict do nothing;
+        if found then
+            insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
+            values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
+            perform holdfast.tell(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
+        end if;
+        return query
+            select (context.as_row(s)).*
+            from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and (s.id = p_id or (s.client = p_client and s.native_id = p_native_id and s.ended_at is null))
+            order by s.id = p_id desc
+            limit 1;
+        if found then
+            return;
+        end if;
+    end loop;
+    raise exception 'session % is somebody else''s', p_id using errcode = 'unique_violation';
 end
 $$;
 
@@ -345,6 +352,12 @@ create function context.end_session(p_workspace text, p_developer text, p_id uui
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
+    -- First the scratchpad's row, which every update of it locks: whatever was acknowledged is in it, and nothing comes
+    -- after. It is written and not only locked, so that a repeatable read of an update that waits fails and is repeated.
+    update context.session_state st set updated_at = st.updated_at
+    where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_id
+      and exists (select from context.sessions s
+                  where s.workspace_id = p_workspace and s.id = p_id and s.ended_at is null);
     update context.sessions s set ended_at = clock_timestamp()
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id and s.ended_at is null;
     if found then
@@ -404,6 +417,9 @@ declare
     j int;
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    if current_setting('lock_timeout') = '0' then
+        perform set_config('lock_timeout', '5s', true);
+    end if;
     select s.last_sequence, s.head_hash, s.ended_at into last_sequence, head, ended_at
     from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
@@ -488,6 +504,9 @@ create function context.append_event(
 language plpgsql as $$
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    if current_setting('lock_timeout') = '0' then
+        perform set_config('lock_timeout', '5s', true);
+    end if;
     created_at := clock_timestamp();
     update context.sessions s
     set last_sequence = s.last_sequence + 1,
@@ -679,6 +698,10 @@ returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
+    -- A statement of its own: the next one sees what was committed while this one waited, the session's end above all.
+    perform from context.session_state st
+    where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_session
+    for no key update;
     return query
         update context.session_state st
         set scratchpad = context.merge_json(st.scratchpad, p_patch::jsonb), updated_at = clock_timestamp()
