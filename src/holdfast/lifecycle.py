@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from holdfast.ground.settings import Settings
     from holdfast.storage.database import Database, Row
 
-# An index of PostgreSQL takes 2,704 bytes in all, so the 4,096 of a path would be refused by the store.
-WORKTREE_BYTES = 2000
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 STORE_PARAMETERS = ("host", "port", "dbname", "database", "user")
 
@@ -106,20 +104,16 @@ async def _start_session(store: SessionStore, client: str, native_id: str, recor
         user_id=rules.check_label("user_id", record["user_id"]),
         client=client,
         native_id=native_id,
-        worktree=None if record["worktree"] is None else _check_worktree(record["worktree"]),
+        worktree=None if record["worktree"] is None else rules.check_worktree(record["worktree"]),
     )
 
 
 def worktree_of(folder: str) -> str | None:
     """None where a folder has a name that cannot be kept: the session is found by its native id all the same."""
     try:
-        return _check_worktree(find_worktree(folder))
+        return rules.check_worktree(find_worktree(folder))
     except (InvalidValueError, ValueError):
         return None
-
-
-def _check_worktree(worktree: object) -> str:
-    return rules.check_label("worktree", worktree, max_bytes=WORKTREE_BYTES)
 
 
 def _id_for(owner: Owner, event_id: object) -> object:

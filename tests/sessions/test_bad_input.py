@@ -28,7 +28,6 @@ NOT_IDS = (
     b"x" * 36,
     [UNKNOWN],
     {"id": UNKNOWN},
-    uuid.UUID(UNKNOWN),
 )
 UNSTORABLE = {
     "\x00": "a NUL character",
@@ -204,7 +203,7 @@ async def test_what_an_engine_could_not_keep_is_refused_in_every_field(sessions)
     """PostgreSQL takes neither NUL nor half a surrogate pair, so SQLite does not either."""
     s = await sessions.create_session("architect", "u1")
     event = await sessions.append_event(s.id, "user_message", "user", "hi")
-    optional = ("workflow", "skill", "git_branch", "name", "client", "native_id", "repo", "worktree")
+    optional = ("workflow", "skill", "git_branch", "name", "client", "native_id", "repo")
 
     for text, name in UNSTORABLE.items():
         for call in (
@@ -237,7 +236,7 @@ async def test_what_an_engine_could_not_keep_is_refused_in_every_field(sessions)
 
 async def test_a_label_is_one_short_line_in_every_field(sessions):
     s = await sessions.create_session("architect", "u1")
-    optional = ("workflow", "skill", "git_branch", "name", "client", "native_id", "repo", "worktree")
+    optional = ("workflow", "skill", "git_branch", "name", "client", "native_id", "repo")
 
     for label in ("", " ", "two\nlines", "\x1b]0;title\x07", "a\u2028b", "x" * 401, TEN_MEGABYTES, 7, b"x", ["x"]):
         for field in optional:
@@ -248,6 +247,8 @@ async def test_a_label_is_one_short_line_in_every_field(sessions):
         await refused(sessions, sessions.update_metadata(s.id, {"envHint": label}), "envHint")
         await refused(sessions, sessions.set_relevant_context(s.id, label, ["/a"]), "setName")
         await refused(sessions, sessions.get_relevant_context(s.id, label), "setName")
+    for folder in ("", "two\nlines", "/" * 2001, 7):  # a folder's name may be longer, but not without end
+        await refused(sessions, sessions.create_session("architect", "u1", worktree=folder), "worktree")
     await refused(sessions, sessions.create_session(None, "u1"), "chatmode")
     await refused(sessions, sessions.create_session("architect", None), "user_id")
     await refused(sessions, sessions.rename_session(s.id, None), "name")

@@ -1,6 +1,7 @@
 """Forgetting: the content goes, the hashes and a tombstone stay, and nothing brings it back."""
 
 import asyncio
+import json
 import uuid
 from pathlib import Path
 
@@ -299,3 +300,14 @@ async def test_a_text_that_events_do_not_hold_is_found_in_scratchpads_and_contex
     assert await sessions.list_sessions_with_text('sk-"live"') == [reminded.id]
     with pytest.raises(InvalidValueError):
         await sessions.list_sessions_with_text(" ")
+
+
+async def test_a_text_is_found_in_content_that_is_json_itself(sessions):
+    """A tool's answer is often kept as the JSON it came in."""
+    s = await sessions.create_session("architect", "u1")
+    answer = json.dumps({"stdout": 'KEY-LINE-1\nKEY-LINE-2 "quoted"'})
+    event = await sessions.append_event(s.id, "tool_result", "tool", answer)
+
+    found = await sessions.find_events_to_forget(match='KEY-LINE-1\nKEY-LINE-2 "quoted"')
+
+    assert [one.id for one in found] == [event.id]

@@ -171,11 +171,11 @@ from session_events
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- matching_events
--- What a person wants to forget by its words; reads every event of the developer, because it must miss none.
+-- What a person wants to forget by its words, in JSON as well; reads every event of the developer, to miss none.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = $1 and developer_id = $2 and erased_at is null
-  and (instr(content, $3) > 0 or instr(parts, $4) > 0)
+  and (instr(content, $3) > 0 or instr(content, $4) > 0 or instr(parts, $4) > 0)
 order by session_id, sequence;
 
 -- sessions_with_text

@@ -32,6 +32,7 @@ CONTENT_BYTES = 4 << 20
 SCRATCHPAD_BYTES = 1 << 20
 METADATA_BYTES = 256 << 10
 LABEL_BYTES = 400
+WORKTREE_BYTES = 2000
 LARGEST_LIMIT = (1 << 31) - 1  # PostgreSQL counts rows in 32 bits
 EVENTS_PER_CALL = 1000
 
@@ -104,6 +105,11 @@ def check_label(field: str, value: object, *, max_bytes: int = LABEL_BYTES) -> s
 
 def check_optional_label(field: str, value: object) -> str | None:
     return None if value is None else check_label(field, value)
+
+
+def check_worktree(folder: object) -> str:
+    """A folder's name may be long, but PostgreSQL's index takes no entry of more than 2,704 bytes."""
+    return check_label("worktree", folder, max_bytes=WORKTREE_BYTES)
 
 
 def check_count(field: str, value: object, *, least: int = 0) -> int:

@@ -65,7 +65,7 @@ class SessionService:
             client=label("client", client),
             native_id=label("native_id", native_id),
             repo=label("repo", repo),
-            worktree=label("worktree", worktree),
+            worktree=None if worktree is None else rules.check_worktree(worktree),
             metadata=_as_metadata({} if name is None else {"name": rules.check_label("name", name)}),
         )
         return session_from(row)
@@ -106,9 +106,7 @@ class SessionService:
 
     async def find_current_sessions(self, worktree: str, client: str | None = None) -> list[Session]:
         """The newest open session of a worktree, and a second one when there are several."""
-        rows = await self.store.list_open(
-            rules.check_label("worktree", worktree), rules.check_optional_label("client", client)
-        )
+        rows = await self.store.list_open(rules.check_worktree(worktree), rules.check_optional_label("client", client))
         return [session_from(row) for row in rows]
 
     async def end_session(self, session_id: str) -> None:

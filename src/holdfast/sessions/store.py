@@ -116,7 +116,9 @@ class SessionStore:
         known = ids.parse_id(session_id)
         if known is None:
             raise errors.SessionNotFoundError(session_id)
-        rows = [(None if position else expected_sequence, *event) for position, event in enumerate(events)]
+        # Each event expects the one before it: a repeated call whose first events are there is checked as well.
+        first = expected_sequence
+        rows = [(None if first is None else first + position, *event) for position, event in enumerate(events)]
         try:
             answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
         except errors.IdTakenError:  # by somebody whose rows we cannot see

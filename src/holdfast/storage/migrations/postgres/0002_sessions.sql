@@ -412,6 +412,7 @@ declare
     now_at timestamptz;
     anything_known boolean;
     guilty int;
+    ahead int;
     reason text;
     i int;
     j int;
@@ -430,11 +431,16 @@ begin
     for i in 1 .. coalesce(cardinality(p_id), 0) loop
         if i = 1 or p_call[i] <> p_call[i - 1] then
             guilty := null;
+            ahead := 0;  -- how many of the call's events before this one are new
             j := i;
             while guilty is null and p_call[j] = p_call[i] loop
                 reason := context.refusal(p_workspace, p_developer, p_session, p_id[j], p_hash[j], p_expected[j],
-                                          anything_known, last_sequence, ended_at);
+                                          anything_known, last_sequence + ahead, ended_at);
                 guilty := case when reason is not null then j end;
+                if not (anything_known and exists (select from context.session_events e
+                                                   where e.workspace_id = p_workspace and e.id = p_id[j])) then
+                    ahead := ahead + 1;
+                end if;
                 j := j + 1;
             end loop;
         end if;
@@ -595,7 +601,7 @@ begin
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.erased_at is null
-          and (strpos(e.content, p_text) > 0 or strpos(e.parts_text, p_escaped) > 0)
+          and (strpos(e.content, p_text) > 0 or strpos(e.content, p_escaped) > 0 or strpos(e.parts_text, p_escaped) > 0)
         order by e.session_id, e.sequence;
 end
 $$;
