@@ -1,7 +1,6 @@
 """Every input has a clear answer: which field, which value, what is wrong. And a refusal changes not one row."""
 
 import math
-import uuid
 
 import pytest
 
