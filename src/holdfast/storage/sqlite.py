@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 OLDEST_SQLITE = (3, 51, 3)  # before: a checkpoint that races a write can drop a committed transaction
 PAUSE_SECONDS = 0.0005
+CLOSING_SECONDS = 1.0
 SMALLEST_BYTES = 512
 PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (
@@ -250,8 +251,10 @@ class SqliteDatabase:
             if self._group is not None:
                 self._group.finish()
         finally:
-            with self._write_lock, self._read_lock:
-                self.let_go()
+            # Not for ever: a signal between taking a lock and using it leaves it taken, and then nobody gives it back.
+            for lock in (self._write_lock, self._read_lock):
+                lock.acquire(True, CLOSING_SECONDS)
+            self.let_go()
 
     def let_go(self) -> None:
         """Close every file, without another word."""
