@@ -495,6 +495,7 @@ async def test_a_transaction_is_limited_in_what_it_may_wait_for(
     owner = (OWNER.workspace_id, OWNER.developer_id)
     event = ids.new_id()
     verbs = {
+        "select from context.lock_session($1, $2, $3)": (*owner, session.id),
         "select from holdfast.act_for($1, $2)": owner,
         "select from context.append_event($1, $2, $3, null, $4, 't', 'r', 'x', null, '')": (*owner, session.id, event),
         "select from context.append_events($1, $2, $3, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')": (
@@ -512,13 +513,13 @@ async def test_a_transaction_is_limited_in_what_it_may_wait_for(
             await transaction.rollback()
         assert tuple(await connection.fetchrow(LIMITS)) == ("0", "0")
 
-    assert limits == [("5s", "30s"), ("5s", "0"), ("5s", "0")]
+    assert limits == [("5s", "30s"), ("0", "0"), ("0", "0"), ("0", "0")]
 
 
 async def test_a_limit_that_the_administrator_has_set_stays(postgres_url: str):
     connection = await asyncpg.connect(postgres_url, server_settings={"lock_timeout": "7s"})
     async with connection.transaction():
-        await connection.execute("select holdfast.act_for('local', 'ana')")
+        await connection.execute("select context.lock_session('local', 'ana', gen_random_uuid())")
         assert tuple(await connection.fetchrow(LIMITS)) == ("7s", "0")
     await connection.close()
 

@@ -30,9 +30,6 @@ create function holdfast.act_for(p_workspace text, p_developer text) returns voi
 language plpgsql as $$
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
-    if current_setting('lock_timeout') = '0' then  -- the administrator's own limit stays
-        perform set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '30s', true);
-    end if;
 end
 $$;
 

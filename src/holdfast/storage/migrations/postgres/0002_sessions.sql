@@ -242,6 +242,10 @@ create function context.lock_session(p_workspace text, p_developer text, p_id uu
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
+    -- Where a transaction of several statements begins. Not in every verb: setting them costs as much as an append.
+    if current_setting('lock_timeout') = '0' then  -- the administrator's own limit stays
+        perform set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '30s', true);
+    end if;
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
@@ -418,9 +422,6 @@ declare
     j int;
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
-    if current_setting('lock_timeout') = '0' then
-        perform set_config('lock_timeout', '5s', true);
-    end if;
     select s.last_sequence, s.head_hash, s.ended_at into last_sequence, head, ended_at
     from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
@@ -510,9 +511,6 @@ create function context.append_event(
 language plpgsql as $$
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
-    if current_setting('lock_timeout') = '0' then
-        perform set_config('lock_timeout', '5s', true);
-    end if;
     created_at := clock_timestamp();
     update context.sessions s
     set last_sequence = s.last_sequence + 1,
