@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Only what pgbouncer takes. The other limits are no startup parameters, which it refuses, and no state of a
-# connection, which it shares out: where a transaction of several statements begins, a function sets them for it (in
-# every verb they cost an append 0.2 ms), and a single statement is limited from here.
+# connection, which it shares out: where a transaction of several statements begins, a function sets them for it, and a
+# single statement is limited from here.
 SERVER_SETTINGS = {"application_name": "holdfast"}
 STATEMENT_SECONDS = 15.0
 CONNECT_SECONDS = 10.0

@@ -242,7 +242,7 @@ create function context.lock_session(p_workspace text, p_developer text, p_id uu
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    -- Where a transaction of several statements begins. Not in every verb: setting them costs as much as an append.
+    -- Where a transaction of several statements begins; a verb on its own is limited by its caller.
     if current_setting('lock_timeout') = '0' then  -- the administrator's own limit stays
         perform set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '30s', true);
     end if;
