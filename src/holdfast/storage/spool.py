@@ -247,9 +247,7 @@ class Spool:
         note = {"code": error.code, "message": error.message}
         try:
             self._reject({**note, "record": record})
-        except (
-            errors.InvalidValueError
-        ):  # too long, too deep or no JSON: then as much of it as a person may want to see
+        except errors.InvalidValueError:  # too long, too deep or no JSON: then as much as a person may want to see
             self._reject({**note, "shown": ascii(record)[:SHOWN_CHARS]})
 
     def _reject_damaged(self, damage: jsonl.Damage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from holdfast import __version__
-from holdfast.surfaces.cli.running import Command, Group
+from holdfast.surfaces.cli.running import Group
 
 COMMANDS = {
     "demo": "Play a short story on a store of its own",
@@ -53,6 +53,3 @@ class Root(Group):
 @click.version_option(__version__, prog_name="holdfast", help="Show the version")
 def root() -> None:
     """Keep what agents did and hand it to whoever continues"""
-
-
-__all__ = ["COMMANDS", "Command", "root"]
