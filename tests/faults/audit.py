@@ -49,7 +49,7 @@ async def audit_open(sessions: SessionService, session_id: str, acked: Iterable[
     assert set(acked) - set(stored) == set()
     verification = await sessions.verify_session(session_id)
     assert verification.damage == ()
-    # A server may still commit what a client that was killed had sent, between our two looks; a file has no such server.
+    # A server may still commit what a killed client had sent, between our two looks; a file has no such server.
     late = verification.checked - len(events)
     assert late == 0 or (late > 0 and sessions.db.engine == "postgres")
     numbered, rows, _ = await sessions.store.count_events()
