@@ -14,6 +14,7 @@ from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.store import QUERIES
 from holdfast.storage import postgres as engine
+from holdfast.storage import postgres_errors
 from holdfast.storage.postgres import PostgresDatabase, Role
 from tests.rig.postgres import Cluster, Server, execute
 
@@ -64,20 +65,34 @@ class Watched:
     async def expire_connections(self) -> None:
         await self.pool.expire_connections()
 
-    async def fetch(self, sql: str, *args: object) -> Any:
-        self.sent.append(sql)
-        if self.failures:
-            raise self.failures.pop(0)
-        return await self.pool.fetch(sql, *args)
+    async def acquire(self) -> Any:
+        return WatchedConnection(self, await self.pool.acquire())
 
-    def acquire(self) -> Any:
-        return self.pool.acquire()
+    async def release(self, connection: Any) -> None:
+        await self.pool.release(connection.connection)
+
+
+class WatchedConnection:
+    def __init__(self, watched: Watched, connection: Any):
+        self.watched, self.connection = watched, connection
+
+    async def fetch(self, sql: str, *args: object) -> Any:
+        self.watched.sent.append(sql)
+        if self.watched.failures:
+            raise self.watched.failures.pop(0)
+        return await self.connection.fetch(sql, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
 
 
 @pytest.fixture
-def watched(database: PostgresDatabase) -> Watched:
-    database.pool = Watched(database.pool)
-    return database.pool
+async def watched(database: PostgresDatabase) -> AsyncIterator[Watched]:
+    await database._let_go()  # what is held was acquired unwatched
+    own, database.pool = database.pool, Watched(database.pool)
+    yield database.pool
+    await database._let_go()
+    database.pool = own
 
 
 # --- groups ------------------------------------------------------------------------------------------------
@@ -186,13 +201,13 @@ async def test_a_caller_who_gave_up_leaves_the_others_their_answers(
 async def test_closing_waits_for_what_is_under_way(sessions: holdfast.SessionService, database: PostgresDatabase):
     session = await sessions.create_session("m", "u1")
     tasks = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(20)]
-    while not database._tasks:
+    while not database._groups._tasks:
         await asyncio.sleep(0)
 
     await database.close()
 
     assert all(task.done() for task in tasks)
-    assert database._waiting == {}
+    assert database._groups._waiting == {}
 
 
 @pytest.mark.parametrize("under_way", ["the first call", "a group"])
@@ -203,19 +218,19 @@ async def test_a_loop_that_ends_with_appends_under_way_leaves_nothing_behind(
     session = await sessions.create_session("m", "u1")
     calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(20)]
     await asyncio.sleep(0)
-    while under_way == "a group" and not database._tasks:
+    while under_way == "a group" and not database._groups._tasks:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
     calls += [asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(20)]
     await asyncio.sleep(0)
     watched.sent.clear()
 
-    every = {*calls, *database._tasks}
+    every = {*calls, *database._groups._tasks}
     for task in every:
         task.cancel()
     await asyncio.gather(*every, return_exceptions=True)
 
-    assert (watched.sent, database._tasks, database._waiting) == ([], set(), {})
+    assert (watched.sent, database._groups._tasks, database._groups._waiting) == ([], set(), {})
 
 
 async def test_whoever_waits_for_a_group_that_is_cancelled_is_cancelled_too(
@@ -224,19 +239,19 @@ async def test_whoever_waits_for_a_group_that_is_cancelled_is_cancelled_too(
     """Those that were sent, and those that would have been next; afterwards the session is written to as before."""
     session = await sessions.create_session("m", "u1")
     calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(5)]
-    while not database._tasks:
+    while not database._groups._tasks:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
     calls += [asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(5)]
     await asyncio.sleep(0)
     watched.sent.clear()
 
-    for task in database._tasks:
+    for task in database._groups._tasks:
         task.cancel()
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
 
     assert [type(outcome) for outcome in outcomes[1:]] == [asyncio.CancelledError] * 9
-    assert (watched.sent, database._waiting) == ([], {})
+    assert (watched.sent, database._groups._waiting) == ([], {})
     await append(database, session.id, rows("after"))
     assert (await contents(sessions, session.id))[-1] == "after"
 
@@ -421,6 +436,40 @@ async def test_a_connection_that_died_while_idle_is_replaced(
     assert await contents(sessions, session.id) == ["0", "1", "2"]
 
 
+async def test_a_connection_is_kept_from_call_to_call_unless_somebody_waits_for_one(
+    sessions: holdfast.SessionService, database: PostgresDatabase
+):
+    """Ten are all there are: a kept one that nobody uses must not keep the eleventh caller waiting."""
+    session = await sessions.create_session("m", "u1")
+    kept = database._held
+    await sessions.get_session(session.id)
+    assert database._held is kept is not None
+
+    held = [await database.pool.acquire() for _ in range(8)]
+    async with database._connection(), database._connection() as tenth:
+        waiting = asyncio.create_task(database.transaction(lambda tx: _nothing()))
+        while not database._asking:
+            await asyncio.sleep(0)
+        assert tenth is not kept
+        assert database._held is None
+    await asyncio.wait_for(waiting, 10)
+    for connection in held:
+        await database.pool.release(connection)
+
+
+async def test_a_pool_of_somebody_else_gets_every_connection_back(postgres_url: str):
+    async with asyncpg.create_pool(postgres_url, min_size=1, max_size=1) as pool:
+        sessions = holdfast.SessionService(pool, owner=OWNER)
+        session = await sessions.create_session("m", "u1")
+        async with pool.acquire(timeout=10):  # there is only this one
+            pass
+        assert (await sessions.get_session(session.id)).id == session.id
+
+
+async def _nothing() -> None:
+    """A unit of work that does not even begin."""
+
+
 async def test_a_lost_answer_is_asked_for_once_more_and_not_for_ever(
     sessions: holdfast.SessionService, watched: Watched
 ):
@@ -576,7 +625,7 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
 )
 async def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: type[errors.HoldfastError]):
     with pytest.raises(ours) as raised:
-        async with engine.translated("The database"):
+        async with postgres_errors.translated("The database"):
             raise theirs
 
     assert "The database" in raised.value.message
@@ -585,7 +634,7 @@ async def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ou
 
 async def test_an_error_that_is_nobodys_business_comes_through_as_it_is():
     with pytest.raises(ZeroDivisionError):
-        async with engine.translated("The database"):
+        async with postgres_errors.translated("The database"):
             raise ZeroDivisionError
 
 

@@ -2,8 +2,7 @@
 
 A verb is one SQL function that takes the workspace and the developer, sets them for its transaction and does
 the work: one round trip with row-level security, and safe behind a pooler, because nothing outlives the
-transaction. Appends to one hot session wait for its row lock anyway, so those that come in while one is under
-way travel together in the next round trip.
+transaction.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import asyncpg
@@ -23,10 +21,13 @@ from holdfast import errors
 from holdfast.ground import settings
 from holdfast.storage import migrate
 from holdfast.storage.database import PATIENCE_SECONDS
+from holdfast.storage.postgres_errors import LOST, ROLLED_BACK, first_line, translate, translated
+from holdfast.storage.row_groups import RowGroups
 
 if TYPE_CHECKING:
     from holdfast.storage.database import Row, Transaction
     from holdfast.storage.queries import Query
+    from holdfast.storage.row_groups import Call
 
 T = TypeVar("T")
 
@@ -36,40 +37,10 @@ T = TypeVar("T")
 SERVER_SETTINGS = {"application_name": "holdfast"}
 STATEMENT_SECONDS = 15.0
 CONNECT_SECONDS = 10.0
-LARGEST_GROUP_ROWS = 256
 CACHE_OPTION = "statement_cache_size"
 ATTEMPTS = 10  # of what the server has rolled back because of somebody else
 PAUSE_SECONDS = 0.01
-PERMISSION_ADVICE = (
-    "A program's role needs `GRANT holdfast_runtime TO …`. The role that migrates owns the database and may create "
-    "roles, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
-)
-READ_ONLY_ADVICE = (
-    "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise somebody has set "
-    "default_transaction_read_only for the database or the role."
-)
-LOST = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.InternalClientError,
-    ConnectionError,
-)
-ROLLED_BACK = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
-BUSY = (
-    *ROLLED_BACK,
-    asyncpg.LockNotAvailableError,
-    asyncpg.QueryCanceledError,
-    asyncpg.TooManyConnectionsError,
-)
 AGAIN = (*LOST, asyncpg.UniqueViolationError)  # the latter when the same id was written at the same moment
-UNREACHABLE = (
-    *LOST,
-    asyncpg.InterfaceError,
-    OSError,
-    TimeoutError,
-)
 REFUSED_OPTION = (
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidParameterValueError,
@@ -129,7 +100,7 @@ async def open_postgres(url: str, patience_seconds: float = PATIENCE_SECONDS) ->
             server_settings=SERVER_SETTINGS,
             **options,
         )
-    database = PostgresDatabase(pool, where)
+    database = PostgresDatabase(pool, where, holds=True)
     try:
         await database.prepare()
         yield database
@@ -178,7 +149,7 @@ async def _known_options(where: str) -> AsyncIterator[None]:
     try:
         yield
     except REFUSED_OPTION as error:
-        problem = f"has an option after the `?` that the server does not take: {_first_line(error)}"
+        problem = f"has an option after the `?` that the server does not take: {first_line(error)}"
         raise errors.InvalidValueError("HOLDFAST_DATABASE", where, problem) from error
 
 
@@ -196,10 +167,12 @@ class PostgresDatabase:
 
     engine = "postgres"
 
-    def __init__(self, pool: Any, where: str = "The database"):
-        self.pool, self.where = pool, where
-        self._waiting: dict[tuple[object, ...], list[_Call]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+    def __init__(self, pool: Any, where: str = "The database", *, holds: bool = False):
+        """`holds` says that nobody else draws on the pool, so that a connection may be kept from call to call."""
+        self.pool, self.where, self._holds = pool, where, holds
+        self._held: Any = None
+        self._asking = 0
+        self._groups = RowGroups(self._send)
         self._role: Role | None = None
         self._looked_at_role = False
 
@@ -230,21 +203,11 @@ class PostgresDatabase:
         return await self._fetch(_call(query.function, len(args)), args)
 
     async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
-        key = (query, *head)
-        call = _Call(query, head, rows)
-        if (waiting := self._waiting.get(key)) is not None:
-            call.answer = asyncio.get_running_loop().create_future()
-            waiting.append(call)
-            return await call.answer
-        self._waiting[key] = []
-        try:
-            return await self._send([call])
-        finally:
-            self._continue(key)
+        return await self._groups.write(query, head, rows)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         async def once() -> T:
-            async with self.pool.acquire() as connection, connection.transaction(isolation="read_committed"):
+            async with self._connection() as connection, connection.transaction(isolation="read_committed"):
                 return await work(PostgresTransaction(connection))
 
         async with translated(self.where):
@@ -255,8 +218,9 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         """Wait for what is under way; the pool belongs to whoever made it."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._holds = False
+        await self._groups.finish()
+        await self._let_go()
 
     async def _look_at_role(self) -> None:
         """Warn once about a role that walks through the walls; `serve` refuses it, a library user may know better."""
@@ -277,64 +241,42 @@ class PostgresDatabase:
     async def _fetch_once(self, sql: str, args: Sequence[object]) -> list[Row]:
         rows: list[Row]
         try:
-            rows = await self.pool.fetch(sql, *args)
+            async with self._connection() as connection:
+                rows = await connection.fetch(sql, *args)
         except AGAIN as error:
             if isinstance(error, LOST):  # a restarted server leaves every idle connection dead
+                await self._let_go()
                 await self.pool.expire_connections()
-            rows = await self.pool.fetch(sql, *args)
+            async with self._connection() as connection:
+                rows = await connection.fetch(sql, *args)
         return rows
 
-    def _continue(self, key: tuple[object, ...]) -> None:
-        """Send what has gathered meanwhile, or let the next caller go first."""
-        if not self._still_waiting(key):
-            del self._waiting[key]
-            return
-        task = asyncio.get_running_loop().create_task(self._send_waiting(key))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _send_waiting(self, key: tuple[object, ...]) -> None:
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Any]:
+        """The connection of the call before, if it is free: to get one from the pool costs a fifth of an append."""
+        connection, self._held = self._held, None
+        if connection is None or not _is_open(connection):
+            self._asking += 1
+            try:
+                connection = await self.pool.acquire()
+            finally:
+                self._asking -= 1
         try:
-            while waiting := self._still_waiting(key):
-                calls = [waiting.pop(0)]
-                rows = len(calls[0].rows)
-                while waiting and rows + len(waiting[0].rows) <= LARGEST_GROUP_ROWS:
-                    calls.append(waiting.pop(0))
-                    rows += len(calls[-1].rows)
-                await self._answer(calls)
-        finally:
-            for call in self._waiting.pop(key):  # only when this task was cancelled: the loop ends
-                call.cancel()
-
-    def _still_waiting(self, key: tuple[object, ...]) -> list[_Call]:
-        """Without those who gave up: when a loop ends that is everybody, and nothing may be started any more."""
-        waiting = self._waiting[key]
-        waiting[:] = [call for call in waiting if not call.answered]
-        return waiting
-
-    async def _answer(self, calls: list[_Call]) -> None:
-        try:
-            rows = await self._send(calls)
-        except errors.Unavailable as error:
-            for call in calls:
-                call.fail(error)
-        except asyncio.CancelledError:
-            for call in calls:
-                call.cancel()
+            yield connection
+        except BaseException:
+            await self.pool.release(connection)
             raise
-        except Exception as error:
-            # One call of the group may be to blame, so each is tried on its own.
-            for call in calls:
-                if len(calls) > 1:
-                    await self._answer([call])
-                else:
-                    call.fail(error)
+        if self._holds and self._held is None and not self._asking:
+            self._held = connection
         else:
-            answers = iter(rows)
-            for call in calls:
-                call.succeed(list(islice(answers, len(call.rows))))
+            await self.pool.release(connection)
 
-    async def _send(self, calls: Sequence[_Call]) -> list[Row]:
+    async def _let_go(self) -> None:
+        connection, self._held = self._held, None
+        if connection is not None:
+            await self.pool.release(connection)
+
+    async def _send(self, calls: Sequence[Call]) -> list[Row]:
         first = calls[0]
         if len(calls) == len(first.rows) == 1:
             args = (*first.head, *first.rows[0])
@@ -345,28 +287,11 @@ class PostgresDatabase:
         return await self._fetch(_call(first.query.function, len(args)), args)
 
 
-class _Call:
-    __slots__ = ("answer", "head", "query", "rows")
-
-    def __init__(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]):
-        self.query, self.head, self.rows = query, head, rows
-        self.answer: asyncio.Future[list[Row]] | None = None
-
-    @property
-    def answered(self) -> bool:
-        return self.answer is not None and self.answer.done()
-
-    def succeed(self, rows: list[Row]) -> None:
-        if self.answer is not None and not self.answer.done():
-            self.answer.set_result(rows)
-
-    def fail(self, error: BaseException) -> None:
-        if self.answer is not None and not self.answer.done():
-            self.answer.set_exception(error)
-
-    def cancel(self) -> None:
-        if self.answer is not None:
-            self.answer.cancel()
+def _is_open(connection: Any) -> bool:
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:  # it broke while nobody used it, and the pool has taken it back
+        return False
 
 
 async def _until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
@@ -406,45 +331,3 @@ async def _schema(connection: Any) -> int | None:
         return number
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         return None
-
-
-@asynccontextmanager
-async def translated(where: str) -> AsyncIterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if (ours := translate(error, where)) is error:
-            raise
-        raise ours from error
-
-
-def translate(error: Exception, where: str) -> Exception:
-    """An engine's error as one of ours, each with its own advice; anything else as it is."""
-    match error:
-        case asyncpg.UndefinedFunctionError() | asyncpg.InvalidSchemaNameError():
-            return errors.SchemaMissingError(where)
-        case asyncpg.InsufficientPrivilegeError():
-            return errors.PermissionRefusedError(where, _first_line(error), PERMISSION_ADVICE)
-        case asyncpg.UniqueViolationError():
-            return errors.IdTakenError()
-        case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
-            return errors.LoginRefusedError(where, _first_line(error))
-        case asyncpg.DiskFullError():
-            return errors.StoreFullError(where)
-        case asyncpg.ReadOnlySQLTransactionError():
-            return errors.StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
-        case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
-            return errors.StoreDamagedError(where, str(error))
-    if isinstance(error, BUSY):
-        return errors.StoreBusyError(where)
-    if isinstance(error, UNREACHABLE):
-        return errors.StoreUnreachableError(where, _first_line(error))
-    return error
-
-
-def _first_line(error: BaseException) -> str:
-    if isinstance(error, asyncpg.InvalidPasswordError):  # the server does not say which of the two
-        return f"the password is wrong, or there is no such role ({error})"
-    if isinstance(error, TimeoutError) and not str(error):
-        return "it did not answer in time"
-    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,82 @@
+"""PostgreSQL's errors as ours, each with its own advice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from holdfast import errors
+
+PERMISSION_ADVICE = (
+    "A program's role needs `GRANT holdfast_runtime TO …`. The role that migrates owns the database and may create "
+    "roles, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+)
+READ_ONLY_ADVICE = (
+    "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise somebody has set "
+    "default_transaction_read_only for the database or the role."
+)
+LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InternalClientError,
+    ConnectionError,
+)
+ROLLED_BACK = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+BUSY = (
+    *ROLLED_BACK,
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.TooManyConnectionsError,
+)
+UNREACHABLE = (
+    *LOST,
+    asyncpg.InterfaceError,
+    OSError,
+    TimeoutError,
+)
+
+
+@asynccontextmanager
+async def translated(where: str) -> AsyncIterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if (ours := translate(error, where)) is error:
+            raise
+        raise ours from error
+
+
+def translate(error: Exception, where: str) -> Exception:
+    """An engine's error as one of ours, each with its own advice; anything else as it is."""
+    match error:
+        case asyncpg.UndefinedFunctionError() | asyncpg.InvalidSchemaNameError():
+            return errors.SchemaMissingError(where)
+        case asyncpg.InsufficientPrivilegeError():
+            return errors.PermissionRefusedError(where, first_line(error), PERMISSION_ADVICE)
+        case asyncpg.UniqueViolationError():
+            return errors.IdTakenError()
+        case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
+            return errors.LoginRefusedError(where, first_line(error))
+        case asyncpg.DiskFullError():
+            return errors.StoreFullError(where)
+        case asyncpg.ReadOnlySQLTransactionError():
+            return errors.StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
+        case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
+            return errors.StoreDamagedError(where, str(error))
+    if isinstance(error, BUSY):
+        return errors.StoreBusyError(where)
+    if isinstance(error, UNREACHABLE):
+        return errors.StoreUnreachableError(where, first_line(error))
+    return error
+
+
+def first_line(error: BaseException) -> str:
+    if isinstance(error, asyncpg.InvalidPasswordError):  # the server does not say which of the two
+        return f"the password is wrong, or there is no such role ({error})"
+    if isinstance(error, TimeoutError) and not str(error):
+        return "it did not answer in time"
+    return (str(error) or type(error).__name__).splitlines()[0]
