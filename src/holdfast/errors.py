@@ -119,11 +119,11 @@ class SequenceConflictError(Conflict):
 class EventConflictError(Conflict):
     code = "event_conflict"
 
-    def __init__(self, event_id: str):
-        self.event_id = event_id
+    def __init__(self, *event_ids: str):
+        self.event_id = event_ids[0] if len(event_ids) == 1 else None
+        which = f"Event id {event_ids[0]}" if len(event_ids) == 1 else f"One of the {len(event_ids)} event ids"
         super().__init__(
-            f"Event id {event_id} is taken by an event with other content. Repeat the first request unchanged, "
-            "or use a new id."
+            f"{which} is taken by an event with other content. Repeat the first request unchanged, or use a new id."
         )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from holdfast.errors import EventConflictError, SequenceConflictError, SessionNotFoundError
+from holdfast.errors import EventConflictError, InvalidValueError, SequenceConflictError, SessionNotFoundError
 from holdfast.sessions import chain, rules
 from tests.sessions.tables import all_rows, nothing_changes
 
@@ -214,6 +214,37 @@ async def test_the_conflict_names_the_event_that_is_taken(sessions):
         await sessions.append_events(s.id, [message("new"), message("other", event_id=taken.id)])
 
     assert refusal.value.event_id == taken.id
+
+
+async def test_a_sequence_conflict_says_where_the_session_is_and_which_event_did_not_fit(sessions):
+    """An event that is there already takes no number, so the one after it expects too much."""
+    s = await sessions.create_session("architect", "u1")
+    known = await sessions.append_event(s.id, "user_message", "user", "first")
+
+    events = [message("new"), message("first", event_id=known.id), message("newer")]
+
+    async with nothing_changes(sessions):
+        with pytest.raises(SequenceConflictError) as refusal:
+            await sessions.append_events(s.id, events, expected_sequence=1)
+
+    assert (refusal.value.expected, refusal.value.actual) == (3, 1)
+
+
+async def test_a_session_is_named_by_a_uuid_object_as_well(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    event = await sessions.append_event(uuid.UUID(s.id), "user_message", "user", "hi")
+
+    assert (event.session_id, event.sequence) == (s.id, 1)
+
+
+async def test_one_call_is_no_larger_than_a_server_takes(sessions, monkeypatch):
+    monkeypatch.setattr(rules, "CALL_BYTES", 100)
+    s = await sessions.create_session("architect", "u1")
+
+    async with nothing_changes(sessions):
+        with pytest.raises(InvalidValueError, match="hold more than 100 characters"):
+            await sessions.append_events(s.id, [message("x" * 60), message("y" * 60)])
 
 
 async def test_double_submits_give_one_row(sessions):

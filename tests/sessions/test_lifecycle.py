@@ -275,11 +275,12 @@ async def test_of_many_changes_against_one_revision_one_wins(sessions):
 
 async def test_metadata_changes_of_many_tasks_lose_none(sessions):
     s = await sessions.create_session("architect", "u1")
-    fields = ("name", "lastObservedAt", "lastIdleAt", "currentIntent", "envHint")
+    at = "2026-11-16T09:04:00Z"
+    changes = {"name": "n", "lastObservedAt": at, "lastIdleAt": at, "currentIntent": "i", "envHint": "e"}
 
-    await asyncio.gather(*(sessions.update_metadata(s.id, {field: f"of {field}"}) for field in fields))
+    await asyncio.gather(*(sessions.update_metadata(s.id, {field: value}) for field, value in changes.items()))
 
-    assert (await sessions.get_session(s.id)).metadata == {field: f"of {field}" for field in fields}
+    assert (await sessions.get_session(s.id)).metadata == changes
 
 
 # --- who ---------------------------------------------------------------------------------------------------

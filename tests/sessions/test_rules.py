@@ -262,12 +262,15 @@ def test_a_scratchpad_is_an_object_of_a_bounded_size(scratchpad):
 
 
 def test_metadata_has_the_seed_s_fields_and_none_removes_one():
-    changes = {"name": "n", "lastObservedAt": "t", "lastIdleAt": "t", "currentIntent": "i", "envHint": None}
+    at = "2026-11-16T09:04:00Z"
+    changes = {"name": "n", "lastObservedAt": at, "lastIdleAt": at, "currentIntent": "i", "envHint": None}
 
     assert rules.check_meta(changes) == changes
 
 
-@pytest.mark.parametrize("changes", [None, ["name"], {"context": {}}, {"name": 7}, {"name": ""}, {7: "x"}])
+@pytest.mark.parametrize(
+    "changes", [None, ["name"], {"context": {}}, {"name": 7}, {"name": ""}, {7: "x"}, {"lastIdleAt": "noon"}]
+)
 def test_other_metadata_is_refused(changes):
     with pytest.raises(InvalidValueError):
         rules.check_meta(changes)

@@ -14,7 +14,7 @@ from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.store import QUERIES
 from holdfast.storage import postgres as engine
-from holdfast.storage import postgres_errors
+from holdfast.storage import postgres_errors, row_groups
 from holdfast.storage.postgres import PostgresDatabase, Role
 from tests.rig.postgres import Cluster, Server, execute
 
@@ -54,6 +54,11 @@ async def contents(sessions: holdfast.SessionService, session_id: str) -> list[s
     return [event.content async for event in sessions.read_events(session_id)]
 
 
+def terminate(postgres: Cluster, name: str) -> None:
+    """All connections to a database, as an administrator or a restart does."""
+    execute(postgres.dsn(), f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
+
+
 class Watched:
     """A pool that counts what is sent, and can be told to fail."""
 
@@ -76,11 +81,11 @@ class WatchedConnection:
     def __init__(self, watched: Watched, connection: Any):
         self.watched, self.connection = watched, connection
 
-    async def fetch(self, sql: str, *args: object) -> Any:
+    async def fetch(self, sql: str, *args: object, timeout: float) -> Any:
         self.watched.sent.append(sql)
         if self.watched.failures:
             raise self.watched.failures.pop(0)
-        return await self.connection.fetch(sql, *args)
+        return await self.connection.fetch(sql, *args, timeout=timeout)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.connection, name)
@@ -426,10 +431,7 @@ async def test_a_connection_that_died_while_idle_is_replaced(
     """A firewall, a pooler or an administrator ended it; nobody notices."""
     session = await sessions.create_session("m", "u1")
     for n in range(3):
-        execute(
-            postgres.dsn(),
-            f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{postgres_database}'",
-        )
+        terminate(postgres, postgres_database)
         event = await sessions.append_event(session.id, "tool_call", "tool", str(n))
         assert event.sequence == n + 1
 
@@ -455,6 +457,63 @@ async def test_a_connection_is_kept_from_call_to_call_unless_somebody_waits_for_
     await asyncio.wait_for(waiting, 10)
     for connection in held:
         await database.pool.release(connection)
+
+
+async def test_every_connection_that_a_restart_killed_is_replaced_at_once(
+    sessions: holdfast.SessionService, database: PostgresDatabase, postgres: Cluster, postgres_database: str
+):
+    """Also for what is sent only once, and for what needs several statements: nothing had begun."""
+    session = await sessions.create_session("m", "u1")
+    await sessions.append_event(session.id, "tool_call", "tool", "first")
+    event = (await sessions.get_recent_events(session.id))[0]
+    for verb in (
+        lambda: sessions.append_event(session.id, "tool_call", "tool", "again"),
+        lambda: sessions.update_state(session.id, {"a": 1}),
+        lambda: sessions.rename_session(session.id, "n"),
+        lambda: sessions.set_relevant_context(session.id, "files", ["a.py"]),
+        lambda: sessions.forget_events([event.id]),
+    ):
+        await asyncio.gather(*(sessions.get_session(session.id) for _ in range(8)))
+        assert database.pool.get_idle_size() > 2
+        terminate(postgres, postgres_database)
+        await verb()
+
+
+async def test_an_update_of_the_scratchpad_is_not_repeated_when_its_answer_was_lost(
+    sessions: holdfast.SessionService, watched: Watched
+):
+    """A repeated removal would take away what somebody else has set, and was told so, in between."""
+    session = await sessions.create_session("m", "u1")
+    watched.sent.clear()
+    watched.failures += [asyncpg.ConnectionDoesNotExistError("gone")]
+
+    with pytest.raises(errors.StoreUnreachableError, match="gone"):
+        await sessions.update_state(session.id, {"k": None})
+
+    assert len(watched.sent) == 1
+
+
+async def test_a_statement_on_a_plain_pool_is_limited_too(postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(engine, "STATEMENT_SECONDS", 0.2)
+    async with asyncpg.create_pool(postgres_url, min_size=1, max_size=2) as pool:
+        sessions = holdfast.SessionService(pool, owner=OWNER)
+        session = await sessions.create_session("m", "u1")
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.fetch("select * from context.lock_session($1, $2, $3)", *sessions.store.owner, session.id)
+            with pytest.raises(errors.StoreUnreachableError, match="in time"):
+                await sessions.append_event(session.id, "tool_call", "tool", "waits")
+
+
+async def test_large_appends_travel_in_groups_that_a_server_takes(
+    sessions: holdfast.SessionService, watched: Watched, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(row_groups, "LARGEST_GROUP_BYTES", 1000)
+    session = await sessions.create_session("m", "u1")
+    watched.sent.clear()
+
+    await asyncio.gather(*(sessions.append_event(session.id, "tool_call", "tool", "x" * 400) for _ in range(9)))
+
+    assert len(watched.sent) == 5  # the first alone, then two by two
 
 
 async def test_a_pool_of_somebody_else_gets_every_connection_back(postgres_url: str):

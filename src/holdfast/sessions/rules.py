@@ -35,6 +35,7 @@ LABEL_BYTES = 400
 WORKTREE_BYTES = 2000
 LARGEST_LIMIT = (1 << 31) - 1  # PostgreSQL counts rows in 32 bits
 EVENTS_PER_CALL = 1000
+CALL_BYTES = 64 << 20
 
 _CONTROL = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]))
 
@@ -65,10 +66,13 @@ def check_events(events: object) -> list[tuple[Any, ...]]:
         raise InvalidValueError("events", events, "is not a list of events")
     if len(events) > EVENTS_PER_CALL:
         raise InvalidValueError("events", len(events), f"are more than {EVENTS_PER_CALL} in one call")
-    return [
+    checked = [
         check_event(one["type"], one["role"], one["content"], one.get("parts"), one.get("event_id"))
         for one in map(check_event_fields, events)
     ]
+    if sum(len(event[3]) + len(event[4] or "") for event in checked) > CALL_BYTES:
+        raise InvalidValueError("events", len(checked), f"hold more than {CALL_BYTES:,} characters in one call")
+    return checked
 
 
 def check_event_fields(event: object) -> dict[str, Any]:
@@ -165,7 +169,8 @@ def merge_json(target: str, patch: str) -> str:
 
 # --- metadata ----------------------------------------------------------------------------------------------
 
-META_FIELDS = ("name", "lastObservedAt", "lastIdleAt", "currentIntent", "envHint")
+META_TIMES = ("lastObservedAt", "lastIdleAt")
+META_FIELDS = ("name", *META_TIMES, "currentIntent", "envHint")
 
 
 def check_meta(changes: object) -> dict[str, str | None]:
@@ -175,4 +180,17 @@ def check_meta(changes: object) -> dict[str, str | None]:
     for field in changes:
         if field not in META_FIELDS:
             raise InvalidValueError("Metadata field", field, "is unknown", known=META_FIELDS)
-    return {field: check_optional_label(field, value) for field, value in changes.items()}
+    checked = {field: check_optional_label(field, value) for field, value in changes.items()}
+    for field in META_TIMES:
+        if checked.get(field) is not None:
+            _check_moment(field, str(checked[field]))
+    return checked
+
+
+def _check_moment(field: str, text: str) -> None:
+    from holdfast.ground import clock  # a hook never gets here
+
+    try:
+        clock.from_text(text)
+    except (ValueError, OverflowError):
+        raise InvalidValueError(field, text, "is not a time such as 2026-11-16T09:04:00Z") from None

@@ -139,7 +139,7 @@ class SessionService:
     async def resume_session(self, session_id: str) -> Session:
         """An open session as it is; an ended one goes on in a new session with its name, context and scratchpad."""
         old = await self.get_session(session_id)
-        session = await self._start_again(old) if old.ended_at else old
+        session = await self._start_again(old.id) if old.ended_at else old
 
         def apply(found: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
             metadata = {**found.metadata, "lastObservedAt": clock.to_text(clock.now())}
@@ -330,7 +330,8 @@ class SessionService:
         once = rules.each_once(events)
         answers = await self.store.append_events(session_id, list(once.values()), expected_sequence)
         answer_to = dict(zip(once, answers, strict=True))
-        return [_appended(session_id.lower(), event, answer_to[event[0]]) for event in events]
+        known = str(session_id).lower()
+        return [_appended(known, event, answer_to[event[0]]) for event in events]
 
     async def _recent_within(self, session_id: str, max_turns: int, max_tokens: int) -> list[Any]:
         """Page by page from the newest on, until the tokens are spent: the cost follows the limit, not the log."""
@@ -365,22 +366,28 @@ class SessionService:
         await self.db.transaction(work)
         return await self.get_session(session_id)
 
-    async def _start_again(self, old: Session) -> Session:
-        state = await self.store.get_state(old.id)
-        row = await self.store.create_session(
-            chatmode=old.chatmode,
-            user_id=old.user_id,
-            workflow=old.workflow,
-            skill=old.skill,
-            git_branch=old.git_branch,
-            client=old.client,
-            repo=old.repo,
-            worktree=old.worktree,
-            resumed_from=old.id,
-            metadata=_as_metadata(old.metadata),
-            scratchpad=state[1],
-        )
-        return session_from(row)
+    async def _start_again(self, session_id: str) -> Session:
+        """Under the old session's lock: what somebody forgets meanwhile must not live on in the new one."""
+
+        async def work(tx: Any) -> Any:
+            old = session_from(await self.store.lock_session(tx, session_id))
+            state = await self.store.get_state(session_id, tx)
+            return await self.store.create_session(
+                chatmode=old.chatmode,
+                user_id=old.user_id,
+                workflow=old.workflow,
+                skill=old.skill,
+                git_branch=old.git_branch,
+                client=old.client,
+                repo=old.repo,
+                worktree=old.worktree,
+                resumed_from=old.id,
+                metadata=_as_metadata(old.metadata),
+                scratchpad=state[1],
+                tx=tx,
+            )
+
+        return session_from(await self.db.transaction(work))
 
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         for start in range(0, len(event_ids), rules.EVENTS_PER_CALL):

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database, Row, Transaction
 
-QUERIES = Room("context", __file__, functions={"chain_hash": chain.chain_hash, "merge_json": rules.merge_json})
+QUERIES = Room(
+    "context",
+    __file__,
+    functions={"chain_hash": chain.chain_hash, "merge_json": rules.merge_json},
+    once={"update_state"},  # somebody may have changed the same key in between
+)
 
 
 class SessionStore:
@@ -46,10 +51,12 @@ class SessionStore:
         resumed_from: str | None = None,
         metadata: str = "{}",
         scratchpad: str = "{}",
+        tx: Transaction | None = None,
     ) -> Row:
         session_id = ids.new_id()
         fields = (user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree, resumed_from)
-        rows = await self.database.write(
+        write = self.database.write if tx is None else tx.run
+        rows = await write(
             QUERIES["create_session"],
             *self.owner,
             session_id,
@@ -121,11 +128,13 @@ class SessionStore:
         rows = [(None if first is None else first + position, *event) for position, event in enumerate(events)]
         try:
             answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
-        except errors.IdTakenError:  # by somebody whose rows we cannot see
-            raise errors.EventConflictError(events[0][0]) from None
-        for answer, event in zip(answers, events, strict=True):
+        except errors.IdTakenError:  # by somebody whose rows we cannot see: nobody can tell which one
+            raise errors.EventConflictError(*(event[0] for event in events)) from None
+        for answer, row in zip(answers, rows, strict=True):
+            if answer[0] == "sequence":  # on SQLite its own call may have counted before it was undone
+                raise errors.SequenceConflictError(known, row[0], (await self.get_session(known))[16])
             if answer[0] is not None:
-                raise _refusal(answer, known, event[0], expected_sequence)
+                raise _refusal(answer, known, row[1])
         return answers
 
     async def recent_events(
@@ -171,9 +180,10 @@ class SessionStore:
 
     # --- the scratchpad and the accounts -------------------------------------------------------------------
 
-    async def get_state(self, session_id: object) -> Row:
+    async def get_state(self, session_id: object, tx: Transaction | None = None) -> Row:
         known = ids.parse_id(session_id)
-        row = first(await self.database.read(QUERIES["get_state"], *self.owner, known)) if known else None
+        read = self.database.read if tx is None else tx.run
+        row = first(await read(QUERIES["get_state"], *self.owner, known)) if known else None
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
@@ -202,12 +212,10 @@ def moment(value: str | datetime) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
 
 
-def _refusal(answer: Row, session_id: str, event_id: str, expected: int | None) -> errors.HoldfastError:
-    refused, *_, last_sequence, ended_at = answer
+def _refusal(answer: Row, session_id: str, event_id: str) -> errors.HoldfastError:
+    refused, *_, ended_at = answer
     if refused == "missing":
         return errors.SessionNotFoundError(session_id)
     if refused == "ended":
         return errors.SessionEndedError(session_id, moment(ended_at))
-    if refused == "taken":
-        return errors.EventConflictError(event_id)
-    return errors.SequenceConflictError(session_id, expected, last_sequence)
+    return errors.EventConflictError(event_id)

@@ -11,7 +11,7 @@ import asyncio
 import random
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -95,7 +95,6 @@ async def open_postgres(url: str, patience_seconds: float = PATIENCE_SECONDS) ->
             min_size=1,
             max_size=10,
             timeout=min(CONNECT_SECONDS, patience_seconds),
-            command_timeout=STATEMENT_SECONDS,
             reset=_leave_as_is,
             server_settings=SERVER_SETTINGS,
             **options,
@@ -158,8 +157,7 @@ class PostgresTransaction:
         self._connection = connection
 
     async def run(self, query: Query, *args: object) -> list[Row]:
-        rows: list[Row] = await self._connection.fetch(_call(query.function, len(args)), *args)
-        return rows
+        return await _fetch(self._connection, _call(query.function, len(args)), args)
 
 
 class PostgresDatabase:
@@ -200,14 +198,14 @@ class PostgresDatabase:
         return await self._fetch(_call(query.function, len(args)), args)
 
     async def write(self, query: Query, *args: object) -> list[Row]:
-        return await self._fetch(_call(query.function, len(args)), args)
+        return await self._fetch(_call(query.function, len(args)), args, once=query.once)
 
     async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
         return await self._groups.write(query, head, rows)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         async def once() -> T:
-            async with self._connection() as connection, connection.transaction(isolation="read_committed"):
+            async with self._begun() as connection:
                 return await work(PostgresTransaction(connection))
 
         async with translated(self.where):
@@ -229,27 +227,53 @@ class PostgresDatabase:
         if role.superuser or role.bypasses:
             warnings.warn(str(errors.UnsafeRoleError(role.name, role.weakness or "")), UnsafeRoleWarning, stacklevel=2)
 
-    async def _fetch(self, sql: str, args: Sequence[object]) -> list[Row]:
-        """One statement. A connection that died while idle is replaced once: every verb may be repeated."""
+    async def _fetch(self, sql: str, args: Sequence[object], *, once: bool = False) -> list[Row]:
+        """One statement. A connection that died while idle is replaced; nothing is done twice that is for `once`."""
         if not self._looked_at_role:
             await self._look_at_role()
         try:
-            return await _until_it_holds(lambda: self._fetch_once(sql, args))
+            return await _until_it_holds(lambda: self._fetch_again(sql, args, once=once))
         except Exception as error:
             raise translate(error, self.where) from None
 
-    async def _fetch_once(self, sql: str, args: Sequence[object]) -> list[Row]:
-        rows: list[Row]
+    async def _fetch_again(self, sql: str, args: Sequence[object], *, once: bool) -> list[Row]:
         try:
             async with self._connection() as connection:
-                rows = await connection.fetch(sql, *args)
+                return await _fetch(connection, sql, args)
         except AGAIN as error:
-            if isinstance(error, LOST):  # a restarted server leaves every idle connection dead
-                await self._let_go()
-                await self.pool.expire_connections()
+            if once and not isinstance(error.__cause__, asyncpg.AdminShutdownError):  # a server that ends undoes it
+                raise
+            if isinstance(error, LOST):
+                await self._forget_connections()
             async with self._connection() as connection:
-                rows = await connection.fetch(sql, *args)
-        return rows
+                return await _fetch(connection, sql, args)
+
+    async def _forget_connections(self) -> None:
+        """A server that restarted leaves every idle one dead."""
+        await self._let_go()
+        await self.pool.expire_connections()
+
+    @asynccontextmanager
+    async def _begun(self) -> AsyncIterator[Any]:
+        """A connection inside a transaction. As long as that has not begun, a dead connection is replaced, once."""
+        async with AsyncExitStack() as stack:
+            connection = await stack.enter_async_context(self._connection())
+            transaction = connection.transaction(isolation="read_committed")
+            try:
+                await transaction.start()
+            except LOST:
+                await stack.aclose()
+                await self._forget_connections()
+                connection = await stack.enter_async_context(self._connection())
+                transaction = connection.transaction(isolation="read_committed")
+                await transaction.start()
+            try:
+                yield connection
+            except BaseException:
+                with suppress(*LOST, asyncpg.InterfaceError):  # what led here says more
+                    await transaction.rollback()
+                raise
+            await transaction.commit()
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
@@ -285,6 +309,11 @@ class PostgresDatabase:
         columns = [list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)]
         args = (*first.head, numbers, *columns)
         return await self._fetch(_call(first.query.function, len(args)), args)
+
+
+async def _fetch(connection: Any, sql: str, args: Sequence[object]) -> list[Row]:
+    rows: list[Row] = await connection.fetch(sql, *args, timeout=STATEMENT_SECONDS)
+    return rows
 
 
 def _is_open(connection: Any) -> bool:

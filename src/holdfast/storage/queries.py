@@ -11,7 +11,7 @@ transaction and all see the same `$1 … $n`; the first of them that has rows is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,20 +21,30 @@ if TYPE_CHECKING:
 class Query:
     """One named query: statements for SQLite, a function's name for PostgreSQL."""
 
-    __slots__ = ("function", "name", "room", "single", "statements", "why")
+    __slots__ = ("function", "name", "once", "room", "single", "statements", "why")
 
     def __init__(self, room: Room, name: str, why: str, sql: str):
         self.room, self.name, self.why = room, name, why
         self.function = f"{room.schema}.{name}"
+        self.once = name in room.once
         self.single = self.function.removesuffix("s")  # what a verb on rows is called when there is only one row
         self.statements = tuple(part.strip() for part in sql.split(";\n") if part.strip())
 
 
 class Room:
-    """The queries of one room, and the pure rules that its SQLite statements may call by name."""
+    """The queries of one room, and the pure rules that its SQLite statements may call by name.
 
-    def __init__(self, schema: str, package_file: str, functions: Mapping[str, Callable[..., Any]] | None = None):
-        self.schema = schema
+    `once` names those that must not be sent again when an answer was lost on the way: done twice they do more.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        package_file: str,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        once: Collection[str] = (),
+    ):
+        self.schema, self.once = schema, frozenset(once)
         self.file = os.path.join(os.path.dirname(package_file), "queries.sqlite.sql")
         self.functions = dict(functions or {})
         self._queries: dict[str, Query] = {}

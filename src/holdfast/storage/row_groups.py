@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.storage.queries import Query
 
 LARGEST_GROUP_ROWS = 256
+LARGEST_GROUP_BYTES = 16 << 20
 
 Send = Callable[[Sequence["Call"]], Awaitable[list["Row"]]]
 
@@ -58,12 +59,7 @@ class RowGroups:
     async def _send_waiting(self, key: tuple[object, ...]) -> None:
         try:
             while waiting := self._still_waiting(key):
-                calls = [waiting.pop(0)]
-                rows = len(calls[0].rows)
-                while waiting and rows + len(waiting[0].rows) <= LARGEST_GROUP_ROWS:
-                    calls.append(waiting.pop(0))
-                    rows += len(calls[-1].rows)
-                await self._answer(calls)
+                await self._answer(_next_group(waiting))
         finally:
             for call in self._waiting.pop(key):  # only when this task was cancelled: the loop ends
                 call.cancel()
@@ -97,12 +93,28 @@ class RowGroups:
                 call.succeed(list(islice(answers, len(call.rows))))
 
 
+def _next_group(waiting: list[Call]) -> list[Call]:
+    """As many as are sent at once; the first whatever its size."""
+    calls = [waiting.pop(0)]
+    rows, size = len(calls[0].rows), calls[0].size
+    while waiting:
+        rows, size = rows + len(waiting[0].rows), size + waiting[0].size
+        if rows > LARGEST_GROUP_ROWS or size > LARGEST_GROUP_BYTES:
+            break
+        calls.append(waiting.pop(0))
+    return calls
+
+
 class Call:
     __slots__ = ("answer", "head", "query", "rows")
 
     def __init__(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]):
         self.query, self.head, self.rows = query, head, rows
         self.answer: asyncio.Future[list[Row]] | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(len(value) for row in self.rows for value in row if isinstance(value, str))
 
     @property
     def answered(self) -> bool:

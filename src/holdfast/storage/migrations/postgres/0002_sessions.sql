@@ -201,30 +201,28 @@ create function context.create_session(
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    -- Again when the open session of that native id ended between the insert that it stopped and the look at it.
-    for attempt in 1 .. 10 loop
-        insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client,
-                                      native_id, repo, worktree, resumed_from, metadata, head_hash, started_at)
-        values (p_workspace, p_developer, p_id, p_user_id, p_chatmode, p_workflow, p_skill, p_git_branch, p_client,
-                p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp())
-        on conflict do nothing;
-        if found then
-            insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
-            values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
-            perform holdfast.tell(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
-        end if;
-        return query
-            select (context.as_row(s)).*
-            from context.sessions s
-            where s.workspace_id = p_workspace and s.developer_id = p_developer
-              and (s.id = p_id or (s.client = p_client and s.native_id = p_native_id and s.ended_at is null))
-            order by s.id = p_id desc
-            limit 1;
-        if found then
-            return;
-        end if;
-    end loop;
-    raise exception 'session % is somebody else''s', p_id using errcode = 'unique_violation';
+    insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client,
+                                  native_id, repo, worktree, resumed_from, metadata, head_hash, started_at)
+    values (p_workspace, p_developer, p_id, p_user_id, p_chatmode, p_workflow, p_skill, p_git_branch, p_client,
+            p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp())
+    on conflict do nothing;
+    if found then
+        insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
+        values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
+        perform holdfast.tell(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
+    end if;
+    return query
+        select (context.as_row(s)).*
+        from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer
+          and (s.id = p_id or (s.client = p_client and s.native_id = p_native_id and s.ended_at is null))
+        order by s.id = p_id desc
+        limit 1;
+    if not found then
+        -- The id is somebody else's; or the open session of that native id ended between the insert that it stopped and
+        -- the look at it, and then the caller, who tries once more after this error, starts a new one.
+        raise exception 'session % is taken', p_id using errcode = 'unique_violation';
+    end if;
 end
 $$;
 
@@ -639,15 +637,16 @@ create function context.clear_session(p_workspace text, p_developer text, p_id u
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
+    -- The session first: whoever resumes it holds its lock while he copies the rest.
+    return query
+        update context.sessions s set metadata = '{}', revision = s.revision + 1
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
+        returning s.revision;
     update context.session_state st set scratchpad = '{}', updated_at = clock_timestamp()
     where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_id;
     update holdfast.outbox o set data = '{}'
     where o.workspace_id = p_workspace and o.developer_id = p_developer and o.topic in ('caco.context', 'session.renamed')
       and o.data ->> 'session_id' = p_id::text;
-    return query
-        update context.sessions s set metadata = '{}', revision = s.revision + 1
-        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
-        returning s.revision;
 end
 $$;
 
