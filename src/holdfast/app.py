@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.service import SessionService
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
+    from holdfast.storage.idempotency import Idempotency
+    from holdfast.storage.outbox import Outbox
     from holdfast.storage.spool import Spool
 
     T = TypeVar("T")
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 class App:
     """One program's access to one store. On SQLite it never needs an event loop.
 
+    A command uses it as `with App() as app`, a server as `async with App() as app`, on its own loop.
     `wait_seconds` is for a program that others wait for: a store that needs longer counts as busy.
     """
 
@@ -32,6 +35,8 @@ class App:
         self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
         self._database: Database | None = None
         self._runner: Any = None
+        self._is_late = False
+        self.left_behind = False  # whether a thread may still wait for something that nobody waits for any more
         self._spool: Spool | None = None
 
     def __enter__(self) -> App:
@@ -43,7 +48,14 @@ class App:
                 self.run(self._opening.__aexit__(None, None, None))
         finally:
             if self._runner is not None:
-                self._runner.close()
+                self._end_loop()
+
+    async def __aenter__(self) -> App:
+        self._database = await self._opening.__aenter__()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._opening.__aexit__(None, None, None)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """To its end: by hand where nothing ever waits, on a loop of our own where it does."""
@@ -56,8 +68,20 @@ class App:
         try:
             result: T = self._runner.run(asyncio.wait_for(coroutine, self.wait_seconds))
         except TimeoutError:
+            self._is_late = True
             raise errors.StoreBusyError(redacted(self.settings.database)) from None
         return result
+
+    def _end_loop(self) -> None:
+        """To close a runner is to wait for its threads, and one that looks up a host's name cannot be interrupted."""
+        if self.wait_seconds is None or not (self._is_late or self._database is None):
+            self._runner.close()
+            return
+        import asyncio
+
+        self._runner.get_loop().close()
+        asyncio.set_event_loop(None)
+        self.left_behind = True
 
     @property
     def database(self) -> Database:
@@ -72,27 +96,46 @@ class App:
         return SessionService(self.database, owner=self.settings.owner)
 
     @property
+    def outbox(self) -> Outbox:
+        from holdfast.storage.outbox import Outbox
+
+        return Outbox(self.database, self.settings.owner)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        from holdfast.storage.idempotency import Idempotency
+
+        return Idempotency(self.database, self.settings.owner)
+
+    @property
     def spool(self) -> Spool:
         if self._spool is None:
             from holdfast.storage.spool import Spool
 
-            mark = lifecycle.store_mark(self.settings.database)
+            mark = lifecycle.store_mark(self.settings.database, self.settings.home)
             self._spool = Spool(self.settings.home, store=mark, lock_seconds=self.wait_seconds)
         return self._spool
 
     def drain_spool(self, limit: int | None = None) -> int:
         """Store what waited while the store was busy or down."""
-        if (spool := self.spool).is_empty():
+        if self.spool.is_empty():
             return 0
         _ = self.database  # opened first: whatever is wrong with the store is no fault of what waits
-        return self.run(spool.drain(self._store_record, limit))
+        return self.run(self.drain(limit))
+
+    async def drain(self, limit: int | None = None) -> int:
+        return 0 if self.spool.is_empty() else await self.spool.drain(self._store_record, limit)
 
     def count(self) -> Accounting:
+        _ = self.database
+        return self.run(self.take_stock())
+
+    async def take_stock(self) -> Accounting:
         """Where every accepted input is: stored, spooled or rejected, and none lost."""
         from holdfast.storage.accounting import Accounting
 
-        self.drain_spool()
-        numbered, stored, sessions = self.run(self.sessions.store.count_events())
+        await self.drain()
+        numbered, stored, sessions = await self.sessions.store.count_events()
         spooled, rejected, lost = self.spool.count_spooled(), self.spool.count_rejected(), self.spool.count_lost()
         return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
 

@@ -6,7 +6,7 @@ its data as attributes and a stable code, and its message names the thing, its v
     HoldfastError
     ├── NotFound (3)      SessionNotFoundError · EventNotFoundError
     ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · IdTakenError
-    │                     · RevisionConflictError
+    │                     · RevisionConflictError · KeyReusedError
     ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
     │                     · PermissionRefusedError · SchemaTakenError · WrongEncodingError
     ├── Invalid (2)       InvalidValueError · NotADatabaseError
@@ -113,6 +113,16 @@ class SequenceConflictError(Conflict):
             f"Session {session_id} is at sequence {actual}, not {expected}. "
             "Read its events, then append with the sequence that it has.",
             next_actions=[f"holdfast session events {session_id}"],
+        )
+
+
+class KeyReusedError(Conflict):
+    code = "idempotency_key_reused"
+
+    def __init__(self, key: str):
+        self.key = key
+        super().__init__(
+            f"Idempotency key '{key}' was used for another request. Repeat that request unchanged, or use a new key."
         )
 
 

@@ -30,6 +30,8 @@ READS_ALL = {
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
     "context.clear_session": "forgetting a session is rare, and empties whatever listeners were told of it",
     "holdfast.outbox_end": "the last entry of the index answers max()",
+    "holdfast.beat": "a developer has one heart",
+    "holdfast.last_beat": "a developer has one heart",
 }
 # Verbs that sort what they found, and why it is little.
 SORTS = {
@@ -253,6 +255,10 @@ select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || 
        case when s % 3 = 0 then md5(format('%s %s %s', w, d, s - 1))::uuid end,
        '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end
 from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
+insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1 from generate_series(1, 40) w, generate_series(1, 100) d;
+insert into holdfast.idempotency_keys
+select 'w' || w, 'd' || d, 'op' || k % 3, 'k' || k, '', '', now()
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) k;
 insert into context.session_state (workspace_id, developer_id, session_id, updated_at)
 select workspace_id, developer_id, id, now() from context.sessions;
 insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
@@ -309,6 +315,10 @@ VALUES = {
     "p_parts": "array[null::text]",
     "p_hash": "array['\\x00'::bytea]",
     "p_reason": "array['asked for']",
+    "p_operation": "'op1'",
+    "p_key": "'k50'",
+    "p_request_hash": "'\\x00'",
+    "p_subject": "'s'",
 }
 VALUES_OF = {
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
@@ -329,6 +339,7 @@ VALUES_OF = {
         "p_hash": "'\\x00'",
     },
     "holdfast.outbox_after": {"p_after": "100"},
+    "holdfast.keep_key": {"p_key": "'new'"},
 }
 
 

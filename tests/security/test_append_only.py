@@ -17,6 +17,8 @@ import pytest
 import holdfast
 from holdfast.ground.settings import Owner
 from holdfast.storage import sqlite as engine
+from holdfast.storage.health import check_health
+from holdfast.storage.idempotency import Idempotency
 from tests.house import source
 from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, SUPERUSER, Cluster, execute
@@ -36,6 +38,12 @@ async def fill(database: Any) -> None:
     await service.append_event(ended.id, "user_message", "user", "the end")
     await service.end_session(ended.id)
     await service.resume_session(ended.id)
+    await Idempotency(database, ANA).do_once("end", "k1", {}, _nothing)
+    await check_health(database, ANA)
+
+
+async def _nothing(_: Any) -> str:
+    return "nothing"
 
 
 # Columns that a verb of ours may move forward; every other column of these tables stays as it was inserted.
@@ -43,6 +51,7 @@ MAY_MOVE = {
     "sessions": {"ended_at", "metadata", "name", "revision", "last_sequence", "head_hash"},
     "session_state": {"scratchpad", "updated_at"},
     "outbox": {"data"},
+    "heartbeats": {"beats"},
 }
 OTHER_VALUE = {
     "text": "'other'",
@@ -177,6 +186,7 @@ async def test_what_may_move_moves_forward_only_on_postgres(role: Any, postgres:
             "update context.session_events set erased_at = null where erased_at is not null",
             "update context.session_events set content = 'back' where erased_at is not null",
             """update holdfast.outbox set data = '{"session_id": "x"}'""",
+            "update holdfast.heartbeats set beats = beats - 1",
         )
         if await refusal_on_postgres(role, statement) is None
     ]
@@ -275,6 +285,7 @@ async def test_what_may_move_moves_forward_only_in_the_file(connection: apsw.Con
             "update session_events set erased_at = null where erased_at is not null",
             "update session_events set content = 'back' where erased_at is not null",
             """update outbox set data = '{"session_id": "x"}'""",
+            "update heartbeats set beats = beats - 1",
         )
         if not is_refused_by_sqlite(connection, statement)
     ]

@@ -16,6 +16,8 @@ import pytest
 
 import holdfast
 from holdfast.ground.settings import Owner
+from holdfast.storage.health import check_health
+from holdfast.storage.idempotency import Idempotency
 from tests.rig import catalogue
 from tests.rig.postgres import Cluster, execute
 from tests.rig.roles import new_role
@@ -47,6 +49,12 @@ async def fill(database: Any, owner: Owner) -> None:
     ]
     await service.set_relevant_context(session.id, "files", [f"/{owner.developer_id}/a.py"])
     await service.forget_events([events[0].id])
+    await Idempotency(database, owner).do_once("end", "k1", {}, _nothing)
+    await check_health(database, owner)
+
+
+async def _nothing(_: Any) -> str:
+    return "nothing"
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Sessions belong to one developer of one workspace: to everybody else they do not exist."""
 
-import asyncio
 import uuid
 
 import pytest
@@ -139,15 +138,6 @@ async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(datab
     two = [{"type": "user_message", "role": "user", "content": "x", "event_id": one} for one in (None, event.id)]
     with pytest.raises(EventConflictError, match="One of the 2 event ids|Event id " + event.id):
         await bob.append_events(own.id, two)
-
-
-async def test_a_listener_on_postgresql_does_not_learn_the_names_of_workspaces(postgres_sessions):
-    heard = asyncio.Queue()
-    async with postgres_sessions.db.pool.acquire() as connection:
-        await connection.add_listener("holdfast", lambda *event: heard.put_nowait(event[-1]))
-        await holdfast.SessionService(postgres_sessions.db, owner=owner_of("quiet", "ada")).create_session("m", "u1")
-        assert "quiet" not in await asyncio.wait_for(heard.get(), 30)
-        await connection.reset()
 
 
 async def test_postgresql_shows_no_row_to_who_says_nobody_or_somebody_else(postgres_sessions):

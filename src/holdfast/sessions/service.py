@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import EventNotFoundError, InvalidValueError, RevisionConflictError
 from holdfast.ground import canonical, clock, settings
@@ -20,7 +20,11 @@ from holdfast.sessions.model import (
     state_from,
 )
 from holdfast.sessions.store import SessionStore
+from holdfast.storage.in_transaction import InTransaction
 from holdfast.storage.opening import as_database
+
+if TYPE_CHECKING:
+    from holdfast.storage.database import Transaction
 
 FIRST_PAGE = 64
 PAGE = 1000
@@ -308,6 +312,47 @@ class SessionService:
 
         await self._change_metadata(session_id, apply, None)
         return changes[-1]
+
+    async def replace_context(self, session_id: str, context: Mapping[str, Sequence[str]]) -> Session:
+        """All context sets at once."""
+        checked = context_sets.check_context(context)
+
+        def apply(session: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
+            files = context_sets.change_set(
+                {"files": session.context.get("files", [])}, "files", checked.get("files", [])
+            )
+            event = context_sets.context_event("changed", session, checked, files)
+            return {**session.metadata, "context": checked}, "caco.context", event
+
+        return await self._change_metadata(session_id, apply, None)
+
+    async def patch_session(
+        self,
+        session_id: str,
+        *,
+        metadata: Mapping[str, object] | None = None,
+        context: Mapping[str, Sequence[str]] | None = None,
+        set_context: tuple[str, Sequence[str]] | None = None,
+        union_context: tuple[str, Sequence[str]] | None = None,
+        expected_revision: int | None = None,
+    ) -> tuple[Session, list[str]]:
+        """Any of these together, all or none; also answers with what to look at, such as a set's unusual name."""
+
+        async def work(tx: Transaction) -> tuple[Session, list[str]]:
+            inside = SessionService(InTransaction(self.db.engine, tx), owner=self.owner)
+            session = await inside.update_metadata(session_id, metadata or {}, expected_revision=expected_revision)
+            if context is not None:
+                session = await inside.replace_context(session_id, context)
+            changes = [
+                await inside.set_relevant_context(session_id, name, items, mode=mode)
+                for mode, given in (("replace", set_context), ("merge", union_context))
+                if given is not None
+                for name, items in [given]
+            ]
+            warnings = [change.warning for change in changes if change.warning]
+            return (await inside.get_session(session_id) if changes else session), warnings
+
+        return await self.db.transaction(work)
 
     async def get_relevant_context(self, session_id: str, set_name: str | None = None) -> dict[str, list[str]]:
         """All context sets, or one of them, empty when nothing was set."""

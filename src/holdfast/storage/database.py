@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
         async def run(self, query: Query, *args: object) -> list[Row]: ...
 
+        async def run_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+            """One verb for each row; whoever finds one refused raises, so that everything is undone."""
+
     class Database(Protocol):
         engine: str
 

@@ -22,12 +22,11 @@ from holdfast.ground import settings
 from holdfast.storage import migrate
 from holdfast.storage.database import PATIENCE_SECONDS
 from holdfast.storage.postgres_errors import LOST, ROLLED_BACK, first_line, translate, translated
-from holdfast.storage.row_groups import RowGroups
+from holdfast.storage.row_groups import Call, RowGroups
 
 if TYPE_CHECKING:
     from holdfast.storage.database import Row, Transaction
     from holdfast.storage.queries import Query
-    from holdfast.storage.row_groups import Call
 
 T = TypeVar("T")
 
@@ -158,6 +157,9 @@ class PostgresTransaction:
 
     async def run(self, query: Query, *args: object) -> list[Row]:
         return await _fetch(self._connection, _call(query.function, len(args)), args)
+
+    async def run_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+        return await _fetch(self._connection, *_group_call([Call(query, head, rows)]))
 
 
 class PostgresDatabase:
@@ -301,14 +303,7 @@ class PostgresDatabase:
             await self.pool.release(connection)
 
     async def _send(self, calls: Sequence[Call]) -> list[Row]:
-        first = calls[0]
-        if len(calls) == len(first.rows) == 1:
-            args = (*first.head, *first.rows[0])
-            return await self._fetch(_call(first.query.single, len(args)), args)
-        numbers = [number for number, call in enumerate(calls) for _ in call.rows]
-        columns = [list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)]
-        args = (*first.head, numbers, *columns)
-        return await self._fetch(_call(first.query.function, len(args)), args)
+        return await self._fetch(*_group_call(calls))
 
 
 async def _fetch(connection: Any, sql: str, args: Sequence[object]) -> list[Row]:
@@ -346,6 +341,19 @@ def of_pool(pool: Any) -> PostgresDatabase:
     if not hasattr(pool, "is_closing") or pool.is_closing():
         return PostgresDatabase(pool)
     return _taken.setdefault(id(pool), (pool, PostgresDatabase(pool)))[1]
+
+
+def _group_call(calls: Sequence[Call]) -> tuple[str, tuple[object, ...]]:
+    """One event as its own function takes it, several as arrays, with the number of the call that each belongs to."""
+    first = calls[0]
+    args: tuple[object, ...]
+    if len(calls) == len(first.rows) == 1:
+        args = (*first.head, *first.rows[0])
+        return _call(first.query.single, len(args)), args
+    numbers = [number for number, call in enumerate(calls) for _ in call.rows]
+    columns = [list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)]
+    args = (*first.head, numbers, *columns)
+    return _call(first.query.function, len(args)), args
 
 
 @cache

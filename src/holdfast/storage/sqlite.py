@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 OLDEST_SQLITE = (3, 51, 3)  # before: a checkpoint that races a write can drop a committed transaction
 PAUSE_SECONDS = 0.0005
 CLOSING_SECONDS = 1.0
+SCRUB_ATTEMPTS = 50
+SCRUB_PAUSE_SECONDS = 0.01
 SMALLEST_BYTES = 512
 PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (
@@ -69,7 +71,7 @@ def open_sqlite(path: str, patience_seconds: float = PATIENCE_SECONDS) -> Sqlite
     _make_file(path)
     database = SqliteDatabase(path, patience_seconds)
     try:
-        migrate.migrate_sqlite(database.connection, path)
+        database.applied = migrate.migrate_sqlite(database.connection, path, patience_seconds)
         database.watch()
     except BaseException as error:
         ours = (
@@ -108,13 +110,14 @@ def _size(path: str) -> int | None:
         return None
 
 
-def connect(path: str) -> apsw.Connection:
+def connect(path: str, patience_seconds: float = PATIENCE_SECONDS) -> apsw.Connection:
+    """A connection that waits for another program's lock as long as its caller would, and no longer."""
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     except apsw.Error as error:
         raise translate(error, path) from None
     try:
-        connection.set_busy_timeout(int(PATIENCE_SECONDS * 1000))
+        connection.set_busy_timeout(_milliseconds(patience_seconds))
         for pragma in PRAGMAS:
             connection.execute(pragma)
     except apsw.Error as error:
@@ -122,6 +125,10 @@ def connect(path: str) -> apsw.Connection:
         _close(connection)
         raise ours from None
     return connection
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
 
 
 def _close(connection: apsw.Connection) -> None:
@@ -153,6 +160,9 @@ class SqliteTransaction:
     async def run(self, query: Query, *args: object) -> list[Row]:
         return self.execute(query, args)
 
+    async def run_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+        return [self.execute(query, (*head, *row))[0] for row in rows]
+
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
         if query.room not in self._rooms:
             self._learn(query.room)
@@ -173,7 +183,7 @@ class SqliteDatabase:
 
     def __init__(self, path: str, patience_seconds: float = PATIENCE_SECONDS):
         self.path, self.patience_seconds = path, patience_seconds
-        self.connection = connect(path)
+        self.connection = connect(path, patience_seconds)
         try:
             self._turn = Turn(path)
         except OSError as error:
@@ -187,13 +197,15 @@ class SqliteDatabase:
         self._group: GroupCommit | None = None
         self._watch: FileWatch | None = None
         self._closed = False
+        self.applied: list[str] = []  # migrations, by this very opening
+        self.owes_scrub = False  # erased content may still be in the write-ahead log
 
     def watch(self) -> None:
         """From here on no commit counts that went into a file which is no longer there."""
         try:
             self._watch = FileWatch(self.path)
         except FileNotFoundError:  # another program has switched the store to another mode
-            with files.Lock(self.path):
+            with files.Lock(self.path, self.patience_seconds):
                 migrate.use_write_ahead_log(self.connection, self.path)
             self._watch = FileWatch(self.path)
 
@@ -213,7 +225,7 @@ class SqliteDatabase:
 
     async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
         async def work(tx: Transaction) -> list[Row]:
-            answers = [(await tx.run(query, *head, *row))[0] for row in rows]
+            answers = await tx.run_rows(query, head, rows)
             if any(answer[0] for answer in answers):
                 raise _Undo(answers)
             return answers
@@ -234,13 +246,17 @@ class SqliteDatabase:
         return await self._grouping().submit(loop, work)  # type: ignore[no-any-return]
 
     async def scrub(self) -> None:
-        """Empty the write-ahead log, where erased content would linger; a reader that is in the way may keep it."""
+        """Empty the write-ahead log, where erased content would linger.
+
+        As far as it goes: a reader may hold a snapshot for hours. Then the next scrub or `close` tries again.
+        """
         self._check_open()
-        with self._write_lock:
-            try:
-                self.connection.execute("pragma wal_checkpoint(truncate)").fetchall()
-            except apsw.Error as error:
-                raise translate(error, self.path, self.connection) from None
+        if _running_loop() is None:
+            self._scrub()
+        else:
+            import asyncio  # it is loaded: a loop runs
+
+            await asyncio.to_thread(self._scrub)
 
     async def close(self) -> None:
         """Finish what is queued, then let go of the file; after a fork it is the other process's to close."""
@@ -254,6 +270,8 @@ class SqliteDatabase:
             # Not for ever: a signal between taking a lock and using it leaves it taken, and then nobody gives it back.
             for lock in (self._write_lock, self._read_lock):
                 lock.acquire(True, CLOSING_SECONDS)
+            if self.owes_scrub:
+                self._empty_log()
             self.let_go()
 
     def let_go(self) -> None:
@@ -272,7 +290,7 @@ class SqliteDatabase:
     def _reader(self) -> SqliteTransaction:
         """A second connection: a read must not wait for the writer's fsync."""
         if self._reading is None:
-            self._reading = SqliteTransaction(connect(self.path))
+            self._reading = SqliteTransaction(connect(self.path, self.patience_seconds))
         return self._reading
 
     def _grouping(self) -> GroupCommit:
@@ -328,8 +346,28 @@ class SqliteDatabase:
         except apsw.BusyError:
             return False
         finally:
-            self.connection.set_busy_timeout(int(self.patience_seconds * 1000))
+            self.connection.set_busy_timeout(_milliseconds(self.patience_seconds))
         return True
+
+    def _scrub(self) -> None:
+        """Several short tries: a writer is gone in a moment, and for a reader nobody should wait."""
+        for _ in range(SCRUB_ATTEMPTS):
+            with self._write_lock:
+                self._empty_log()
+            if not self.owes_scrub:
+                return
+            time.sleep(SCRUB_PAUSE_SECONDS)
+
+    def _empty_log(self) -> None:
+        """What was erased is committed, so an error here is no error of the caller's: it is noted as owed."""
+        self.owes_scrub = True
+        with contextlib.suppress(apsw.Error):
+            self.connection.set_busy_timeout(0)
+            try:
+                is_busy, _, _ = self.connection.execute("pragma wal_checkpoint(truncate)").get
+                self.owes_scrub = bool(is_busy)
+            finally:
+                self.connection.set_busy_timeout(_milliseconds(self.patience_seconds))
 
     def _commit(self, works: Sequence[Work], begin: Callable[[], bool | None]) -> Any:
         try:

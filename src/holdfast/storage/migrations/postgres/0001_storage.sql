@@ -81,8 +81,6 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('holdfast.outbox:' || p_workspace, 0));
     insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
     values (p_workspace, p_developer, p_topic, p_data, clock_timestamp());
-    -- Whoever is connected may listen, so the name of the workspace is not said.
-    perform pg_notify('holdfast', encode(sha256(convert_to(p_workspace, 'UTF8')), 'hex'));
 end
 $$;
 

@@ -1,0 +1,22 @@
+"""Whether the store really works: a write that is durable, and a read that finds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import StoreDamagedError
+from holdfast.storage.queries import Room
+
+if TYPE_CHECKING:
+    from holdfast.ground.settings import Owner
+    from holdfast.storage.database import Database
+
+QUERIES = Room("holdfast", __file__)
+
+
+async def check_health(database: Database, owner: Owner) -> None:
+    """Raises what is wrong; every call writes."""
+    [(written,)] = await database.write(QUERIES["beat"], owner.workspace_id, owner.developer_id)
+    rows = await database.read(QUERIES["last_beat"], owner.workspace_id, owner.developer_id)
+    if not rows or rows[0][0] < written:
+        raise StoreDamagedError("The store", "a write that was acknowledged cannot be read")

@@ -1,0 +1,67 @@
+"""Several changes to one session at once: all of them or none, and listeners hear each."""
+
+import pytest
+
+from holdfast.errors import InvalidValueError, RevisionConflictError, SessionNotFoundError
+from holdfast.storage.outbox import Outbox
+from tests.sessions.tables import nothing_changes
+
+UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+async def told(sessions, topic):
+    return [event.data for event in await Outbox(sessions.db, sessions.owner).read() if event.topic == topic]
+
+
+async def test_name_and_context_change_together(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    patched, warnings = await sessions.patch_session(
+        s.id, metadata={"name": "spec"}, set_context=("files", ["/a.md"]), union_context=("fles", ["x"])
+    )
+
+    assert (patched.name, patched.context) == ("spec", {"files": ["/a.md"], "fles": ["x"]})
+    assert patched == await sessions.get_session(s.id)
+    assert warnings == ["'fles' is not a known context set; it was kept as it is. Did you mean 'files'?"]
+    assert [data["name"] for data in await told(sessions, "session.renamed")] == ["spec"]
+    assert [data.get("addedFile") for data in await told(sessions, "caco.context")] == ["/a.md", None]
+
+
+async def test_a_whole_context_replaces_what_was_there(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "files", ["/a.md", "/b.md"])
+    await sessions.set_relevant_context(s.id, "ports", ["80"])
+
+    patched, _ = await sessions.patch_session(s.id, context={"files": ["/b.md", "/c.md"], "applet": ["git-diff"]})
+
+    assert patched.context == {"applet": ["git-diff"], "files": ["/b.md", "/c.md"]}
+    last = (await told(sessions, "caco.context"))[-1]
+    assert (last["reason"], last["addedFile"], last["removedFile"]) == ("changed", "/c.md", "/a.md")
+    assert last["applet"] == {"slug": "git-diff"}
+
+
+async def test_nothing_to_change_changes_only_the_revision(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    patched, warnings = await sessions.patch_session(s.id)
+
+    assert (patched.metadata, patched.revision, warnings) == (s.metadata, s.revision + 1, [])
+
+
+async def test_a_stale_revision_changes_nothing(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.rename_session(s.id, "newer")
+
+    async with nothing_changes(sessions):
+        with pytest.raises(RevisionConflictError):
+            await sessions.patch_session(s.id, set_context=("files", ["/a.md"]), expected_revision=s.revision)
+
+
+async def test_one_bad_part_undoes_the_others(sessions):
+    s = await sessions.create_session("architect", "u1")
+
+    async with nothing_changes(sessions):
+        with pytest.raises(InvalidValueError):
+            await sessions.patch_session(s.id, metadata={"name": "spec"}, union_context=("files", ["x"] * 11))
+        with pytest.raises(SessionNotFoundError):
+            await sessions.patch_session(UNKNOWN, metadata={"name": "spec"})

@@ -1,0 +1,25 @@
+"""A store is healthy when a write that was acknowledged can be read."""
+
+import pytest
+
+from holdfast.errors import StoreDamagedError
+from holdfast.ground.settings import Owner
+from holdfast.storage.health import QUERIES, check_health
+
+ADA = Owner("local", "ada")
+
+
+async def test_every_look_writes_and_reads(database):
+    for _ in range(3):
+        await check_health(database, ADA)
+
+    assert [row[0] for row in await database.read(QUERIES["last_beat"], "local", "ada")] == [3]
+
+
+async def test_a_write_that_cannot_be_read_is_no_health(database, monkeypatch):
+    async def read(*_):
+        return []
+
+    monkeypatch.setattr(database, "read", read)
+    with pytest.raises(StoreDamagedError, match="cannot be read"):
+        await check_health(database, ADA)

@@ -1,0 +1,100 @@
+"""Listeners hear everything that comes after their cursor, once, in order, and sleep in between."""
+
+import asyncio
+
+import pytest
+
+import holdfast
+from holdfast.errors import StoreBusyError
+from holdfast.ground.settings import Owner
+from holdfast.storage import tail
+from holdfast.storage.outbox import Outbox
+from holdfast.storage.tail import Tail
+
+ADA = Owner("local", "ada")
+
+
+@pytest.fixture
+def ada(database):
+    return holdfast.SessionService(database, owner=ADA)
+
+
+@pytest.fixture
+def outbox(database):
+    return Outbox(database, ADA)
+
+
+async def heard(follower, count):
+    found = []
+    async with asyncio.timeout(30):
+        async for event in follower:
+            if event is not None:
+                found.append(event)
+            if len(found) == count:
+                break
+    await follower.aclose()
+    return found
+
+
+async def test_a_listener_hears_what_comes_and_what_it_missed(ada, outbox):
+    s = await ada.create_session("m", "u1")
+    start = Tail(outbox)
+    listening = asyncio.create_task(heard(start.follow(await outbox.end(), 5), 3))
+    await asyncio.sleep(0)
+
+    for number in range(3):
+        await ada.set_relevant_context(s.id, "files", [f"{number}.py"])
+    events = await listening
+
+    assert [event.data["files"] for event in events] == [["0.py"], ["1.py"], ["2.py"]]
+    assert await heard(start.follow(events[0].cursor, 5), 2) == events[1:]
+
+
+async def test_without_a_cursor_only_what_is_to_come_is_heard(ada, outbox):
+    await ada.create_session("m", "before")
+    follower = Tail(outbox).follow(None, 0.01)
+    assert await anext(follower) is None
+
+    s = await ada.create_session("m", "after")
+
+    assert [event.data["session_id"] for event in await heard(follower, 1)] == [s.id]
+
+
+async def test_whoever_hears_nothing_is_told_so_now_and_then(outbox):
+    follower = Tail(outbox).follow(None, 0.01)
+
+    assert [await anext(follower) for _ in range(3)] == [None] * 3
+    await follower.aclose()
+
+
+async def test_nobody_looks_when_nobody_listens(outbox):
+    shared = Tail(outbox)
+    first, second = shared.follow(None, 0.01), shared.follow(None, 0.01)
+    await anext(first)
+    await anext(second)
+    looking = shared._looking
+    await first.aclose()
+    assert shared._looking is looking is not None
+
+    await second.aclose()
+
+    assert shared._looking is None
+
+
+async def test_a_store_that_is_busy_for_a_moment_does_not_end_the_looking(ada, outbox, monkeypatch):
+    monkeypatch.setattr(tail, "LOOK_SECONDS", 0.001)
+    shared = Tail(outbox)
+    listening = asyncio.create_task(heard(shared.follow(await outbox.end(), 5), 1))
+    ends = outbox.end
+    failures = [StoreBusyError("The store")] * 3
+
+    async def end():
+        if failures:
+            raise failures.pop()
+        return await ends()
+
+    monkeypatch.setattr(outbox, "end", end)
+    s = await ada.create_session("m", "u1")
+
+    assert [event.data["session_id"] for event in await listening] == [s.id]
+    assert not failures
