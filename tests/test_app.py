@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import socket
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,35 @@ def test_a_locked_table_is_waited_for_no_longer_than_asked(
 
         assert "holdfast_app:…@" in busy.value.where
         runner.run(blocker.close())
+
+
+def test_a_name_that_takes_long_to_be_looked_up_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The look-up itself cannot be interrupted; whoever is in a hurry goes without it."""
+    asked, answer, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def look_up(*_: object, **__: object) -> list[Any]:
+        asked.set()
+        answer.wait(30)  # only guards against hanging
+        ended.set()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    url = "postgresql://ana@db.example/holdfast"
+    settings = Settings(home=str(tmp_path), database=url, workspace="local", developer="ana")
+
+    with App(settings, wait_seconds=0.1) as app, pytest.raises(errors.Unavailable):
+        _ = app.database
+
+    assert (asked.is_set(), ended.is_set(), app.left_behind) == (True, False, True)
+    answer.set()
+    ended.wait()
+
+
+def test_whoever_is_in_no_hurry_leaves_nothing_behind(settings: Settings):
+    with App(settings) as app:
+        _ = app.database
+
+    assert not app.left_behind
 
 
 # --- the spool ---------------------------------------------------------------------------------------------

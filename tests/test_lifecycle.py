@@ -46,7 +46,7 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     record = as_record(hook_event(cwd=str(tmp_path / "repo" / "src")), tmp_path)
 
     assert record == {
-        "store": lifecycle.store_mark("sqlite:///x.db"),
+        "store": lifecycle.store_mark("sqlite:///x.db", str(tmp_path)),
         "workspace_id": "local",
         "developer_id": ANA.developer_id,
         "user_id": "ana",
@@ -85,14 +85,36 @@ async def test_a_long_folder_is_kept_on_both_engines(hers: SessionService, tmp_p
     [
         ("postgresql://ana:secret@db:5432/x", "postgres://ana:other@db:5432/x?sslmode=require&password=third"),
         ("postgresql://ana@/x?host=/run", "postgresql://ana:b@/x?sslmode=disable&host=/run"),
+        ("postgresql://ana:secret@db:5432/x", "postgresql://bo@db:5432/x"),
+        ("postgresql://ana@db/x", "postgresql://db/x?user=bo&password=other"),
+        ("postgresql://ana@db", "postgresql://db/?user=ana"),  # a database without a name is called like the role
         ("sqlite:////tmp/a/../b.db", "sqlite:////tmp/b.db"),
     ],
 )
-def test_a_mark_tells_stores_apart_and_knows_no_password(url: str, same: str):
-    others = ["postgresql://ana@db:5432/y", "postgresql://ana@/x?host=/tmp", "sqlite:////tmp/c.db"]
+def test_a_mark_tells_stores_apart_and_knows_no_login(url: str, same: str):
+    others = [
+        "postgresql://ana@db:5432/y",
+        "postgresql://ana@/x?host=/tmp",
+        "postgresql://bo@db",
+        "sqlite:////tmp/c.db",
+    ]
 
-    assert lifecycle.store_mark(url) == lifecycle.store_mark(same)
-    assert lifecycle.store_mark(url) not in map(lifecycle.store_mark, others)
+    assert lifecycle.store_mark(url, "/home/x") == lifecycle.store_mark(same, "/home/x")
+    assert lifecycle.store_mark(url, "/home/x") not in [lifecycle.store_mark(other, "/home/x") for other in others]
+
+
+def test_a_store_in_the_data_folder_keeps_its_mark_when_the_folder_moves(tmp_path: Path):
+    """And only there: a store elsewhere is told by its own place, also where the names begin alike."""
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    homes = [str(tmp_path / name) for name in ("old", "new", "link")]
+
+    inside = {lifecycle.store_mark(f"sqlite:///{home}/stores/a.db", home) for home in homes}
+    others = {
+        lifecycle.store_mark(f"sqlite:///{home}{name}", home) for home in homes[:2] for name in ("/b.db", "2/a.db")
+    }
+
+    assert len(inside) == 1
+    assert (len(others), inside & others) == (3, set())
 
 
 def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):

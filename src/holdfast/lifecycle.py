@@ -5,6 +5,8 @@ This is the hook's path, so it works on rows and loads no dataclasses.
 
 from __future__ import annotations
 
+import os
+
 from holdfast.errors import EventConflictError, InvalidValueError, SessionEndedError
 from holdfast.ground import ids
 from holdfast.ground.settings import Owner, sqlite_path
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database, Row
 
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
-STORE_PARAMETERS = ("host", "port", "dbname", "database", "user")
+STORE_PARAMETERS = ("host", "port", "dbname", "database")
 
 
 def as_record(event: HookEvent, settings: Settings, unknown: Collection[str] = ()) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def as_record(event: HookEvent, settings: Settings, unknown: Collection[str] = (
     Settings that are `unknown` because they are wrong stay open, and whoever stores it fills them in.
     """
     record = {
-        "store": None if "HOLDFAST_DATABASE" in unknown else store_mark(settings.database),
+        "store": None if "HOLDFAST_DATABASE" in unknown else store_mark(settings.database, settings.home),
         **dict.fromkeys(OWNER_FIELDS),
         "client": event.client,
         "native_id": event.native_id,
@@ -57,15 +59,30 @@ def owned(record: dict[str, Any], settings: Settings) -> dict[str, Any]:
     return {**record, **dict(zip(OWNER_FIELDS, values, strict=True)), "event": event}
 
 
-def store_mark(url: str) -> str:
-    """Tells stores apart without naming them: a short hash of the URL without its password."""
+def store_mark(url: str, home: str) -> str:
+    """Tells stores apart without naming them: a short hash of where a store is.
+
+    Inside the data folder that is told from the folder, because what waits in it moves together with the store.
+    """
     if path := sqlite_path(url):
-        return ids.named_id("store", path)[:8]
+        folder = os.path.join(os.path.realpath(home), "")
+        place = ["home", path.removeprefix(folder)] if path.startswith(folder) else [path]
+    else:
+        place = _server_and_database(url)
+    return ids.named_id("store", *place)[:8]
+
+
+def _server_and_database(url: str) -> list[str]:
+    """Of a PostgreSQL URL, and no login: another role or password does not make it another store."""
     from urllib.parse import parse_qsl, urlsplit  # a hook on SQLite never gets here
 
     parts = urlsplit(url)
-    named = [f"{key}={value}" for key, value in sorted(parse_qsl(parts.query)) if key in STORE_PARAMETERS]
-    return ids.named_id("store", parts.username or "", parts.netloc.rpartition("@")[2], parts.path, *named)[:8]
+    options = parse_qsl(parts.query)
+    database = parts.path.strip("/")
+    if not database and not {"dbname", "database"}.intersection(dict(options)):
+        database = dict(options).get("user") or parts.username or ""  # then it is called like the role
+    named = [f"{key}={value}" for key, value in sorted(options) if key in STORE_PARAMETERS]
+    return [parts.netloc.rpartition("@")[2], database, *named]
 
 
 async def store_record(database: Database, owner: Owner, record: dict[str, Any]) -> None:

@@ -105,6 +105,25 @@ def test_another_turn_session_or_text_is_another_event(name: str):
         assert len({event.event_id for event in events if event}) == len(events)
 
 
+def test_another_tool_or_input_is_another_event(name: str):
+    """Two tools may end in the same millisecond with the same answer. The order of the keys tells nothing."""
+    event_name = next(e for e, kept in expected(name).items() if kept["event_type"] == "tool_result")
+    bare = {key: value for key, value in payloads(name)[event_name].items() if key not in MARKS}
+    inputs: list[Any] = [{"path": "/a.py", "n": 1}, {"path": "/b.py", "n": 1}, {"n": 1, "path": "/a.py"}]
+
+    first, other, again, tool = (
+        found(name).parse(event_name, {**bare, "timestamp": "now", "tool_name": tool, "tool_input": given}).event_id
+        for tool, given in (*(("Read", given) for given in inputs), ("Edit", inputs[0]))
+    )
+
+    assert first == again
+    assert len({first, other, tool}) == 3
+
+
+def test_a_client_names_the_hooks_of_which_it_keeps_something(name: str):
+    assert sorted(found(name).EVENTS) == sorted(expected(name))
+
+
 def test_without_anything_to_tell_them_apart_each_is_kept(name: str):
     """Two times "yes" are two requests."""
     for event_name in expected(name):

@@ -41,6 +41,27 @@ def test_the_home_setting_moves_everything(home: Path):
     assert load_settings({"HOLDFAST_HOME": ""}).home == str(home / ".local/share/holdfast")
 
 
+@pytest.mark.parametrize(
+    ("home", "problem"),
+    [
+        ("file", "is not a folder"),
+        ("file/a/b", "lies below .*file, which is not a folder"),
+        ("link", "is not a folder"),
+    ],
+)
+def test_a_home_that_is_no_folder_is_refused_by_its_name(tmp_path: Path, home: str, problem: str):
+    """Where the store lies elsewhere it is not needed for that, so it must not stand in the way either."""
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    env = {"HOLDFAST_HOME": str(tmp_path / home)}
+
+    with pytest.raises(InvalidValueError, match=f"{problem}; set it to one") as refused:
+        load_settings(env)
+
+    assert refused.value.field == "HOLDFAST_HOME"
+    assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home == str(tmp_path / home)
+
+
 def test_the_environment_of_the_process_is_the_default(tmp_path: Path):
     assert load_settings().home == str(tmp_path / "holdfast")
 

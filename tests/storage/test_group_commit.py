@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import holdfast
 from holdfast.errors import StoreBusyError
 from holdfast.ground.settings import Owner
 from holdfast.sessions.store import QUERIES, SessionStore
+from holdfast.storage import group_commit
 from holdfast.storage.database import drive
 from holdfast.storage.failure import Failure
 from holdfast.storage.group_commit import LARGEST_GROUP, GroupCommit
@@ -233,6 +235,36 @@ async def test_a_lock_of_somebody_else_is_waited_for_elsewhere():
 
     assert answers == ["a done", "b done", "c done"]
     assert [name for names in commits.groups for name in names] == ["a", "b", "c"]
+    group.finish()
+
+
+class SlowCommits(Commits):
+    """Each commit takes as long as the test says, by a clock that nothing else moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.now = self.takes_seconds = 0.0
+        self.threads: list[str] = []
+        monkeypatch.setattr(group_commit, "time", SimpleNamespace(perf_counter=lambda: self.now))
+
+    def commit(self, works: Sequence[Any]) -> list[Any]:
+        self.now += self.takes_seconds
+        self.threads.append(threading.current_thread().name)
+        return super().commit(works)
+
+
+async def test_from_ten_milliseconds_on_a_thread_commits_until_the_disk_is_quick_again(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    commits = SlowCommits(monkeypatch)
+    group = GroupCommit(commits.commit, commits.try_commit)
+    loop, here, there = asyncio.get_running_loop(), threading.current_thread().name, "holdfast-writer"
+
+    for seconds in (0.009, 0.011, 0.011, 0.009, 0.009):
+        commits.takes_seconds = seconds
+        assert await group.submit(loop, "a") == "a done"
+
+    assert commits.threads == [here, here, there, there, here]
     group.finish()
 
 

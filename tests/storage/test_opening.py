@@ -246,7 +246,11 @@ async def test_a_wrong_part_of_the_url_is_named(
 
 @pytest.mark.parametrize("way", ["open", "migrate"])
 @pytest.mark.parametrize(
-    "query", ["foo=bar", "work_mem=much", "shared_buffers=1MB", "statement_cache_size=none", "statement_cache_size="]
+    "query",
+    [
+        *("foo=bar", "work_mem=much", "shared_buffers=1MB", "statement_cache_size=none", "statement_cache_size="),
+        *("sslmode=foo", "target_session_attrs=foo"),
+    ],
 )
 async def test_an_option_that_nobody_knows_is_named_without_the_password(postgres_url: str, query: str, way: str):
     password = postgres_url.partition("://")[2].partition("@")[0].partition(":")[2]

@@ -1,10 +1,13 @@
 """The spool: what was accepted while the store could not take it, until it can."""
 
 import asyncio
+import errno
 import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +108,7 @@ def test_a_limit_leaves_the_rest_for_the_next(spool: Spool):
         errors.NewerSchemaError("x", 9, 2),
         errors.PermissionRefusedError("x", "no", "Ask."),
         errors.NotADatabaseError("x"),
+        errors.SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)),  # the next try finds another session
     ],
 )
 def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(spool: Spool, error: errors.HoldfastError):
@@ -215,8 +219,9 @@ def test_keeping_depends_on_what_went_wrong(spool: Spool):
     spool.keep(record(1), errors.StoreFullError("x"))
     spool.keep(record(2), errors.InvalidValueError("x", "y", "is wrong"))
     spool.keep(record(3), RuntimeError("a bug"))
+    spool.keep(record(4), errors.SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)))
 
-    assert (spool.count_spooled(), spool.count_rejected()) == (2, 1)
+    assert (spool.count_spooled(), spool.count_rejected()) == (3, 1)
 
 
 def test_one_that_a_killed_drain_noted_twice_counts_once(spool: Spool):
@@ -317,6 +322,125 @@ def test_records_of_another_hand_survive_a_half_drain(spool: Spool):
     assert store.taken == ["e1", "e2"]
 
 
+def test_a_half_drain_leaves_no_more_bytes_than_it_found(spool: Spool):
+    """Escapes would make it three times as long, and a file that is too long cannot be read."""
+    fill(spool, 1)
+    for number in (2, 3):
+        spool.add(record(number, said="\U0001f600" * 1000))
+    before = os.path.getsize(spool.pending)
+
+    drive(spool.drain(Store(), 1))
+
+    assert (os.path.getsize(spool.draining) < before, spool.count_spooled()) == (True, 2)
+
+
+def test_what_is_set_aside_for_another_store_never_makes_a_file_too_long(spool: Spool, monkeypatch: pytest.MonkeyPatch):
+    """One more file is begun instead, and all of them are that store's, oldest first."""
+    monkeypatch.setattr(jsonl, "MAX_FILE_BYTES", 1000)
+    ours, theirs, store = hurried(spool, store="bbbb"), hurried(spool, store="aaaa"), Store()
+    for number in range(9):
+        ours.add(record(number, store="aaaa", said="\U0001f600" * 50))
+        drive(ours.drain(store))
+
+    aside = list(Path(spool.folder).glob("other-aaaa.*"))
+    assert len(aside) > 1
+    assert max(path.stat().st_size for path in aside) <= 1000
+    assert (ours.is_empty(), ours.count_spooled(), ours.count_lost()) == (True, 9, 0)
+    assert drive(theirs.drain(store)) == 9
+    assert store.taken == [f"e{number}" for number in range(9)]
+
+
+def folder(path: str) -> None:
+    os.mkdir(path)
+
+
+def link(path: str) -> None:
+    os.symlink("nowhere", path)
+
+
+def too_large(path: str) -> None:
+    Path(path).write_bytes(b"x" * 2000)
+
+
+@pytest.mark.parametrize("make", [folder, link, too_large])
+@pytest.mark.parametrize("name", ["pending.jsonl", "draining.jsonl", "other-aaaa.jsonl", "pending-1.jsonl"])
+def test_a_file_that_cannot_be_read_is_put_aside_and_holds_up_nobody(
+    spool: Spool, name: str, make: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(jsonl, "MAX_FILE_BYTES", 1000)
+    files.private_folder(spool.folder)
+    make(os.path.join(spool.folder, name))
+    fill(spool, 1)
+    store = Store()
+
+    assert drive(spool.drain(store)) == 1
+
+    [aside] = spool.list_unreadable()
+    assert (store.taken, spool.is_empty(), spool.count_spooled(), spool.count_lost()) == (["e1"], True, 0, 0)
+    assert (os.path.lexists(aside.path), aside.put_aside, aside.problem[:3]) == (True, True, "is ")
+    assert os.path.basename(aside.path).startswith("unreadable-")
+
+
+def test_what_is_in_a_file_that_cannot_be_read_waits_and_is_not_lost(spool: Spool, monkeypatch: pytest.MonkeyPatch):
+    """Until a person has mended it and given it back."""
+    fill(spool, 1, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(jsonl, "MAX_FILE_BYTES", 50)
+        assert (drive(spool.drain(Store())), spool.count_spooled(), spool.count_lost()) == (0, 2, 0)
+    [aside] = spool.list_unreadable()
+    assert (spool.count_spooled(), spool.count_lost(), aside.problem) == (2, 0, "")
+    os.rename(aside.path, os.path.join(spool.folder, "pending-1.jsonl"))
+    store = Store()
+
+    drive(spool.drain(store))
+
+    assert (store.taken, spool.list_unreadable(), spool.count_lost()) == (["e1", "e2"], [], 0)
+
+
+def test_too_many_open_files_put_nothing_aside(spool: Spool, monkeypatch: pytest.MonkeyPatch):
+    """That is over in a moment, and then the file is as good as any."""
+    fill(spool, 1)
+
+    def none_left(*_: object, **__: object) -> None:
+        raise errors.StoreUnreachableError("x", "too many") from OSError(errno.EMFILE, "too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "find_bytes", none_left)
+        with pytest.raises(errors.StoreUnreachableError):
+            drive(spool.drain(Store()))
+
+    assert (spool.list_unreadable(), spool.count_spooled()) == ([], 1)
+
+
+@pytest.mark.parametrize("name", ["spool/rejected.jsonl", "spool/other-bbbb.jsonl", "spool.list"])
+def test_something_in_the_way_of_another_file_is_told_and_stops_no_drain(spool: Spool, name: str):
+    files.private_folder(spool.folder)
+    path = os.path.join(os.path.dirname(spool.folder), name)
+    os.mkdir(path)
+    mine, store = hurried(spool, store="aaaa"), Store()
+    for number, mark in ((1, "aaaa"), (2, "bbbb"), (3, "aaaa")):
+        mine.add(record(number, store=mark))
+
+    drive(mine.drain(store))
+
+    assert store.taken == ["e1", "e3"]
+    assert (mine.count_spooled(), mine.count_rejected(), mine.count_lost()) == (1, 0, 0)
+    assert [(one.path, one.put_aside) for one in mine.list_unreadable()] == [(path, False)]
+
+
+def test_what_can_be_neither_stored_nor_rejected_waits(spool: Spool):
+    fill(spool, 1, 2)
+    os.mkdir(spool.rejected)
+    store = Store(e2=errors.EventConflictError("e2"))
+
+    assert drive(spool.drain(store)) == 1
+    assert spool.count_spooled() == 1
+    os.rmdir(spool.rejected)
+    assert drive(spool.drain(store)) == 1
+
+    assert (spool.count_rejected(), spool.is_empty()) == (1, True)
+
+
 def test_a_full_disk_is_not_an_acceptance(spool: Spool, tmp_path: Path):
     (tmp_path / "data").write_text("in the way")
 
@@ -342,6 +466,22 @@ def test_a_record_that_cannot_wait_for_the_others_has_a_file_of_its_own(spool: S
 
     assert store.taken == ["e1", event["id"]]
     assert (spool.is_empty(), spool.count_spooled(), spool.count_lost()) == (True, 0, 0)
+
+
+def test_files_of_their_own_are_drained_oldest_first(spool: Spool):
+    """Whatever their names are: a client's ids do not sort by time."""
+    numbers = (3, 1, 4, 2)
+    files.private_folder(spool.folder)
+    with files.Lock(spool.pending):
+        for moment, number in enumerate(numbers, start=1):
+            event = {"id": f"01a1e0aa-0000-7000-8000-00000000000{number}", "content": "text"}
+            hurried(spool).add({"event": event})
+            os.utime(os.path.join(spool.folder, f"pending-{event['id']}.jsonl"), (moment, moment))
+    store = Store()
+
+    drive(spool.drain(store))
+
+    assert [int(event_id[-1]) for event_id in store.taken] == list(numbers)
 
 
 def test_a_record_is_kept_also_while_nobody_may_touch_the_list(spool: Spool):
@@ -393,6 +533,23 @@ def test_a_record_waits_for_the_store_that_it_is_for(spool: Spool):
 
     assert store.taken == ["e2", "e3", "e5", "e1", "e4", "e6"]
     assert (theirs.is_empty(), theirs.count_spooled(), theirs.count_lost()) == (True, 0, 0)
+
+
+def test_what_waits_for_another_store_is_told_until_a_person_says_that_it_is_this_one(spool: Spool):
+    for number, mark in ((1, "aaaa"), (2, "bbbb"), (3, "aaaa")):
+        spool.add(record(number, store=mark))
+    ours, store = hurried(spool, store="bbbb"), Store()
+    drive(ours.drain(store))
+    [waiting] = ours.list_elsewhere()
+    path = os.path.join(spool.folder, "other-aaaa.jsonl")
+    assert (waiting.path, waiting.events, store.taken) == (path, 2, ["e2"])
+
+    Path(waiting.same).touch()
+    ours.add(record(4, store="aaaa"))
+    drive(ours.drain(store))
+
+    assert (store.taken, ours.list_elsewhere(), ours.is_empty()) == (["e2", "e1", "e3", "e4"], [], True)
+    assert hurried(spool, store="cccc")._is_ours(record(5, store="aaaa")) is False
 
 
 def test_a_mark_that_is_no_mark_names_no_file(spool: Spool):
@@ -449,3 +606,39 @@ def test_an_accepted_line_that_was_damaged_is_rejected_and_not_lost_as_well(spoo
     drive(spool.drain(Store()))
 
     assert (spool.count_rejected(), spool.count_lost()) == (1, 0)
+
+
+# --- where a text is ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["hunter2", 'say "é\U0001f600"\n\\ twice', "\U0001f600"])
+def test_a_text_is_found_wherever_it_waits_and_however_it_is_spelt(spool: Spool, text: str, tmp_path: Path):
+    odd = {"long": "x" * (5 << 20)}
+    spool.reject({"event": {"id": "e1", "content": text}}, errors.EventConflictError("e1"))
+    shown = Spool(str(tmp_path / "shown"))
+    shown.reject({"event": {"id": "e1", "content": text}, **odd}, errors.EventConflictError("e1"))
+    for number, mark in ((2, "aaaa"), (3, "bbbb")):
+        spool.add(record(number, store=mark, said=text))
+    drive(hurried(spool, store="bbbb").drain(Store(e3=errors.StoreBusyError("x"))))
+    spool.add(record(4, said=json.dumps({"a": text})))
+    recovered = Path(spool.folder, ".recovered")
+    recovered.mkdir()
+    (recovered / "line.1").write_text(json.dumps({"half": text})[:-1])
+    (recovered / "line.2").write_bytes(b"x" * (files.CHUNK_BYTES - 1) + text.encode())
+
+    names = {os.path.relpath(path, spool.folder) for path in spool.places_with_text(text)}
+
+    assert names == {
+        *("rejected.jsonl", "other-aaaa.jsonl", "draining.jsonl", "pending.jsonl"),
+        *(".recovered/line.1", ".recovered/line.2"),
+    }
+    assert shown.places_with_text(text) == [shown.rejected]
+    assert spool.places_with_text("no such text") == spool.places_with_text("") == []
+
+
+def test_what_cannot_be_read_through_holds_nothing_of_ours(spool: Spool):
+    fill(spool, 1)
+    os.symlink("/etc/passwd", os.path.join(spool.folder, "link"))
+
+    assert spool.places_with_text("root") == []
+    assert Spool("/nowhere").places_with_text("root") == []

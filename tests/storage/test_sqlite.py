@@ -2,17 +2,21 @@
 
 import errno
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 import pytest
 
 import holdfast
 from holdfast import errors
+from holdfast.ground import files
 from holdfast.ground.settings import Owner
 from holdfast.sessions.store import QUERIES
+from holdfast.storage import migrate
 from holdfast.storage import sqlite as engine
 from holdfast.storage.database import drive
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
@@ -48,6 +52,73 @@ def test_a_connection_is_as_durable_and_as_strict_as_it_can_be(database: SqliteD
 
     assert {name: database.connection.pragma(name) for name in wanted} == wanted
     assert not database.connection.pragma("mmap_size")
+
+
+def test_every_connection_waits_as_long_as_its_caller_would(path: str):
+    """As the engine reports it, before anything was written: a hook has one second, and not thirty."""
+    database = open_sqlite(path, patience_seconds=1.5)
+
+    assert database.connection.pragma("busy_timeout") == 1500
+    assert database._reader().connection.pragma("busy_timeout") == 1500
+    drive(database.close())
+
+
+def test_a_file_that_another_program_keeps_to_itself_is_busy(path: str):
+    drive(open_sqlite(path).close())
+    holder = apsw.Connection(path)
+    holder.execute("pragma locking_mode=exclusive; begin exclusive; commit").fetchall()
+
+    with pytest.raises(errors.StoreBusyError):
+        open_sqlite(path, patience_seconds=0.05)
+
+    holder.close()
+    drive(open_sqlite(path, patience_seconds=0.05).close())
+
+
+class NotedLock(files.Lock):
+    """The lock itself, and how long each was to be waited for."""
+
+    asked: ClassVar[list[float]] = []
+
+    def __init__(self, path: files.Path, timeout_seconds: float = files.LOCK_SECONDS):
+        self.asked.append(timeout_seconds)
+        super().__init__(path, timeout_seconds)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    monkeypatch.setattr(NotedLock, "asked", [])
+    monkeypatch.setattr(files, "Lock", NotedLock)
+    return NotedLock.asked
+
+
+def test_another_process_that_migrates_is_waited_for_no_longer_than_the_caller_would(path: str, asked: list[float]):
+    with files.Lock(path, 0), pytest.raises(errors.StoreBusyError):
+        open_sqlite(path, patience_seconds=0.05)
+
+    assert asked == [0, 0.05]
+
+
+def test_a_store_in_another_mode_is_switched_back_with_the_same_patience(path: str, asked: list[float]):
+    drive(open_sqlite(path).close())
+    other = apsw.Connection(path)
+    assert other.pragma("journal_mode", "delete") == "delete"
+    other.close()
+    asked.clear()
+
+    database = open_sqlite(path, patience_seconds=0.25)
+
+    assert (asked, database.connection.pragma("journal_mode")) == ([0.25], "wal")
+    drive(database.close())
+
+
+def test_opening_names_the_migrations_that_it_applied(path: str):
+    first, again = open_sqlite(path), open_sqlite(path)
+
+    assert first.applied == [migration.name for migration in migrate.migrations("sqlite")]
+    assert again.applied == []
+    for database in (first, again):
+        drive(database.close())
 
 
 # --- working -----------------------------------------------------------------------------------------------
@@ -92,6 +163,90 @@ def test_what_was_erased_is_gone_from_every_file(path: str, database: SqliteData
     for name in os.listdir(os.path.dirname(path)):
         file = os.path.join(os.path.dirname(path), name)
         assert not os.path.isfile(file) or b"very private" not in Path(file).read_bytes(), name
+
+
+SECRET = "a very private sentence"
+
+
+@contextmanager
+def reader_in_the_way(path: str) -> Iterator[None]:
+    """Somebody who reads for a long time: the log cannot be emptied under their feet."""
+    reader = apsw.Connection(path)
+    reader.execute("begin; select count(*) from session_events").fetchall()
+    yield
+    reader.close()
+
+
+def forget_a_secret(database: SqliteDatabase) -> None:
+    """Somebody begins to read between the writing and the erasing, and stops when all is done."""
+    service = holdfast.SessionService(database, owner=OWNER)
+    session = drive(service.create_session("m", "u1"))
+    event = drive(service.append_event(session.id, "user_message", "user", SECRET))
+    with reader_in_the_way(database.path):
+        drive(service.forget_events([event.id]))
+
+
+def log_holds_it(path: str) -> bool:
+    return SECRET.encode() in Path(f"{path}-wal").read_bytes()
+
+
+def test_a_reader_in_the_way_is_not_waited_for(path: str, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch):
+    """What was erased is erased; the log is owed, and said to be."""
+    monkeypatch.setattr(engine, "SCRUB_PAUSE_SECONDS", 0)
+    asked: list[int] = []
+    database.connection.set_exec_trace(lambda cursor, sql, _: _note_timeout(database, sql, asked))
+
+    forget_a_secret(database)
+
+    database.connection.set_exec_trace(None)
+    assert set(asked) == {0}
+    assert (database.owes_scrub, log_holds_it(path)) == (True, True)
+    assert database.connection.pragma("busy_timeout") == 30_000
+
+
+def _note_timeout(database: SqliteDatabase, sql: str, asked: list[int]) -> bool:
+    if "wal_checkpoint" in sql:
+        database.connection.set_exec_trace(None)
+        asked.append(database.connection.pragma("busy_timeout"))
+    return True
+
+
+def test_the_next_scrub_empties_the_log(path: str, database: SqliteDatabase):
+    forget_a_secret(database)
+    assert log_holds_it(path)
+
+    drive(database.scrub())
+
+    assert (database.owes_scrub, log_holds_it(path)) == (False, False)
+
+
+def test_closing_empties_the_log_that_is_owed(path: str, database: SqliteDatabase):
+    """Also while others have the store open, who would keep SQLite from doing so by itself."""
+    other = open_sqlite(path)
+    forget_a_secret(database)
+
+    drive(database.close())
+
+    assert not log_holds_it(path)
+    drive(other.close())
+
+
+async def test_scrubbing_leaves_the_loop_to_others(path: str, monkeypatch: pytest.MonkeyPatch):
+    """A thread of its own does it: what it waits for, nobody else waits for."""
+    database = open_sqlite(path)
+    threads: list[int] = []
+    empty_log = SqliteDatabase._empty_log
+
+    def noted(self: SqliteDatabase) -> None:
+        threads.append(threading.get_ident())
+        empty_log(self)
+
+    monkeypatch.setattr(SqliteDatabase, "_empty_log", noted)
+    await database.scrub()
+    await database.close()
+
+    assert len(threads) == 1
+    assert threads != [threading.get_ident()]
 
 
 def test_a_read_from_a_damaged_file_says_so(path: str, database: SqliteDatabase):

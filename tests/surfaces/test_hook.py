@@ -19,6 +19,7 @@ import pytest
 from holdfast.app import App
 from holdfast.clients import CLIENTS
 from holdfast.ground import files
+from holdfast.ground.settings import load_settings
 from holdfast.sessions.model import Session, SessionEvent
 from holdfast.surfaces import hook
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
@@ -172,8 +173,8 @@ STOP = payload("claude", "Stop")
 GARBAGE: dict[str, tuple[str, str, bytes]] = {
     "nothing": ("claude", "Stop", b""),
     "garbage": ("claude", "Stop", b"\x00\xff\xfe not JSON }"),
-    "half JSON": ("claude", "Stop", json.dumps(STOP).encode()[:-9]),
-    "two objects": ("claude", "Stop", json.dumps(STOP).encode() * 2),
+    "half of some JSON": ("claude", "Stop", b'{"prompt": "Stop", "a": '),
+    "half of a hook that is not kept": ("claude", "Notification", b'{"hook_event_name": "Notification", "a": '),
     "no object": ("claude", "Stop", b'["Stop"]'),
     "a depth bomb": ("claude", "Stop", b'{"a":' + b"[" * 1_000_000),
     "a closed depth bomb": ("claude", "Stop", b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
@@ -197,6 +198,69 @@ def test_whatever_comes_in_the_hook_is_silent_and_keeps_nothing(what: str, tmp_p
     assert not (tmp_path / "holdfast" / "holdfast.db").exists()
     assert not (tmp_path / "holdfast" / "spool").exists()
     assert STOP["last_assistant_message"] not in log(tmp_path)
+
+
+DEEP = "[" * 3000 + "]" * 3000
+UNREADABLE: dict[str, tuple[str, str]] = {
+    "half of it": (json.dumps(STOP)[:-9], "is not JSON"),
+    "twice at once": (json.dumps(STOP) * 2, "is not JSON"),
+    "too deep": (json.dumps({**STOP, "more": "DEEP"}).replace('"DEEP"', DEEP), "is nested too deep"),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_a_hook_that_cannot_be_read_is_rejected_and_counted(what: str, tmp_path: Path):
+    """Twice the same is one; and the log says that something went wrong, without a word of it."""
+    text, reason = UNREADABLE[what]
+    if what == "too deep" and can_be_read(text):
+        pytest.skip("this Python reads it")
+
+    assert [fire("claude", "Stop", text) for _ in range(2)] == [SILENT, SILENT]
+
+    assert accounts() == {"stored": 0, "spooled": 0, "rejected": 1}
+    with App() as app:
+        note = json.loads(Path(app.spool.rejected).read_text().splitlines()[0])
+        assert app.spool.places_with_text(STOP["last_assistant_message"]) == [app.spool.rejected]
+    assert note["record"] == {"client": "claude", "hook": "Stop", "payload": text}
+    assert reason in note["message"]
+    assert log(tmp_path).count("hook_failed") == 2
+    assert STOP["last_assistant_message"] not in log(tmp_path)
+
+
+def can_be_read(text: str) -> bool:
+    try:
+        json.loads(text)
+    except RecursionError:
+        return False
+    return True
+
+
+def test_a_long_hook_that_cannot_be_read_is_cut_and_rejected():
+    fire("claude", "Stop", json.dumps({**STOP, "last_assistant_message": "x" * 10_000_000})[:-1])
+
+    assert accounts() == {"stored": 0, "spooled": 0, "rejected": 1}
+    with App() as app:
+        note = json.loads(Path(app.spool.rejected).read_text())
+    assert note["record"]["payload"].endswith(" characters in all]")
+
+
+def test_a_number_of_too_many_digits_is_kept_as_a_text():
+    digits = "9" * 5000
+    said = json.dumps(payload("claude", "PostToolUse", tool_input={"n": "DIGITS"})).replace('"DIGITS"', digits)
+
+    assert fire("claude", "PostToolUse", said) == SILENT
+
+    [[event]] = stored().values()
+    assert event.parts is not None
+    assert event.parts["input"] == {"n": digits}
+
+
+def test_two_tools_that_end_in_the_same_moment_with_the_same_answer_are_two_events():
+    for path in ("/a.py", "/b.py", "/a.py"):
+        said = payload("gemini", "AfterTool", tool_input={"path": path}, timestamp="2026-07-01T12:00:00.000Z")
+        assert fire("gemini", "AfterTool", said) == SILENT
+
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
 
 
 def test_a_hook_that_is_wired_wrongly_is_noted(tmp_path: Path):
@@ -343,6 +407,42 @@ def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
         payload("claude", "Stop")["last_assistant_message"],
     ]
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
+
+
+@pytest.mark.parametrize("entrance", ["program", "library"])
+def test_a_host_that_nobody_finds_is_not_waited_for(entrance: str, tmp_path: Path):
+    """A name that is looked up for ten minutes: the thread that waits for it cannot be stopped, only left."""
+    (tmp_path / "slow").mkdir()
+    script = "import socket, time; socket.getaddrinfo = lambda *_, **__: time.sleep(600)"
+    (tmp_path / "slow" / "sitecustomize.py").write_text(script)
+    library = "import sys; from holdfast.surfaces.cli import main; sys.exit(main(['hook', 'claude', 'Stop']))"
+    command = [*HOLDFAST, "hook", "claude", "Stop"] if entrance == "program" else [sys.executable, "-c", library]
+    slow = {"HOLDFAST_DATABASE": "postgresql://ana@db.example/x", "PYTHONPATH": str(tmp_path / "slow")}
+
+    done = subprocess.run(
+        command,
+        input=json.dumps(STOP).encode(),
+        env={**os.environ, **slow},
+        capture_output=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    with App(load_settings({**os.environ, **slow})) as app:
+        assert (app.spool.count_spooled(), app.spool.count_rejected()) == (1, 0)
+
+
+def test_what_waits_moves_with_the_data_folder(tmp_path: Path):
+    """A store and its spool that were restored elsewhere are what they were."""
+    store = tmp_path / "holdfast" / "holdfast.db"
+    store.mkdir(parents=True)
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+    store.rmdir()
+    (tmp_path / "holdfast").rename(tmp_path / "moved")
+
+    status = run_process("status", "--json", HOLDFAST_HOME=str(tmp_path / "moved"))
+
+    assert (status.document["stored"], status.document["spooled"], status.err) == (1, 0, "")
 
 
 @pytest.mark.parametrize("url", ["mysql://ana:secret@db/x", "sqlite://", "postgresql://a:b/c@d:e/f"])

@@ -15,7 +15,9 @@ MESSAGES = {
     "UserPromptSubmit": ("user_message", "user", "prompt"),
     "Stop": ("model_message", "assistant", "last_assistant_message"),
 }
+TOOL_EVENT = "PostToolUse"
+EVENTS = (*MESSAGES, TOOL_EVENT)
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event="PostToolUse")
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event=TOOL_EVENT)

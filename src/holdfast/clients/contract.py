@@ -13,12 +13,13 @@ from holdfast.ground import canonical, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any, Protocol
 
     class Client(Protocol):
         NAME: str
         TITLE: str
+        EVENTS: Collection[str]  # the hooks of which something is kept
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 CONTENT_BYTES = 2_500_000
 INPUT_BYTES = 500_000
 INPUT_DEPTH = 50
+PARTS_BYTES = 2 * INPUT_BYTES + 1000  # a name and an input, each with its note where it was cut
 
 
 class HookEvent:
@@ -78,7 +80,7 @@ def parse_common(
         client=client,
         native_id=storable(native_id),
         cwd=cwd,
-        event_id=_event_id(client, native_id, event_name, payload, content),
+        event_id=_event_id(client, native_id, event_name, payload, content, parts),
         event_type=event_type,
         role=role,
         content=fitted(storable(content), CONTENT_BYTES),
@@ -128,9 +130,15 @@ def _as_text(value: object) -> str:
         return "[nested too deep to be kept]"
 
 
-def _event_id(client: str, native_id: str, event_name: str, payload: Mapping[str, Any], content: str) -> str:
-    """The same id when a client fires the same hook twice; a new one when it gives nothing to tell them apart."""
+def _event_id(
+    client: str, native_id: str, event_name: str, payload: Mapping[str, Any], content: str, parts: dict[str, Any] | None
+) -> str:
+    """The same id when a client fires the same hook twice; a new one when it gives nothing to tell them apart.
+
+    Named from all that is kept: two tools may end in the same millisecond with the same answer.
+    """
     marks = [payload.get(key) for key in ("prompt_id", "turn_id", "timestamp", "tool_use_id")]
     if not any(marks):
         return ids.new_id()
-    return ids.named_id(*map(storable, (client, native_id, event_name, *map(_as_text, marks), content)))
+    kept = canonical.canonical_json("parts", parts, max_bytes=PARTS_BYTES)
+    return ids.named_id(*map(storable, (client, native_id, event_name, *map(_as_text, marks), content, kept)))

@@ -15,7 +15,9 @@ MESSAGES = {
     "BeforeAgent": ("user_message", "user", "prompt"),
     "AfterAgent": ("model_message", "assistant", "prompt_response"),
 }
+TOOL_EVENT = "AfterTool"
+EVENTS = (*MESSAGES, TOOL_EVENT)
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event="AfterTool")
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event=TOOL_EVENT)

@@ -63,8 +63,10 @@ def parse_json(field: str, text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise InvalidValueError(field, text, f"is nested deeper than {MAX_DEPTH} levels") from None
-    except ValueError as wrong:
+    except json.JSONDecodeError as wrong:
         raise InvalidValueError(field, text, f"is not JSON ({wrong})") from None
+    except ValueError:  # Python's own limit on digits, with advice for its programmers
+        raise InvalidValueError(field, text, "holds a number of too many digits; keep it as a text") from None
 
 
 def sha256(*parts: bytes) -> bytes:
@@ -112,5 +114,6 @@ def _size(field: str, text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError as wrong:
-        problem = f"contains half of a surrogate pair at character {wrong.start}"
-        raise InvalidValueError(field, text, problem) from None
+        is_byte = "\udc80" <= text[wrong.start] <= "\udcff"  # how Python hands on a byte of an argument or a file name
+        problem = "is not UTF-8" if is_byte else "contains half of a surrogate pair"
+        raise InvalidValueError(field, text, f"{problem} at character {wrong.start}") from None

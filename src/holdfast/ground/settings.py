@@ -71,9 +71,22 @@ def sqlite_path(url: str) -> str | None:
 
 
 def _database(env: Mapping[str, str], home: str) -> str:
-    url = env.get("HOLDFAST_DATABASE") or f"sqlite:///{os.path.join(home, 'holdfast.db')}"
+    url = env.get("HOLDFAST_DATABASE")
+    if not url:
+        _check_home(home)
+        url = f"sqlite:///{os.path.join(home, 'holdfast.db')}"
     check_database_url(url)
     return url
+
+
+def _check_home(home: str) -> None:
+    """It need not be there yet. Checked here, because only here it is known which setting was wrong."""
+    found = home
+    while not os.path.lexists(found):
+        found = os.path.dirname(found)
+    if not os.path.isdir(found):
+        problem = "is not a folder" if found == home else f"lies below {found}, which is not a folder"
+        raise InvalidValueError("HOLDFAST_HOME", home, f"{problem}; set it to one, or to one that can be made")
 
 
 def check_database_url(url: str) -> None:

@@ -1,7 +1,7 @@
 """Session meta that another program has kept: `~/.caco/sessions/<id>/meta.json`.
 
-Names, hints, times and context sets come in as sessions of their own, once each; a folder that cannot be read is
-named and left alone.
+Names, hints, times and context sets come in as sessions of their own, once each. What cannot be read is named, and the
+rest comes in; only a store that is not there stops an import, because then nothing more can.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ContextFullError, Invalid, InvalidValueError, StoreUnreachableError, shown
 from holdfast.ground import canonical, files
 from holdfast.sessions import context_sets, rules
 from holdfast.sessions.service import SessionService
 
 CLIENT = "caco"
+META = "meta.json"
 META_BYTES = 1 << 20
+FIELDS = (*rules.META_FIELDS, "context")
+WRONG = (Invalid, ContextFullError)  # about what was found; every other error is about the store
 
 
 @dataclass(frozen=True)
@@ -32,23 +35,30 @@ class ImportReport:
 async def import_caco(sessions: SessionService, folder: str) -> ImportReport:
     """Every folder with a `meta.json`, each under its own name as native id."""
     imported = known = 0
-    problems = []
+    problems: list[str] = []
     taken = await _taken_ids(sessions)
     for native_id in _folders(folder):
-        try:
-            if native_id not in taken and await _import_one(
-                sessions, native_id, os.path.join(folder, native_id, "meta.json")
-            ):
-                imported += 1
-            else:
-                known += 1
-        except HoldfastError as error:
-            problems.append(f"{native_id}: {error.message}")
+        if native_id in taken:
+            known += 1
+            continue
+        came_in, wrong = await _import_one(sessions, native_id, os.path.join(folder, native_id))
+        imported += came_in
+        rest = " The rest came in." if came_in else ""
+        problems += [f"{_one_line(native_id)}: {problem}{rest}" for problem in wrong]
     return ImportReport(imported, known, tuple(problems))
 
 
 def _folders(folder: str) -> list[str]:
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    if not os.path.lexists(folder):
+        return []
+    if not os.path.isdir(folder):
+        raise InvalidValueError("folder", folder, "is not a folder, so there is nothing to import")
+    return sorted(os.listdir(folder))
+
+
+def _one_line(name: str) -> str:
+    """A folder may be called anything, and a problem is one line."""
+    return name if name.isprintable() else shown(name)
 
 
 async def _taken_ids(sessions: SessionService) -> set[str | None]:
@@ -56,23 +66,55 @@ async def _taken_ids(sessions: SessionService) -> set[str | None]:
     return {one.native_id for one in await sessions.list_all_sessions() if one.client == CLIENT and one.revision > 1}
 
 
-async def _import_one(sessions: SessionService, native_id: str, path: str) -> bool:
-    data = files.find_bytes(path, max_bytes=META_BYTES)
-    meta = canonical.parse_json("meta.json", (data or b"{}").decode("utf-8", "replace"))
-    metadata = check_meta(meta)
-    if not metadata:
-        return False
-    session = await sessions.create_session(CLIENT, CLIENT, client=CLIENT, native_id=native_id)
-    await sessions.replace_metadata(session.id, metadata)
-    return True
+async def _import_one(sessions: SessionService, native_id: str, folder: str) -> tuple[bool, list[str]]:
+    """Whether it came in, and what was wrong. Without anything to keep it does not: the next import looks again."""
+    try:
+        metadata, wrong = check_meta(_read_meta(folder))
+        if metadata:
+            session = await sessions.create_session(CLIENT, CLIENT, client=CLIENT, native_id=native_id)
+            await sessions.replace_metadata(session.id, metadata)
+    except WRONG as error:
+        return False, [error.message]
+    return bool(metadata), wrong
 
 
-def check_meta(meta: object) -> dict[str, Any]:
-    """The fields that we know, by our own rules; others are left out."""
-    canonical.canonical_object("meta.json", meta, max_bytes=META_BYTES)
-    assert isinstance(meta, dict)
-    known = {field: meta[field] for field in rules.META_FIELDS if meta.get(field)}
-    checked: dict[str, Any] = dict(rules.check_meta(known))
-    if meta.get("context"):
-        checked["context"] = context_sets.check_context(meta["context"])
-    return checked
+def _read_meta(folder: str) -> Any:
+    name = os.path.basename(folder)
+    if not os.path.isdir(folder):
+        raise InvalidValueError("file", name, "is not a session's folder; it was left as it is")
+    try:
+        data = files.find_bytes(os.path.join(folder, META), max_bytes=META_BYTES)
+    except StoreUnreachableError as error:  # to its words it is the store, and the advice would be about that
+        raise InvalidValueError("file", META, f"cannot be read: {error.cause}") from None
+    if data is None:
+        raise InvalidValueError("folder", name, f"holds no {META}, so there is nothing to import")
+    try:
+        return canonical.parse_json(META, data.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidValueError("file", META, f"is not UTF-8 at byte {error.start}") from None
+
+
+def check_meta(meta: object) -> tuple[dict[str, Any], list[str]]:
+    """The fields that we know and that keep our own rules, and what is wrong with the others."""
+    if not isinstance(meta, dict):
+        raise InvalidValueError(META, meta, "is not a JSON object")
+    checked: dict[str, Any] = {}
+    wrong: list[str] = []
+    for field in FIELDS:
+        if (value := meta.get(field)) in (None, "", {}):
+            continue
+        try:
+            kept = _checked(field, value)
+        except WRONG as error:
+            wrong.append(error.message)
+        else:
+            checked |= {field: kept} if kept else {}
+    if not checked and not wrong:
+        raise InvalidValueError(META, sorted(meta), "has nothing to import", known=FIELDS)
+    return checked, wrong
+
+
+def _checked(field: str, value: object) -> Any:
+    if field == "context":
+        return context_sets.check_context(value)
+    return rules.check_meta({field: value})[field]

@@ -10,6 +10,7 @@ import os
 
 from holdfast import errors
 from holdfast.ground import files
+from holdfast.storage.database import PATIENCE_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,12 +63,12 @@ def pending(engine: str, applied: dict[int, str], where: str) -> list[Migration]
 # --- SQLite ------------------------------------------------------------------------------------------------
 
 
-def migrate_sqlite(connection: apsw.Connection, path: str) -> None:
-    """Bring a file up to date. The usual case costs one read and no lock."""
+def migrate_sqlite(connection: apsw.Connection, path: str, patience_seconds: float = PATIENCE_SECONDS) -> list[str]:
+    """Bring a file up to date; answers with the names of what was applied. The usual case costs one read, no lock."""
     newest = migrations("sqlite")[-1].number
     if _sqlite_version(connection, path) == newest:
-        return
-    with files.Lock(path):
+        return []
+    with files.Lock(path, patience_seconds):
         version = _sqlite_version(connection, path)
         if version > newest:
             raise errors.NewerSchemaError(path, version, newest)
@@ -82,6 +83,7 @@ def migrate_sqlite(connection: apsw.Connection, path: str) -> None:
                 connection.execute("rollback")
             raise
         connection.execute("commit")
+        return [migration.name for migration in todo]
 
 
 def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:

@@ -70,8 +70,15 @@ def translate(error: Exception, where: str) -> Exception:
     if isinstance(error, BUSY):
         return errors.StoreBusyError(where)
     if isinstance(error, UNREACHABLE):
-        return errors.StoreUnreachableError(where, first_line(error))
+        return _unreachable(error, where)
     return error
+
+
+def _unreachable(error: Exception, where: str) -> errors.HoldfastError:
+    """To the driver a wrong URL is one of its InterfaceErrors; but that is nothing that waiting would mend."""
+    if isinstance(error, asyncpg.ClientConfigurationError):
+        return errors.InvalidValueError("HOLDFAST_DATABASE", where, f"cannot be used as it is: {first_line(error)}")
+    return errors.StoreUnreachableError(where, first_line(error))
 
 
 def first_line(error: BaseException) -> str:

@@ -4,7 +4,8 @@ A hook must neither delay the agent nor lose what it was given, so what cannot b
 JSON-lines file beside the store and stored by whoever comes next. Each record carries its own event id, so that
 a drain that was killed half-way is simply repeated. What can never be stored is kept apart, with the reason.
 
-A record may say which store it is for; a drain into another one sets it aside, where it waits on.
+A record may say which store it is for; a drain into another one sets it aside, where it waits on. A file that cannot
+be read is put aside as it is, so that one of them never holds up all the others.
 
 That nothing vanishes from here is checked with a list of the event ids that have to be here. An id is written to
 it after its record and taken from it before its record is, both durably: a kill leaves a record that is not on the
@@ -14,20 +15,37 @@ loss of a record whose writer was killed, or could not wait for the list.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast import errors
 from holdfast.ground import canonical, files, ids, jsonl
 
 Record = dict[str, Any]
 
-HOPELESS = (errors.InvalidValueError, errors.Conflict)  # about the record itself; all else may be better tomorrow
 SHOWN_CHARS = 100_000
 BRIEF_SECONDS = 0.1  # for every lock after one that was not to be had in time
+OTHER = "other-"
+UNREADABLE = "unreadable-"  # and no `.jsonl` at the end: nobody who looks for work finds any there
+FOR_GOOD = (errno.EACCES, errno.EPERM, errno.EIO)
+
+
+class Elsewhere(NamedTuple):
+    """What waits for another store: where, how many, and the file by whose name a person says that it is this one."""
+
+    path: str
+    events: int
+    same: str
+
+
+class Unreadable(NamedTuple):
+    path: str
+    problem: str
+    put_aside: bool
 
 
 class Spool:
@@ -53,7 +71,7 @@ class Spool:
 
     def keep(self, record: Record, error: BaseException) -> None:
         """Keep what was not stored: until the store is better, or for a person where it can never be stored."""
-        if isinstance(error, HOPELESS):
+        if isinstance(error, errors.HoldfastError) and _is_hopeless(error):
             try:
                 self.reject(record, error)
             except errors.HoldfastError:  # then whoever drains tries it again
@@ -66,21 +84,33 @@ class Spool:
         return next(self._waiting(), None) is None
 
     def count_spooled(self) -> int:
-        return sum(map(_size, self._files()))
+        """With those that were taken in and can only be in a file that nobody can read."""
+        hidden = len(self._not_found()) if self._is_hiding() else 0
+        return sum(map(_size, self._files())) + hidden
 
     def count_rejected(self) -> int:
         """Each once, though a killed drain may have noted one twice."""
-        return len({_identity(record) for record in jsonl.read_records(self.rejected).records})
+        return len({_identity(record) for record in _readable(self.rejected).records})
 
     def count_lost(self) -> int:
         """How many were taken in and are neither here nor were taken out; none while nobody can tell."""
-        if not os.path.exists(self.expected):
-            return 0
-        try:
-            with self._turn():
-                return len(self._missing(self._listed()))
-        except errors.Unavailable:
-            return 0
+        return 0 if self._is_hiding() else len(self._not_found())
+
+    def list_elsewhere(self) -> list[Elsewhere]:
+        """What waits for other stores, file by file."""
+        others = [path for path in self._files() if (mark := _mark_of(path)) and not self._is_our_mark(mark)]
+        return [Elsewhere(path, _size(path), self._same(_mark_of(path))) for path in others]
+
+    def list_unreadable(self) -> list[Unreadable]:
+        """Whatever a person has to mend before it can be read."""
+        aside = [Unreadable(path, _problem(path), True) for path in self._put_aside()]
+        others = [Unreadable(path, _problem(path), False) for path in (*self._files(), self.rejected, self.expected)]
+        return [*aside, *(one for one in others if one.problem)]
+
+    def places_with_text(self, text: str) -> list[str]:
+        """The files that hold a text, however it is spelt there, and those of which nobody can tell."""
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names]
+        return [path for path in sorted(paths) if not path.endswith(".lock") and text and _may_hold(path, text)]
 
     async def drain(self, store: Callable[[Record], Awaitable[None]], limit: int | None = None) -> int:
         """Store what waits, oldest first, at most so many; stops quietly when the store is unavailable."""
@@ -98,16 +128,19 @@ class Spool:
 
     def _files(self) -> list[str]:
         """Whatever holds records that wait: a drain's own file first, then what was set aside, then the new ones."""
+        names = self._names()
+        alone = [name for name in names if name.startswith("pending-") and name.endswith(".jsonl")]
+        aside = sorted(name for name in names if name.startswith(OTHER) and name.endswith(".jsonl"))
+        known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
+        return [os.path.join(self.folder, name) for name in (*known, *sorted(alone, key=self._age))]
+
+    def _names(self) -> list[str]:
         try:
-            names = os.listdir(self.folder)
+            return os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:  # nobody knows what is there, so nobody may call it empty or lost
             raise files.translate(error, self.folder) from error
-        alone = [name for name in names if name.startswith("pending-") and name.endswith(".jsonl")]
-        aside = sorted(name for name in names if name.startswith("other-") and name.endswith(".jsonl"))
-        known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
-        return [os.path.join(self.folder, name) for name in (*known, *sorted(alone, key=self._age))]
 
     def _age(self, name: str) -> int:
         try:
@@ -118,11 +151,25 @@ class Spool:
     def _waiting(self) -> Iterator[str]:
         """The files in which something may wait for this store."""
         for path in self._files():
-            if self.store is None or not os.path.basename(path).startswith("other-") or path == self._aside(self.store):
+            if not (mark := _mark_of(path)) or self._is_our_mark(mark):
                 yield path
 
-    def _aside(self, store: str) -> str:
-        return os.path.join(self.folder, f"other-{store}.jsonl")
+    def _aside(self, store: str, more: str = "") -> str:
+        return os.path.join(self.folder, f"{OTHER}{store}{more}.jsonl")
+
+    def _same(self, mark: str) -> str:
+        return os.path.join(self.folder, f"same-{mark}-{self.store}")
+
+    def _is_our_mark(self, mark: str) -> bool:
+        """A store that has moved has another mark; that it is the same one only a person knows."""
+        return self.store in (None, mark) or os.path.exists(self._same(mark))
+
+    def _put_aside(self) -> list[str]:
+        names = sorted(name for name in self._names() if name.startswith(UNREADABLE))
+        return [os.path.join(self.folder, name) for name in names]
+
+    def _is_hiding(self) -> bool:
+        return any(map(_problem, self._files())) or bool(self._put_aside())
 
     def _lock(self, path: str) -> files.Lock:
         return _Lock(self, path)
@@ -134,7 +181,7 @@ class Spool:
     def _write(self, record: Record) -> None:
         try:
             jsonl.append_records(self.pending, [record], timeout_seconds=self.lock_seconds)
-        except (errors.StoreBusyError, errors.InvalidValueError):  # a writer that was stopped, or a file that is full
+        except errors.HoldfastError:  # a writer that was stopped, a file that is full, or one that is not ours to write
             self._write_alone(record)
 
     def _write_alone(self, record: Record) -> None:
@@ -157,6 +204,8 @@ class Spool:
                 return True
             except FileNotFoundError:
                 continue
+            except OSError as error:
+                raise files.translate(error, path) from error
             except errors.StoreBusyError:
                 return False
         return False
@@ -169,19 +218,19 @@ class Spool:
             os.rename(path, self.draining)
 
     async def _empty(self, store: Callable[[Record], Awaitable[None]], limit: int | None) -> int:
-        contents = jsonl.read_records(self.draining)
+        try:
+            contents = jsonl.read_records(self.draining)
+        except errors.HoldfastError as error:
+            self._put_aside_unreadable(error)
+            return 0
+        if not all(_is_done(self._reject_damaged, damage) for damage in contents.damaged):
+            return 0  # they must not vanish with what is left out below
         ours = [record for record in contents.records if self._is_ours(record)]
         self._set_aside([record for record in contents.records if not self._is_ours(record)])
-        for damage in contents.damaged:
-            self._reject_damaged(damage)
         taken = 0
         try:
             for record in ours[:limit]:
-                try:
-                    await store(record)
-                except HOPELESS as error:
-                    self.reject(record, error)
-                except errors.HoldfastError:
+                if not await self._stored_or_rejected(store, record):
                     break
                 taken += 1
         finally:  # also when the caller's time is up: what is done is done
@@ -190,23 +239,47 @@ class Spool:
                 self._leave(ours[taken:])
         return taken
 
+    async def _stored_or_rejected(self, store: Callable[[Record], Awaitable[None]], record: Record) -> bool:
+        """Whether it need not wait any longer; it does where not even its rejection can be noted."""
+        try:
+            await store(record)
+        except errors.HoldfastError as error:
+            return _is_hopeless(error) and _is_done(self.reject, record, error)
+        return True
+
+    def _put_aside_unreadable(self, error: errors.HoldfastError) -> None:
+        """A folder, a link, a file too large or not ours to read: it stays as it is, and `status` tells a person."""
+        if not _is_for_good(error):
+            raise error
+        try:
+            os.rename(self.draining, os.path.join(self.folder, f"{UNREADABLE}{ids.new_id()}"))
+        except OSError as wrong:
+            raise files.translate(wrong, self.draining) from wrong
+
     def _is_ours(self, record: Record) -> bool:
         mark = record.get("store")
-        return self.store in (None, mark) or not (isinstance(mark, str) and mark.isalnum() and mark.isascii())
+        return not (isinstance(mark, str) and mark.isalnum() and mark.isascii()) or self._is_our_mark(mark)
 
     def _set_aside(self, records: Sequence[Record]) -> None:
         """What is for other stores waits for them in files of their own; a kill after this leaves two copies."""
         for store in {record["store"]: None for record in records}:
-            lines = [json.dumps(record) for record in records if record["store"] == store]
-            before = files.find_bytes(self._aside(store), max_bytes=jsonl.MAX_FILE_BYTES) or b""
-            files.write_atomic(self._aside(store), before + "".join(f"{line}\n" for line in lines).encode())
+            path = self._aside(store)
+            lines = b"".join(_line(record) for record in records if record["store"] == store)
+            try:
+                before = files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES - len(lines)) or b""
+            except errors.HoldfastError:  # full, or nobody can read it
+                path, before = self._aside(store, f".more-{ids.new_id()}"), b""
+            files.write_atomic(path, before + lines)
 
     def _leave(self, records: Sequence[Record]) -> None:
         """What is left for the next drain; a kill before this repeats some, and each goes in only once."""
         if records:
-            files.write_atomic(self.draining, "".join(f"{json.dumps(record)}\n" for record in records).encode())
-        elif os.path.exists(self.draining):
-            os.unlink(self.draining)
+            files.write_atomic(self.draining, b"".join(map(_line, records)))
+        elif self._is_draining():
+            try:
+                os.unlink(self.draining)
+            except OSError as error:
+                raise files.translate(error, self.draining) from error
 
     # --- the list of what has to be here -------------------------------------------------------------------
 
@@ -219,10 +292,23 @@ class Spool:
             return
 
     def _listed(self) -> list[str]:
-        return [str(line.get("id")) for line in jsonl.read_records(self.expected).records]
+        """None where something else stands in the list's place: a list is no reason to store nothing."""
+        try:
+            return [str(line.get("id")) for line in jsonl.read_records(self.expected).records]
+        except errors.InvalidValueError:
+            return []
+
+    def _not_found(self) -> set[str]:
+        if not os.path.exists(self.expected):
+            return set()
+        try:
+            with self._turn():
+                return self._missing(self._listed())
+        except errors.Unavailable:
+            return set()
 
     def _missing(self, listed: Sequence[str]) -> set[str]:
-        here = {_event_id(record) for path in self._files() for record in jsonl.read_records(path).records}
+        here = {_event_id(record) for path in self._files() for record in _readable(path).records}
         return set(listed) - here
 
     def _unlist(self, records: Sequence[Record], damaged: int) -> None:
@@ -281,9 +367,87 @@ class _Lock(files.Lock):
             raise
 
 
+def _is_hopeless(error: errors.HoldfastError) -> bool:
+    """Whether it is about the record itself; all else may be better tomorrow, as is a session that has just ended."""
+    about_it = isinstance(error, errors.InvalidValueError | errors.Conflict)
+    return about_it and not isinstance(error, errors.SessionEndedError)
+
+
+def _is_for_good(error: errors.HoldfastError) -> bool:
+    """Whether a file stays unreadable until a person mends it; too many open files, say, is over in a moment."""
+    cause = error.__cause__
+    return isinstance(error, errors.InvalidValueError) or (isinstance(cause, OSError) and cause.errno in FOR_GOOD)
+
+
+def _is_done(work: Callable[..., None], *args: object) -> bool:
+    try:
+        work(*args)
+    except errors.HoldfastError:
+        return False
+    return True
+
+
+def _line(record: Record) -> bytes:
+    """As short as its writer made it: escapes would make a file grow past its limit while it is emptied.
+
+    Only half a surrogate pair, which has no bytes, is left as an escape.
+    """
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _mark_of(path: str) -> str:
+    """Of the store that a file waits for, where its name says so."""
+    name = os.path.basename(path)
+    return name.removeprefix(OTHER).partition(".")[0] if name.startswith(OTHER) else ""
+
+
+def _readable(path: str) -> jsonl.Contents:
+    """Nothing where it cannot be read, which `list_unreadable` tells: whoever counts is not stopped by one file."""
+    try:
+        return jsonl.read_records(path)
+    except errors.HoldfastError:
+        return jsonl.Contents((), ())
+
+
+def _problem(path: str) -> str:
+    """What is wrong with it, after its name; empty where it can be read."""
+    try:
+        files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES)
+    except errors.InvalidValueError as error:
+        return error.problem
+    except errors.StoreUnreachableError as error:
+        return f"cannot be read: {error.cause}"
+    return ""
+
+
 def _size(path: str) -> int:
-    contents = jsonl.read_records(path)
+    contents = _readable(path)
     return len(contents.records) + len(contents.damaged)
+
+
+def _may_hold(path: str, text: str) -> bool:
+    spellings = _spellings(text)
+    overlap = max(map(len, spellings)) - 1
+    seen = b""
+    try:
+        with open(files.open_regular(path, os.O_RDONLY), "rb") as file:
+            while chunk := file.read(files.CHUNK_BYTES):
+                seen = seen[-overlap:] + chunk if overlap else chunk
+                if any(one in seen for one in spellings):
+                    return True
+    except (FileNotFoundError, errors.InvalidValueError):  # gone meanwhile, or a link, and what it leads to is not ours
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _spellings(text: str) -> set[bytes]:
+    """As it is, as Python shows it, and both as JSON or as JSON in JSON: some inputs were kept as a text."""
+    spelt = {text, ascii(text)[1:-1]}
+    for _ in range(2):
+        spelt |= {json.dumps(one, ensure_ascii=ascii_only)[1:-1] for one in spelt for ascii_only in (True, False)}
+    return {one.encode("utf-8", "backslashreplace") for one in spelt}
 
 
 def _event_id(record: Record) -> str | None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import select
+import sys
 import time
 
 from holdfast import lifecycle
 from holdfast.app import App
 from holdfast.clients import find_client
+from holdfast.clients.contract import CONTENT_BYTES, fitted, storable
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from holdfast.clients.contract import HookEvent
+    from holdfast.clients.contract import Client, HookEvent
 
 PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
@@ -31,18 +33,32 @@ WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 DRAIN_LIMIT = 100
 
 
+class UnreadableError(InvalidValueError):
+    """A payload that is there and cannot be read; `value` is all of it."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
     try:
         if len(arguments) != 2 or (client := find_client(arguments[0])) is None:
             raise InvalidValueError("hook", list(arguments), "is not wired to a client that is known")
-        if (payload := read_payload(0)) is None:
-            raise InvalidValueError("payload", "", "is not a JSON object")
-        if event := client.parse(arguments[1], payload):
-            keep(event)
+        take(client, arguments[1])
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
         _note(error)
     return 0
+
+
+def take(client: Client, event_name: str) -> None:
+    """Keep what the client says on stdin, where there is something to keep."""
+    try:
+        payload = read_payload(0)
+    except UnreadableError as error:
+        reject(client, event_name, error)
+        raise
+    if payload is None:
+        raise InvalidValueError("payload", "", "is not a JSON object")
+    if event := client.parse(event_name, payload):
+        keep(event)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:
@@ -63,7 +79,7 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
             return payload
     if size > PAYLOAD_BYTES:
         raise InvalidValueError("payload", size, f"is longer than {PAYLOAD_BYTES:,} bytes")
-    return _parsed(data)
+    return _parsed(data, at_the_end=True)
 
 
 def keep(event: HookEvent) -> None:
@@ -75,32 +91,70 @@ def keep(event: HookEvent) -> None:
         _silence()
     record = lifecycle.as_record(event, settings, wrong)
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
-        try:
-            database = app.database if not wrong and _spool_is_free(app) else None
-        except BaseException as error:
-            app.spool.add(record)  # whatever is wrong with the store or with what waits, it is not this record
-            _raise_unless_ours(error)
-            return
-        if database is None:
-            app.spool.add(record)
-            return
-        try:
-            app.run(lifecycle.store_record(database, settings.owner, record))
-        except BaseException as error:
-            app.spool.keep(record, error)
-            _raise_unless_ours(error)
+        _store_or_spool(app, record, may_store=not wrong)
+    if app.left_behind:
+        _leave_at_once()
+
+
+def reject(client: Client, event_name: str, error: UnreadableError) -> None:
+    """A hook that cannot be read was a hook all the same: it is counted, and a person can look at it."""
+    text = str(error.value)
+    if event_name not in client.EVENTS or '"hook_event_name"' not in text or f'"{event_name}"' not in text:
+        return
+    said = {"client": client.NAME, "hook": event_name, "payload": fitted(storable(text), CONTENT_BYTES)}
+    with App(_settings()[0], wait_seconds=WAIT_SECONDS) as app:
+        app.spool.keep(said, error)
+
+
+def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> None:
+    try:
+        database = app.database if may_store and _spool_is_free(app) else None
+    except BaseException as error:
+        app.spool.add(record)  # whatever is wrong with the store or with what waits, it is not this record
+        _raise_unless_ours(error)
+        return
+    if database is None:
+        app.spool.add(record)
+        return
+    try:
+        app.run(lifecycle.store_record(database, app.settings.owner, record))
+    except BaseException as error:
+        app.spool.keep(record, error)
+        _raise_unless_ours(error)
+
+
+def _leave_at_once() -> None:
+    """Whichever way this was called: an interpreter that ends by itself waits for every thread."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where somebody has closed it
+        stream.flush()
+    os._exit(0)
 
 
 def _has_more(descriptor: int, seconds: float) -> bool:
     return bool(select.select([descriptor], [], [], max(0.0, seconds))[0])
 
 
-def _parsed(data: bytearray) -> dict[str, Any] | None:
+def _parsed(data: bytearray, *, at_the_end: bool = False) -> dict[str, Any] | None:
     try:
-        payload = json.loads(data)
-    except (ValueError, RecursionError):
+        payload = json.loads(data, parse_int=_integer)
+    except (ValueError, RecursionError) as error:
+        if at_the_end and data.strip():
+            raise _unreadable(data, error) from None
         return None
     return payload if isinstance(payload, dict) else None
+
+
+def _integer(digits: str) -> int | str:
+    """As a text where it has more digits than Python reads: no number is worth the event that it stands in."""
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
+
+
+def _unreadable(data: bytearray, error: Exception) -> UnreadableError:
+    reason = "is nested too deep" if isinstance(error, RecursionError) else f"is not JSON ({error})"
+    return UnreadableError("payload", data.decode("utf-8", "replace"), reason)
 
 
 def _raise_unless_ours(error: BaseException) -> None:

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from holdfast.app import App
+from holdfast.storage.migrate import migrations
 from tests.rig.commands import Call
 from tests.rig.ordinary import give, open_folder, run_as_ordinary
 
@@ -19,6 +20,7 @@ UNKNOWN = "01a1e0aa-0000-7000-8000-000000000001"
 DEEP_LIST = "[" * 200 + "]" * 200
 DEEPER = "[" * 50_000
 TOO_DEEP = json.dumps({"a": json.loads(DEEP_LIST)})
+NEWEST = migrations("sqlite")[-1].number
 LARGEST_ARGUMENT = 131_071  # what Linux takes as one argument, without its end
 
 
@@ -75,10 +77,16 @@ WRONG = {
         "event_id '7' is not a UUID",
     ),
     "half a surrogate pair": (
-        ("session", "append", "work", *CONTENT, "a\udcff"),
+        ("session", "append", "work", *CONTENT, "x", "--parts", '{"a": "a\\ud83d"}'),
         2,
         "invalid_value",
         "contains half of a surrogate pair at character 1",
+    ),
+    "a number of many digits": (
+        ("session", "append", "work", *CONTENT, "x", "--parts", '{"a": ' + "1" * 5000 + "}"),
+        2,
+        "invalid_value",
+        "holds a number of too many digits; keep it as a text",
     ),
     "parts that are no JSON": (
         ("session", "append", "work", *CONTENT, "x", "--parts", "{"),
@@ -125,15 +133,15 @@ WRONG = {
         "is nested deeper than 64 levels",
     ),
     "a scratchpad that is no JSON": (("session", "state", "work", "--set", ""), 2, "invalid_value", "is not JSON"),
-    "a negative limit": (("session", "list", "--limit", "-1"), 2, "invalid_value", "limit -1 is not between 1 and"),
+    "a negative limit": (("session", "list", "--limit", "-1"), 2, "invalid_value", "--limit -1 is not between 1 and"),
     "a huge limit": (("session", "list", "--limit", str(10**12)), 2, "invalid_value", "is not between 1 and"),
-    "negative turns": (("session", "events", "work", "--turns", "-1"), 2, "invalid_value", "max_turns -1"),
-    "negative tokens": (("session", "events", "work", "--tokens", "-5"), 2, "invalid_value", "max_tokens -5"),
+    "negative turns": (("session", "events", "work", "--turns", "-1"), 2, "invalid_value", "--turns -1"),
+    "negative tokens": (("session", "events", "work", "--tokens", "-5"), 2, "invalid_value", "--tokens -5"),
     "a negative number": (
         ("session", "append", "work", *CONTENT, "x", "--expected-sequence", "-1"),
         2,
         "invalid_value",
-        "expected_sequence -1",
+        "--expected-sequence -1",
     ),
     "a limit that is no number": (("session", "list", "--limit", "1.5"), 2, "usage", "'1.5' is not a valid integer"),
     "no chatmode": (("session", "start"), 2, "usage", "Missing option '--chatmode'"),
@@ -187,6 +195,7 @@ def test_bytes_that_are_no_text_are_refused_by_a_real_process(run: Call):
     answer = run("session", "append", session, *CONTENT, b"a\xff\xfe", "--json")
 
     assert (answer.code, answer.document["code"], answer.err) == (2, "invalid_value", "")
+    assert answer.document["message"] == r"content 'a\udcff\udcfe' is not UTF-8 at character 1."
     assert run("session", "events", session, "--json").document == {"events": []}
 
 
@@ -238,7 +247,7 @@ def test_a_newer_schema_is_left_as_it_is(cli: Call, work: str, tmp_path: Path):
     answer = cli("session", "append", work, *CONTENT, "x", "--json")
 
     assert (answer.code, answer.document["code"]) == (5, "newer_schema")
-    assert "has schema 99; this version of Holdfast knows 2. Nothing was changed." in answer.document["message"]
+    assert f"has schema 99; this version of Holdfast knows {NEWEST}. Nothing was changed." in answer.document["message"]
     assert path.read_bytes() == before
 
 
@@ -248,6 +257,7 @@ def test_a_newer_schema_is_left_as_it_is(cli: Call, work: str, tmp_path: Path):
         ("HOLDFAST_DATABASE", "mysql://ana:secret@db/x"),
         ("HOLDFAST_DATABASE", "sqlite://"),
         ("HOLDFAST_DATABASE", "postgresql://ana:sec/ret@db:port/x"),
+        ("HOLDFAST_DATABASE", "postgresql://ana:secret@127.0.0.1:1/x?sslmode=foo"),
         ("HOLDFAST_WORKSPACE", "Not A Slug"),
         ("HOLDFAST_DEVELOPER", "ana@example.org"),
     ],
@@ -265,14 +275,28 @@ def test_a_setting_that_is_wrong_is_named(
     assert not (tmp_path / "holdfast").exists()
 
 
-def test_a_home_that_is_a_file_is_told(cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("below", ["", "/a/b"])
+def test_a_home_that_is_a_file_is_told(cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str):
     (tmp_path / "file").touch()
-    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("HOLDFAST_HOME", f"{tmp_path}/file{below}")
 
     answer = cli("status", "--json")
 
-    assert (answer.code, answer.document["code"]) == (6, "store_unreachable")
-    assert str(tmp_path / "file") in answer.document["message"]
+    assert (answer.code, answer.document["code"]) == (2, "invalid_value")
+    assert answer.document["message"].startswith("HOLDFAST_HOME ")
+    assert "is not a folder; set it to one" in answer.document["message"]
+    assert "HOLDFAST_DATABASE" not in answer.document["message"]
+
+
+def test_a_hook_whose_home_is_a_file_loses_nothing(run: Call, tmp_path: Path):
+    """It cannot know which folder was meant; the default one is where a person looks next."""
+    (tmp_path / "file").touch()
+    said = {"hook_event_name": "Stop", "session_id": "c-1", "cwd": str(tmp_path), "last_assistant_message": "Done."}
+
+    answer = run("hook", "claude", "Stop", stdin=json.dumps(said), HOLDFAST_HOME=str(tmp_path / "file"))
+
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    assert run("status", "--json", HOLDFAST_HOME="").document["stored"] == 1
 
 
 def test_a_read_only_home_is_told():

@@ -1,9 +1,11 @@
 """`holdfast forget`: look, ask, erase; and say what it does not reach."""
 
+import json
 import signal
 import subprocess
 from pathlib import Path
 
+import apsw
 import pytest
 
 from holdfast.app import App
@@ -69,11 +71,21 @@ def test_a_whole_session_is_erased(cli: Call, secret: dict[str, str]):
 
     answer = cli("forget", "--session", "work", "--yes")
 
-    assert answer.out.startswith("Erased 2 events and the rest of the session.\n")
+    assert answer.out.startswith("Erased 2 events and the session's scratchpad, name and context sets.\n")
     session = cli("session", "show", secret["session"], "--json").document
     assert (session["name"], session["metadata"]) == (None, {})
     assert cli("session", "state", secret["session"]).out == "{}\n"
     assert cli("session", "verify").code == 0
+
+
+def test_labels_of_a_session_stay_and_are_said_to(cli: Call):
+    """Before as well as after: nobody should think that they went."""
+    cli("session", "start", "--chatmode", "coder", "--branch", "sk-4711", "--name", "work")
+
+    looked, erased = cli("forget", "--session", "work", "--dry-run"), cli("forget", "--session", "work", "--yes")
+
+    for answer in (looked, erased):
+        assert "\nThe session's chatmode, user, workflow, skill, branch and working tree stay" in answer.out
 
 
 def test_what_waits_in_the_spool_is_erased_too(cli: Call, secret: dict[str, str]):
@@ -163,6 +175,32 @@ def test_files_that_may_still_hold_it_are_named(cli: Call, secret: dict[str, str
     assert answer.out.splitlines()[1:4] == ["These files may still hold it:", f"  {backup}", f"  {app.spool.rejected}"]
 
 
+def test_files_of_the_spool_that_hold_the_text_are_named_one_by_one(cli: Call, secret: dict[str, str]):
+    """Also when no event has it: what waits for another store is out of reach, and no reason to say nothing."""
+    with App() as app:
+        app.spool.reject({"event": {"id": "1", "content": "harmless"}}, InvalidValueError("event", "x", "is wrong"))
+        app.spool.add({"store": "another", "event": {"id": "2", "content": "only here: sk-0815"}})
+    waiting = f"{app.spool.folder}/other-another.jsonl"
+
+    answer, document = cli("forget", "--match", "sk-0815", "--yes"), cli("forget", "--match", "sk-0815", "--json")
+
+    assert answer.out.splitlines()[1:] == ["These files may still hold it:", f"  {waiting}"]
+    assert document.document["elsewhere"] == [waiting]
+    assert cli("forget", "--match", "sk-4711", "--yes", "--json").document["elsewhere"] == []
+
+
+def test_a_log_that_a_reader_keeps_is_named(cli: Call, secret: dict[str, str], tmp_path: Path):
+    path = tmp_path / "holdfast" / "holdfast.db"
+    reader = apsw.Connection(str(path))
+    reader.execute("begin; select count(*) from session_events").fetchall()
+
+    answer = cli("forget", secret["key sk-4711"], "--yes")
+    reader.close()
+
+    assert answer.out.splitlines()[1:3] == ["These files may still hold it:", f"  {path}-wal"]
+    assert contents(cli) == ["harmless", ""]
+
+
 # --- the question ------------------------------------------------------------------------------------------
 
 
@@ -175,7 +213,23 @@ def test_the_question_shows_what_goes_and_erases_on_yes(cli: Call, secret: dict[
     assert contents(cli) == ["harmless", ""]
 
 
-@pytest.mark.parametrize("stdin", ["n\n", "\n", ""])
+def test_without_anybody_to_ask_the_option_is_named(cli: Call, secret: dict[str, str], project: Path):
+    """The text is not repeated: it is what should not be seen again."""
+    session, event = secret["session"], secret["harmless"]
+    for given, again in (
+        (("--session", "work"), f"holdfast forget --session {session} --yes"),
+        (("--match", "sk-4711"), "holdfast forget --match TEXT --yes"),
+        ((event,), "holdfast forget ID… --yes"),
+    ):
+        answer = answer_to_the_question(project, *given, "--json", stdin="")
+
+        assert (answer.code, answer.document["code"]) == (1, "aborted")
+        assert answer.document["next_actions"] == [again]
+        assert answer.document["message"].startswith("Nothing was changed: nobody was there to answer. Add --yes ")
+    assert contents(cli) == ["harmless", "key sk-4711"]
+
+
+@pytest.mark.parametrize("stdin", ["n\n", "\n"])
 def test_any_other_answer_changes_nothing(cli: Call, secret: dict[str, str], project: Path, stdin: str):
     answer = answer_to_the_question(project, "--session", "work", stdin=stdin)
 
@@ -194,9 +248,10 @@ def test_a_refused_question_is_an_error_document(cli: Call, secret: dict[str, st
     )
 
 
-def test_control_c_at_the_question_changes_nothing(cli: Call, secret: dict[str, str], project: Path):
+def ask(project: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """A process that has asked, and waits."""
     asking = subprocess.Popen(
-        [*HOLDFAST, "forget", "--match", "sk-4711"],
+        [*HOLDFAST, "forget", *arguments],
         cwd=project,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -206,6 +261,21 @@ def test_control_c_at_the_question_changes_nothing(cli: Call, secret: dict[str, 
     asked = b""
     while not asked.endswith(b"[y/N]: "):
         asked += asking.stderr.read(1)
+    return asking
+
+
+def test_a_session_that_goes_on_while_the_question_is_open_is_named(cli: Call, secret: dict[str, str], project: Path):
+    cli("session", "end", "work")
+    asking = ask(project, "--session", secret["session"], "--json")
+    new = cli("session", "resume", secret["session"], "--json").document["id"]
+
+    out, _ = asking.communicate(b"y\n", timeout=PATIENCE_SECONDS)
+
+    assert json.loads(out)["elsewhere"] == [new]
+
+
+def test_control_c_at_the_question_changes_nothing(cli: Call, secret: dict[str, str], project: Path):
+    asking = ask(project, "--match", "sk-4711")
 
     asking.send_signal(signal.SIGINT)
     out, err = asking.communicate(timeout=PATIENCE_SECONDS)

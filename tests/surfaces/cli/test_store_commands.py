@@ -1,6 +1,9 @@
 """`holdfast status`, `holdfast import` and `holdfast admin`: the store itself."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +12,12 @@ import pytest
 
 from holdfast.app import App
 from holdfast.errors import InvalidValueError
-from tests.rig.commands import Call
+from holdfast.storage.migrate import migrations
+from tests.rig.commands import PATIENCE_SECONDS, Call
+from tests.rig.ordinary import give, open_folder, run_as_ordinary
 from tests.rig.postgres import Cluster
+
+EVENT_ID = "01a1e0aa-0000-7000-8000-000000000001"
 
 # --- status ------------------------------------------------------------------------------------------------
 
@@ -105,6 +112,59 @@ def test_import_names_what_it_cannot_read_and_goes_on(cli: Call, home: Path):
     assert answer.err.startswith("Note: bad: meta.json '{' is not JSON")
 
 
+def test_a_folder_with_a_line_break_in_its_name_is_one_note(cli: Call, home: Path):
+    (home / ".caco" / "sessions" / "a\nError: b").mkdir(parents=True)
+
+    answer = cli("import")
+
+    assert (answer.code, answer.err.count("\n")) == (0, 1)
+    assert answer.err.startswith("Note: 'a\\nError: b': folder 'a\\nError: b' holds no meta.json")
+
+
+def test_a_store_that_goes_down_while_importing_is_told(run: Call, home: Path):
+    """The limit on a file's size stands for the disk, and no folder is blamed for it."""
+    run("status")
+    for number in range(40):
+        folder = home / ".caco" / "sessions" / f"n{number}"
+        folder.mkdir(parents=True)
+        (folder / "meta.json").write_text(json.dumps({"name": "x" * 400}))
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 16; exec "$0" -m holdfast import --json', sys.executable],
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")},
+        capture_output=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (6, "store_full")
+    rest = run("import", "--json").document
+    assert (rest["imported"] + rest["known"], rest["problems"], rest["imported"] > 0) == (40, [], True)
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(cli: Call, home: Path):
+    (home / ".caco").mkdir()
+    (home / ".caco" / "sessions").write_text("no folder")
+
+    answer = cli("import", "--json")
+
+    assert (answer.code, answer.document["code"]) == (2, "invalid_value")
+    assert "is not a folder, so there is nothing to import" in answer.document["message"]
+
+
+def test_a_file_that_may_not_be_read_is_no_fault_of_the_store():
+    with open_folder() as home:
+        folder = home / ".caco" / "sessions" / "n1"
+        folder.mkdir(parents=True)
+        (folder / "meta.json").write_text('{"name": "x"}')
+        for path in (folder / "meta.json", folder, folder.parent, folder.parent.parent):
+            give(path)
+        (folder / "meta.json").chmod(0)
+
+        answer = run_as_ordinary("import", "--json", home=home)
+
+        assert (answer.code, answer.document["imported"]) == (0, 0)
+        assert answer.document["problems"] == ["n1: file 'meta.json' cannot be read: permission denied."]
+
+
 def test_import_without_anything_to_import_says_so(cli: Call):
     assert cli("import", "--json").document == {"imported": 0, "known": 0, "problems": []}
 
@@ -119,12 +179,35 @@ def test_import_of_an_unknown_program_lists_the_known_ones(cli: Call):
 # --- admin -------------------------------------------------------------------------------------------------
 
 
-def test_migrating_a_file_brings_it_up_to_date(cli: Call, tmp_path: Path):
+def names(engine: str) -> list[str]:
+    return [migration.name for migration in migrations(engine)]
+
+
+def test_migrating_a_file_names_what_was_applied(cli: Call, tmp_path: Path):
     url = f"sqlite:///{tmp_path}/holdfast/holdfast.db"
 
+    assert cli("admin", "migrate").out == f"Applied to {url}: {', '.join(names('sqlite'))}\n"
     assert cli("admin", "migrate").out == f"{url} is up to date\n"
     assert cli("admin", "migrate", "--json").document == {"applied": [], "database": url}
     assert (tmp_path / "holdfast" / "holdfast.db").exists()
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_what_waits_in_the_spool_does_not_migrate_unseen(
+    cli: Call, engine: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+):
+    """Storing it would open the store, and opening migrates it; the answer would be that there was nothing to do."""
+    if engine == "postgres":
+        monkeypatch.setenv("HOLDFAST_DATABASE", request.getfixturevalue("own_database"))
+    with App() as app:
+        owner = app.settings.owner
+        event = {"type": "user_message", "role": "user", "content": "waits", "parts": None, "id": EVENT_ID}
+        session = {"client": "claude", "native_id": "n1", "worktree": None, "user_id": "u1"}
+        whose = {"workspace_id": owner.workspace_id, "developer_id": owner.developer_id}
+        app.spool.add({**whose, **session, "event": event})
+
+    assert cli("admin", "migrate", "--json").document["applied"] == names(engine)
+    assert cli("status", "--json").document["stored"] == 1
 
 
 def test_migrating_a_database_names_what_was_applied(cli: Call, own_database: str, monkeypatch: pytest.MonkeyPatch):
@@ -132,7 +215,7 @@ def test_migrating_a_database_names_what_was_applied(cli: Call, own_database: st
 
     first, again = cli("admin", "migrate"), cli("admin", "migrate", "--json")
 
-    assert (first.code, first.out.rstrip().endswith(": 0001_storage, 0002_sessions")) == (0, True)
+    assert (first.code, first.out.rstrip().endswith(f": {', '.join(names('postgres'))}")) == (0, True)
     assert again.document["applied"] == []
 
 

@@ -7,7 +7,7 @@ import click
 from holdfast.app import App
 from holdfast.ground.settings import redacted, sqlite_path
 from holdfast.storage import migrate
-from holdfast.surfaces.cli.running import Group, Output, prints
+from holdfast.surfaces.cli.running import Group, Output, answers
 
 
 @click.group("admin", cls=Group)
@@ -16,14 +16,21 @@ def command() -> None:
 
 
 @command.command("migrate")
-@prints
-def migrate_(app: App) -> Output:
+@answers
+def migrate_() -> Output:
     """Bring the schema up to date, as the store's owner"""
-    store = redacted(app.settings.database)
-    if sqlite_path(app.settings.database):
-        applied: list[str] = []
-        _ = app.database  # opening a file brings it up to date
-    else:
-        applied = app.run(migrate.migrate_postgres(app.settings.database))
+    with App() as app:  # and not `prints`: what waits would be stored first, and with that the schema be made unseen
+        store = redacted(app.settings.database)
+        applied = _migrate(app)
     text = f"Applied to {store}: {', '.join(applied)}" if applied else f"{store} is up to date"
     return Output({"database": store, "applied": applied}, text)
+
+
+def _migrate(app: App) -> list[str]:
+    """The names of what was applied. Opening a file brings it up to date by itself."""
+    if sqlite_path(app.settings.database) is None:
+        return app.run(migrate.migrate_postgres(app.settings.database))
+    from holdfast.storage.sqlite import SqliteDatabase
+
+    assert isinstance(app.database, SqliteDatabase)
+    return app.database.applied

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import click
 
 from holdfast.app import App
+from holdfast.errors import HoldfastError
 from holdfast.ground.settings import sqlite_path
 from holdfast.ground.text import term_safe
 from holdfast.sessions.model import SessionEvent
@@ -13,6 +16,30 @@ from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, prints
 
 SHOWN_EVENTS = 20
+NOTHING = "Nothing to erase: no event that still has its content matches."
+LABELS_STAY = "The session's chatmode, user, workflow, skill, branch and working tree stay: labels cannot be erased."
+
+
+class NobodyAnsweredError(HoldfastError):
+    """To a script the same as a no; only that a script can do something about it."""
+
+    code = "aborted"
+
+
+class Wanted(NamedTuple):
+    """What to forget: exactly one of the three."""
+
+    event_ids: tuple[str, ...]
+    session: str | None
+    match: str | None
+
+
+class Remains(NamedTuple):
+    """Where it may still be: sessions, copies of the store, and files in which it was found or may be."""
+
+    sessions: list[str]
+    backups: list[str]
+    files: list[str]
 
 
 @click.command("forget", cls=Command)
@@ -32,19 +59,55 @@ def command(
     if sum((bool(event_ids), session_id is not None, match is not None)) != 1:
         raise click.UsageError("Say what to forget: event ids, --session or --match, one of the three")
     session = app.run(app.sessions.find_session(session_id)).id if session_id is not None else None
+    wanted = Wanted(event_ids, session, match)
     found = app.run(app.sessions.find_events_to_forget(event_ids=event_ids, session_id=session, match=match))
-    elsewhere = app.run(app.sessions.list_sessions_with_text(match)) if match is not None else []
-    if session is not None:
-        elsewhere = [one.id for one in app.run(app.sessions.list_thread(session)) if one.id != session]
     if dry_run:
-        return _output(app, found, session, elsewhere, erased=0, dry_run=True)
+        return _output(wanted, found, _remains(app, wanted), erased=0, dry_run=True)
     if not yes and (found or session):
-        click.echo(term_safe(_preview(found, session)), err=True)
-        click.confirm("Erase this for good?", abort=True, err=True)
+        _ask(wanted, found)
     erased = app.run(app.sessions.forget_events([event.id for event in found]))
     if session is not None:
         app.run(app.sessions.forget_session(session))
-    return _output(app, found, session, elsewhere, erased=erased, dry_run=False)
+    # Only now: while the question was open, somebody may have resumed the session.
+    return _output(wanted, found, _remains(app, wanted), erased=erased, dry_run=False)
+
+
+def _ask(wanted: Wanted, found: list[SessionEvent]) -> None:
+    click.echo(term_safe(_preview(found, wanted.session)), err=True)
+    try:
+        click.confirm("Erase this for good?", abort=True, err=True)
+    except click.Abort as error:
+        if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
+            raise
+        again = f"holdfast forget {_as_typed(wanted)} --yes"
+        message = f"Nothing was changed: nobody was there to answer. Add --yes to erase without a question: `{again}`."
+        raise NobodyAnsweredError(message, next_actions=[again]) from None
+
+
+def _as_typed(wanted: Wanted) -> str:
+    """Without the text: it is what should not be shown again."""
+    if wanted.match is not None:
+        return "--match TEXT"
+    return "ID…" if wanted.session is None else f"--session {wanted.session}"
+
+
+def _remains(app: App, wanted: Wanted) -> Remains:
+    sessions: list[str] = []
+    if wanted.match is not None:
+        sessions = app.run(app.sessions.list_sessions_with_text(wanted.match))
+        spooled = app.spool.places_with_text(wanted.match)
+    else:
+        spooled = [app.spool.rejected] if app.spool.count_rejected() else []
+    if wanted.session is not None:
+        sessions = [one.id for one in app.run(app.sessions.list_thread(wanted.session)) if one.id != wanted.session]
+    path = sqlite_path(app.settings.database)
+    return Remains(sessions, migrate.backups(path) if path else [], [*spooled, *_unscrubbed(app)])
+
+
+def _unscrubbed(app: App) -> list[str]:
+    """SQLite's log, while a reader keeps it from being emptied."""
+    owed = getattr(app.database, "owes_scrub", False)
+    return [f"{sqlite_path(app.settings.database)}-wal"] if owed else []
 
 
 def _preview(found: list[SessionEvent], session: str | None) -> str:
@@ -54,30 +117,30 @@ def _preview(found: list[SessionEvent], session: str | None) -> str:
     return "\n".join([*(events if found else []), *rest])
 
 
-def _output(
-    app: App, found: list[SessionEvent], session: str | None, elsewhere: list[str], *, erased: int, dry_run: bool
-) -> Output:
-    path = sqlite_path(app.settings.database)
-    backups = migrate.backups(path) if path else []
+def _output(wanted: Wanted, found: list[SessionEvent], remains: Remains, *, erased: int, dry_run: bool) -> Output:
     data = {
         "dry_run": dry_run,
         "erased": erased,
         "event_ids": [event.id for event in found],
-        "backups": backups,
-        "elsewhere": elsewhere,
+        "backups": remains.backups,
+        "elsewhere": [*remains.sessions, *remains.files],
     }
     warnings = [
         f"The scratchpad, name or context of session {one} may hold it too: `holdfast forget --session {one}`"
-        for one in elsewhere
+        for one in remains.sessions
     ]
-    if not found and session is None:
-        return Output(data, "Nothing to erase: no event that still has its content matches.", warnings)
-    lines = [f"Would erase:\n{_preview(found, session)}"] if dry_run else [_sentence(erased, session)]
-    if holding := [*backups, *([app.spool.rejected] if app.spool.count_rejected() else [])]:
+    is_nothing = not found and wanted.session is None
+    lines = [NOTHING] if is_nothing else [_done(wanted, found, erased=erased, dry_run=dry_run)]
+    # Copies of the whole store are worth a word only where there was something to erase.
+    if holding := [*([] if is_nothing else remains.backups), *remains.files]:
         lines += ["These files may still hold it:", *(f"  {file}" for file in holding)]
-    lines.append("Backups that you made yourself still hold it.")
+    lines += [] if is_nothing else ["Backups that you made yourself still hold it."]
     return Output(data, "\n".join(lines), warnings)
 
 
-def _sentence(erased: int, session: str | None) -> str:
-    return f"Erased {wording.plural(erased, 'event')}{' and the rest of the session' if session else ''}."
+def _done(wanted: Wanted, found: list[SessionEvent], *, erased: int, dry_run: bool) -> str:
+    labels = f"\n{LABELS_STAY}" if wanted.session else ""
+    if dry_run:
+        return f"Would erase:\n{_preview(found, wanted.session)}{labels}"
+    rest = " and the session's scratchpad, name and context sets" if wanted.session else ""
+    return f"Erased {wording.plural(erased, 'event')}{rest}.{labels}"

@@ -105,9 +105,15 @@ def _store_what_waits(app: App) -> None:
     try:
         app.drain_spool()
     except HoldfastError:
+        click.echo(f"Note: {_what_waits(app)} in {app.spool.folder} until the store can be used", err=True)
+
+
+def _what_waits(app: App) -> str:
+    try:
         waiting = app.spool.count_spooled()
-        noun = "event waits" if waiting == 1 else "events wait"
-        click.echo(f"Note: {waiting:,} {noun} in {app.spool.folder} until the store can be used", err=True)
+    except HoldfastError:  # nobody can count what is there, and nothing that was typed depends on it
+        return "Whatever waits stays"
+    return f"{waiting:,} {'event waits' if waiting == 1 else 'events wait'}"
 
 
 def show(output: Output, *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 from holdfast.app import App
 from holdfast.ground.canonical import parse_json
 from holdfast.sessions.model import Session
-from holdfast.sessions.rules import EVENT_TYPES, ROLES
+from holdfast.sessions.rules import EVENT_TYPES, ROLES, check_count
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Group, Output, here, prints
 
@@ -51,6 +51,7 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
 @prints
 def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Output:
     """Append an event"""
+    _check_given("--expected-sequence", fields["expected_sequence"])
     found = app.run(app.sessions.find_session(session_id))
     structured = None if parts is None else parse_json("--parts", parts)
     event = app.run(app.sessions.append_event(found.id, parts=structured, **fields))
@@ -73,6 +74,8 @@ def show(app: App, session_id: str) -> Output:
 @prints
 def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     """Show the recent events"""
+    _check_given("--turns", turns)
+    _check_given("--tokens", tokens)
     found = app.run(app.sessions.find_session(session_id))
     recent = app.run(app.sessions.get_recent_events(found.id, turns, tokens))
     return Output({"events": [event.to_dict() for event in recent]}, wording.event_list(recent))
@@ -109,6 +112,7 @@ def end(app: App, session_id: str) -> Output:
 @prints
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List sessions, newest first"""
+    _check_given("--limit", limit, least=1)
     last = None if below is None else app.run(app.sessions.find_session(below)).id
     sessions = app.run(app.sessions.list_sessions(limit, last))
     empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
@@ -169,6 +173,12 @@ def verify(app: App, session_id: str | None) -> Output:
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
     return Output(data, wording.verdict(results), exit_code=0 if sound else 5)
+
+
+def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
+    """The verb checks it too, and calls it by its own name, which nobody has typed."""
+    if value is not None:
+        check_count(option, value, least=least)
 
 
 def _same_name(app: App, session: Session) -> list[str]:

@@ -6,6 +6,7 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.settings import redacted
+from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, prints
 
 
@@ -27,5 +28,7 @@ def command(app: App) -> Output:
         warnings.append("Events are missing. `holdfast session verify` says where; keep the files as they are.")
     if accounts.rejected:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
+    warnings += map(wording.waits_elsewhere, app.spool.list_elsewhere())
+    warnings += map(wording.cannot_be_read, app.spool.list_unreadable())
     data = {**accounts.to_dict(), **owner, "database": store, "home": app.settings.home}
     return Output(data, "\n".join(lines), warnings, exit_code=5 if accounts.lost else 0)

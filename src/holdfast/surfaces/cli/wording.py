@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any
 
 from holdfast.ground.text import cut
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
+from holdfast.storage.spool import Elsewhere, Unreadable
 
 LINE_CHARS = 100
 
@@ -117,3 +119,22 @@ def verdict(results: Sequence[Verification]) -> str:
     if not lines:
         return f"Sound: {plural(checked, 'event')} in {plural(len(results), 'session')}"
     return "\n".join([*lines, f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}"])
+
+
+def waits_elsewhere(waiting: Elsewhere) -> str:
+    """What to do depends on what only a person knows: whether that store is another one or this one, moved."""
+    noun = "event waits" if waiting.events == 1 else "events wait"
+    return (
+        f"{waiting.events:,} {noun} for another store in {waiting.path}. To store them there, set HOLDFAST_DATABASE to "
+        f"its URL and run `holdfast status`. If this is that store and only its place is new, run "
+        f"`touch {shlex.quote(waiting.same)}`, then `holdfast status`."
+    )
+
+
+def cannot_be_read(file: Unreadable) -> str:
+    """Whatever it holds was accepted, so it is never removed by us."""
+    problem = f"{file.path} {file.problem or 'was put aside because it could not be read'}; events may be in it"
+    if not file.put_aside:
+        return f"{problem}. Mend it, or move it away."
+    again = os.path.join(os.path.dirname(file.path), "pending-1.jsonl")
+    return f"{problem}. Mend it, then rename it to {again} (pieces: pending-2.jsonl and so on); or move it away."
