@@ -7,7 +7,7 @@
 #   make soak     fault and security tests at full counts
 #   make docs     write the generated pages again
 
-.PHONY: help setup demo test check lint bench soak docs clean
+.PHONY: help setup demo chromium test check lint bench soak docs clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -42,8 +42,11 @@ setup: $(DEV)
 demo: $(BASE)
 	@$(BIN)/holdfast demo
 
+chromium:
+	@tools/chromium.sh
+
 # A part of the tests says nothing about coverage, so thresholds are only held for all of them.
-test: $(DEV)
+test: $(DEV) chromium
 ifeq ($(strip $(ARGS)),)
 	@rm -f .coverage .coverage.*
 	$(PY) -m pytest -n $(JOBS) --cov --cov-report=
@@ -64,7 +67,7 @@ check: lint
 bench: $(BENCH)
 	.venv-bench/bin/python -m bench $(ARGS)
 
-soak: $(DEV)
+soak: $(DEV) chromium
 	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))
 
 docs: $(DEV)

@@ -677,6 +677,8 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
         (asyncpg.InvalidAuthorizationSpecificationError("x"), errors.LoginRefusedError),
         (asyncpg.InvalidCatalogNameError("x"), errors.LoginRefusedError),
         (asyncpg.InterfaceError("pool is closed"), errors.StoreUnreachableError),
+        (asyncpg.InvalidSQLStatementNameError("x"), errors.InvalidValueError),
+        (asyncpg.DuplicatePreparedStatementError("x"), errors.InvalidValueError),
         (ConnectionRefusedError("x"), errors.StoreUnreachableError),
         (TimeoutError(), errors.StoreUnreachableError),
     ],

@@ -32,6 +32,8 @@ BUSY = (
     asyncpg.QueryCanceledError,
     asyncpg.TooManyConnectionsError,
 )
+MIXED_UP = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
+WRONG_URL = (asyncpg.ClientConfigurationError, *MIXED_UP)
 UNREACHABLE = (
     *LOST,
     asyncpg.InterfaceError,
@@ -69,16 +71,16 @@ def translate(error: Exception, where: str) -> Exception:
             return errors.StoreDamagedError(where, str(error))
     if isinstance(error, BUSY):
         return errors.StoreBusyError(where)
-    if isinstance(error, UNREACHABLE):
-        return _unreachable(error, where)
-    return error
+    if isinstance(error, WRONG_URL):
+        return errors.InvalidValueError("HOLDFAST_DATABASE", where, _what_is_wrong(error))
+    return errors.StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
 
 
-def _unreachable(error: Exception, where: str) -> errors.HoldfastError:
-    """To the driver a wrong URL is one of its InterfaceErrors; but that is nothing that waiting would mend."""
-    if isinstance(error, asyncpg.ClientConfigurationError):
-        return errors.InvalidValueError("HOLDFAST_DATABASE", where, f"cannot be used as it is: {first_line(error)}")
-    return errors.StoreUnreachableError(where, first_line(error))
+def _what_is_wrong(error: BaseException) -> str:
+    """With the URL itself: nothing that waiting would mend."""
+    if isinstance(error, MIXED_UP):
+        return "leads to a pooler that mixes up prepared statements; add ?statement_cache_size=0"
+    return f"cannot be used as it is: {first_line(error)}"
 
 
 def first_line(error: BaseException) -> str:

@@ -575,6 +575,77 @@ begin
 end
 $$;
 
+create function context.turns_below(
+    p_workspace text, p_developer text, p_session uuid, p_below bigint, p_turns_before bigint, p_limit bigint,
+    p_chars integer, p_bytes integer
+) returns setof context.event_row
+language plpgsql as $$
+declare
+    first bigint;
+    below bigint := coalesce(p_below, 9223372036854775807);
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    select e.sequence into first
+    from context.session_events e
+    where e.workspace_id = p_workspace and e.session_id = p_session and e.type = 'user_message' and e.sequence < below
+    order by e.sequence desc
+    limit 1 offset p_turns_before;
+    first := coalesce(first, 0);  -- not in the statement, as in recent_events
+    return query
+        select e.id::text, e.session_id::text, e.sequence, e.type, e.role, left(e.content, p_chars),
+               case when octet_length(e.parts_text) <= p_bytes then e.parts_text
+                    when e.parts_text is not null then
+                      json_build_object(
+                        'tool', left(e.parts ->> 'tool', 200),
+                        'input', json_build_object('file_path', left(e.parts #>> '{input,file_path}', 2000)),
+                        'cut', true)::text
+               end,
+               e.created_at, e.content_hash, e.chain_hash, e.erased_at
+        from context.session_events e
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
+          and e.sequence >= first and e.sequence < below
+        order by e.sequence desc
+        limit p_limit;
+end
+$$;
+
+create function context.sample_events(p_workspace text, p_developer text, p_session uuid, p_limit bigint)
+returns table (sequence bigint, type text, created_at timestamptz, bytes bigint)
+language plpgsql as $$
+declare
+    last bigint;
+    many bigint;
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    select s.last_sequence, least(s.last_sequence, p_limit) into last, many
+    from context.sessions s
+    where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session;
+    -- One look-up each: as one statement it might be planned as a walk through the session.
+    for n in 0 .. coalesce(many, 0) - 1 loop
+        return query
+            select e.sequence, e.type, e.created_at,
+                   (octet_length(e.content) + coalesce(octet_length(e.parts_text), 0))::bigint
+            from context.session_events e
+            where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
+              and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
+    end loop;
+end
+$$;
+
+create function context.first_request(p_workspace text, p_developer text, p_session uuid, p_chars integer)
+returns table (content text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select left(e.content, p_chars) from context.session_events e
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
+          and e.type = 'user_message'
+        order by e.sequence
+        limit 1;
+end
+$$;
+
 create function context.find_event(p_workspace text, p_developer text, p_id uuid) returns setof context.event_row
 language plpgsql as $$
 begin
