@@ -1,6 +1,6 @@
 # Holdfast: every target sets up what it needs, and works twice in a row.
 #
-#   make demo     play the story in the terminal (base package only)
+#   make demo     play the story in the terminal
 #   make test     all tests, with coverage per room;  make test ARGS="tests/sessions -k append" for a part
 #   make check    format, lint, types, import contracts, tests: what CI runs
 #   make bench    side by side with peers in one run; writes docs/benchmarks.md
@@ -26,7 +26,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 $(BASE): pyproject.toml tools/environment.sh
-	@tools/environment.sh .venv -e .
+	@tools/environment.sh .venv -e '.[mcp,server]'
 	@touch $@
 
 $(DEV): pyproject.toml tools/environment.sh
@@ -34,13 +34,13 @@ $(DEV): pyproject.toml tools/environment.sh
 	@touch $(BASE) $@
 
 $(BENCH): pyproject.toml bench/requirements.txt tools/environment.sh
-	@tools/environment.sh .venv-bench -e . -r bench/requirements.txt
+	@tools/environment.sh .venv-bench -e '.[mcp,server]' -r bench/requirements.txt
 	@touch $@
 
 setup: $(DEV)
 
 demo: $(BASE)
-	@$(BIN)/holdfast demo
+	@$(BIN)/holdfast demo $(ARGS)
 
 chromium:
 	@tools/chromium.sh

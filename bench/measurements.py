@@ -10,6 +10,7 @@ from functools import partial
 from bench import cases
 from bench.cases import Entry, Run
 from bench.contestants import engine_of, make
+from bench.doors import append_lanes, first_answer_lanes, page_lanes
 from bench.measure import Absent, Effort, Lane, race
 from bench.place import Places
 from bench.startup import startup_lanes
@@ -157,6 +158,20 @@ async def start_up(bench: Bench) -> list[Row]:
     return list(lanes)
 
 
+async def doors(bench: Bench) -> list[Row]:
+    """The first answers apart from the calls: a process that starts disturbs a call that is timed."""
+    rows: list[Row] = []
+    folder = bench.places.folder
+    starts = first_answer_lanes(folder)
+    await race(starts, Effort(3 if bench.quick else 9, 0), bench.say)
+    rows += starts
+    for opened in (append_lanes(folder), page_lanes(folder)):
+        async with opened as lanes:
+            await race(lanes, bench.effort(15, 0.1), bench.say)
+            rows += lanes
+    return rows
+
+
 MEASUREMENTS = {
     "create": create,
     "append": append,
@@ -167,4 +182,5 @@ MEASUREMENTS = {
     "update-state": update_state,
     "get-state": get_state,
     "start-up": start_up,
+    "doors": doors,
 }

@@ -54,6 +54,7 @@ TITLES = {
     "update-state": "Update the scratchpad",
     "get-state": "Read the scratchpad",
     "start-up": "Import and start-up",
+    "doors": "What a door adds",
 }
 
 REMARKS = {
@@ -81,6 +82,9 @@ ADK writes an event for it, LangGraph a checkpoint.
 """,
     "start-up": """
 Multiples of `python -c pass`, wall time and processor time.
+""",
+    "doors": """
+Real processes on SQLite. The first answer is the time from the start of the process to the answer to `initialize`.
 """,
 }
 
@@ -270,10 +274,20 @@ def gaps(lane: Lane) -> str:
     return total(lane, "gaps") if numbered else "–"
 
 
+def door_section(rows: Sequence[Row]) -> Iterator[str]:
+    """In each case the first lane is what the others are measured by."""
+    for case in dict.fromkeys(row.case for row in rows):
+        lanes = [row for row in rows if isinstance(row, Lane) and row.case == case]
+        base = lanes[0]
+        head = (case, f"× ({microseconds(base) / 1e3:,.2f} ms)")
+        yield table(head, [(lane.contestant, "1" if lane is base else cell(ratio(lane, base))) for lane in lanes])
+
+
 SECTIONS = {
     "ten": ten_section,
     "tasks": task_section,
     "processes": process_section,
     "recent": lambda rows: case_sections(rows, ("refused",), lambda lane, base: (refusals(lane),)),
     "start-up": start_up_section,
+    "doors": door_section,
 }

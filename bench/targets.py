@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from bench import doors
 from bench import measurements as m
 from bench.contestants import BARE, OURS
 from bench.measure import Lane, Ratio, latencies, percentile, ratio, spread
@@ -96,7 +97,7 @@ class Found:
 
 
 def promises(found: Found) -> Iterator[Verdict]:
-    """P1 and P2 in their own order."""
+    """P1 and P2 in their own order, then the doors."""
     for engine, title in ENGINES.items():
         yield Verdict(f"P1 {title}: `append_event` / bare call", 1.3, found.against_bare(engine, m.APPEND.name))
         peer, slower = found.nearest_peer(engine)
@@ -121,6 +122,8 @@ def promises(found: Found) -> Iterator[Verdict]:
         yield Verdict(f"P2 {title}: of 1,000,000 events / of 1,000", 1.2, growth)
         state = found.against_bare(engine, m.UPDATE_STATE.name)
         yield Verdict(f"P2 {title}: `update_state` / bare statement", 1.3, state)
+    first = found.ratio((doors.OURS, doors.FIRST_ANSWER), (doors.EMPTY, doors.FIRST_ANSWER))
+    yield Verdict("`holdfast mcp`: first answer / an empty `mcp` server", 1.3, first)
 
 
 @dataclass(frozen=True)

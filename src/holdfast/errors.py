@@ -4,15 +4,17 @@ Doors know the five kinds only; a kind decides the exit code and the HTTP status
 its data as attributes and a stable code, and its message names the thing, its value and what to do.
 
     HoldfastError
-    ├── NotFound (3)      SessionNotFoundError · EventNotFoundError
+    ├── NotFound (3)      SessionNotFoundError · EventNotFoundError · FileMissingError
     ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · IdTakenError
-    │                     · RevisionConflictError · KeyReusedError
+    │                     · RevisionConflictError · KeyReusedError · ServerRunningError · PortTakenError
+    │                     · FileChangedError
     ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
-    │                     · PermissionRefusedError · SchemaTakenError · WrongEncodingError
-    ├── Invalid (2)       InvalidValueError · NotADatabaseError
+    │                     · PermissionRefusedError · SchemaTakenError · WrongEncodingError · UnauthorizedError
+    │                     · ForeignRequestError · NetworkRefusedError · PathOutsideError
+    ├── Invalid (2)       InvalidValueError · NotADatabaseError · WrongMediaTypeError · TooLargeError · TooSlowError
     └── Unavailable (6)   StoreBusyError · StoreUnreachableError · StoreFullError · StoreReadOnlyError
                           · StoreDamagedError · SchemaMissingError · SqliteTooOldError · StoreClosedError
-                          · LoginRefusedError
+                          · LoginRefusedError · TooManyError · EventsLostError · ExtraMissingError
 """
 
 from __future__ import annotations
@@ -89,6 +91,14 @@ class EventNotFoundError(NotFound):
         )
 
 
+class FileMissingError(NotFound):
+    code = "file_not_found"
+
+    def __init__(self, path: str):
+        self.path = path
+        super().__init__(f"File {shown(path)} does not exist, or is no file. Check its path.")
+
+
 # --- conflict ----------------------------------------------------------------------------------------------
 
 
@@ -154,6 +164,17 @@ class RevisionConflictError(Conflict):
         self.session_id, self.expected, self.actual = session_id, expected, actual
         super().__init__(
             f"Session {session_id} is at revision {actual}, not {expected}. Read it again, then change it."
+        )
+
+
+class FileChangedError(Conflict):
+    code = "file_changed"
+
+    def __init__(self, path: str):
+        self.path = path
+        super().__init__(
+            f"File {shown(path)} was changed by somebody else since it was read. Nothing was written. "
+            "Read it again, or overwrite it knowingly."
         )
 
 
@@ -235,6 +256,16 @@ class WrongEncodingError(Refused):
             f"{where} has the encoding {encoding}, which does not keep every text as it is. Nothing was changed. "
             "Use a database that was made with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`."
         )
+
+
+class PathOutsideError(Refused):
+    """A path that leads out of the folders that may be shown, or might: through a link, a device, a `..`."""
+
+    code = "path_outside"
+
+    def __init__(self, path: object, problem: str):
+        self.path, self.problem = path, problem
+        super().__init__(f"Path {shown(path)} {problem}. `holdfast serve --root DIR` names the folders that are shown.")
 
 
 # --- invalid -----------------------------------------------------------------------------------------------
@@ -345,3 +376,123 @@ class LoginRefusedError(StoreUnreachableError):
     def __init__(self, where: str, cause: str):
         self.where, self.cause = where, cause
         Unavailable.__init__(self, f"{where} refused the login: {cause}. Correct HOLDFAST_DATABASE.")
+
+
+# --- a server and its callers ------------------------------------------------------------------------------
+
+
+class ServerRunningError(Conflict):
+    code = "server_running"
+
+    def __init__(self, home: str, pid: int | None, port: int | None):
+        self.home, self.pid, self.port = home, pid, port
+        who = f"process {pid}" if pid else "another process"
+        where = f" on port {port}" if port else ""
+        stop = f"Stop it with `kill {pid}` first" if pid else "Stop it first"
+        super().__init__(
+            f"{home} is served by {who}{where} already. {stop}, or set HOLDFAST_HOME to another folder.",
+            next_actions=[f"kill {pid}"] if pid else (),
+        )
+
+
+class PortTakenError(Conflict):
+    code = "port_taken"
+
+    def __init__(self, host: str, port: int):
+        self.host, self.port = host, port
+        super().__init__(
+            f"Port {port} of {host} is taken by another program. Choose another one: `holdfast serve --port PORT`.",
+            next_actions=["holdfast serve --port 0"],
+        )
+
+
+class UnauthorizedError(Refused):
+    code = "unauthorized"
+    http_status = 401
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This needs the token that is in the file `token` of HOLDFAST_HOME, as `Authorization: Bearer TOKEN`. "
+            "A browser gets in by the link that `holdfast serve` prints."
+        )
+
+
+class ForeignRequestError(Refused):
+    """A page or a name that is not ours sent it, perhaps in somebody's browser."""
+
+    code = "foreign_request"
+    http_status = 403
+
+    def __init__(self, header: str, value: object, problem: str):
+        self.header, self.value = header, value
+        super().__init__(f"{header} {shown(value)} {problem}. Use the address that `holdfast serve` prints.")
+
+
+class NetworkRefusedError(Refused):
+    code = "network_refused"
+
+    def __init__(self, host: str):
+        self.host = host
+        super().__init__(
+            f"Host {shown(host)} can be reached from other machines, and a store in a file is for one person. "
+            "Serve it on 127.0.0.1, or set HOLDFAST_DATABASE to a PostgreSQL URL."
+        )
+
+
+class WrongMediaTypeError(Invalid):
+    code = "wrong_media_type"
+    http_status = 415
+
+    def __init__(self, found: object):
+        self.found = found
+        super().__init__(f"Content-Type {shown(found)} is not taken here. Send JSON as `application/json`.")
+
+
+class TooLargeError(Invalid):
+    code = "too_large"
+    http_status = 413
+
+    def __init__(self, max_bytes: int):
+        self.max_bytes = max_bytes
+        super().__init__(f"The body has more than {max_bytes:,} bytes. Nothing was written. Send it in parts.")
+
+
+class TooSlowError(Invalid):
+    code = "too_slow"
+    http_status = 408
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        super().__init__(f"The body was not complete after {seconds:g} seconds. Nothing was written. Send it again.")
+
+
+class TooManyError(Unavailable):
+    code = "too_many"
+    http_status = 429
+
+    def __init__(self, what: str, limit: int, advice: str):
+        self.what, self.limit = what, limit
+        super().__init__(f"There are more than {limit} {what}. {advice}")
+
+
+class EventsLostError(Unavailable):
+    code = "events_lost"
+
+    def __init__(self, lost: int):
+        self.lost = lost
+        super().__init__(
+            f"{lost:,} accepted event{'' if lost == 1 else 's'} cannot be found. `holdfast session verify` says where; "
+            "keep the files as they are.",
+            next_actions=["holdfast session verify"],
+        )
+
+
+class ExtraMissingError(Unavailable):
+    code = "extra_missing"
+
+    def __init__(self, command: str, extra: str):
+        self.command, self.extra = command, extra
+        super().__init__(
+            f"`{command}` needs what is not installed. Install it with `pip install 'holdfast[{extra}]'`.",
+            next_actions=[f"pip install 'holdfast[{extra}]'"],
+        )

@@ -14,6 +14,15 @@ PLACES = {
     "asyncpg": ("holdfast.storage.postgres", "holdfast.storage.postgres_errors"),
     "click": ("holdfast.surfaces.cli",),
     "rich": ("holdfast.surfaces.cli",),
+    "mcp": ("holdfast.surfaces.mcp",),
+    "mcp_types": ("holdfast.surfaces.mcp",),
+    "anyio": ("holdfast.surfaces.mcp",),
+    "fastapi": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
+    "starlette": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
+    "pydantic": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
+    "uvicorn": ("holdfast.surfaces.http",),
+    "jinja2": ("holdfast.surfaces.console",),
+    "markupsafe": ("holdfast.surfaces.console",),
 }
 # Python's own, under the name that a newer or older version has for it.
 PYTHONS = {*sys.stdlib_module_names, "_sha2", "_sha256"}

@@ -289,6 +289,8 @@ VALUES = {
     "p_after": "3",
     "p_limit": "10",
     "p_turns_before": "1",
+    "p_chars": "100",
+    "p_bytes": "1000",
     "p_name": "'name 10'",
     "p_chatmode": "'m1'",
     "p_user_id": "'u1'",
@@ -323,6 +325,7 @@ VALUES = {
 VALUES_OF = {
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
     "context.recent_events": {"p_below": "null", "p_limit": "null"},
+    "context.turns_below": {"p_below": "3990"},
     "context.events_after": {"p_after": "3990"},
     "context.list_sessions": {"p_limit": "10"},
     "context.find_event": {"p_id": EVENT},

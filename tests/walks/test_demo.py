@@ -20,7 +20,7 @@ def test_the_story_is_played_twice_reads_well_and_leaves_nothing(run: Call, tmp_
     assert facts["checked"] > 40, "the writer that was killed had been told so many numbers"
     lines = [line.replace(str(temporary), "/tmp") for line in text.out.splitlines()]
     assert lines[0] == "A webhook has to be retried, and must never pay twice."
-    assert lines[-1].startswith("Next: pip install .")
+    assert lines[-1].startswith("Next: holdfast demo --serve")
     assert [line for line in lines if line.startswith("    kill -9 after number ") and line.endswith("stored, 0 lost")]
     assert len([line for line in lines if line.endswith("[replayed]")]) == 3
     assert len([line for line in lines if line.startswith("  $ holdfast ")]) > 10

@@ -102,12 +102,17 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
         # Opened before anything is written: once renamed, only the sync itself can still go wrong.
         folder_fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
         try:
-            _replace(folder_fd, name, data, mode)
-            sync_folder(folder_fd)
+            write_atomic_at(folder_fd, name, data, mode=mode)
         finally:
             os.close(folder_fd)
     except OSError as error:
         raise translate(error, path) from error
+
+
+def write_atomic_at(folder_fd: int, name: str, data: bytes, *, mode: int = 0o600) -> None:
+    """The same in a folder that is open already, for whoever must not look its path up again; raises OSError."""
+    _replace(folder_fd, name, data, mode)
+    sync_folder(folder_fd)
 
 
 def read_bytes(path: Path, *, max_bytes: int) -> bytes:

@@ -71,6 +71,16 @@ class SessionEvent:
         }
 
 
+@dataclass(frozen=True)
+class EventSample:
+    """What a picture of a log needs of one event."""
+
+    sequence: int
+    type: str
+    created_at: datetime
+    bytes: int
+
+
 class HandoffContext(TypedDict):
     """What one chatmode hands to the next."""
 
@@ -164,6 +174,10 @@ def event_from(row: Any) -> SessionEvent:
     at["chain_hash"] = chain_hash.hex()
     at["erased_at"] = _moment(erased_at)
     return event
+
+
+def sample_from(row: Any) -> EventSample:
+    return EventSample(row[0], row[1], _at(row[2]), row[3])
 
 
 def state_from(row: Any) -> SessionState:

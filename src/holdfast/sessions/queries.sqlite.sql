@@ -164,6 +164,51 @@ where workspace_id = $1 and developer_id = $2 and session_id = $3 and sequence >
 order by sequence
 limit $5;
 
+-- turns_below
+-- One page for reading: the last n turns below a given event, newest first, long texts cut. Neither the length of the
+-- session nor the size of its events decides what a page costs.
+select id, session_id, sequence, type, role, substr(content, 1, $7) as content,
+       case when octet_length(parts) <= $8 then parts
+            when parts is not null then
+              json_object('tool', substr(json_extract(parts, '$.tool'), 1, 200),
+                          'input', json_object('file_path', substr(json_extract(parts, '$.input.file_path'), 1, 2000)),
+                          'cut', json('true'))
+       end as parts,
+       created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and session_id = $3
+  and sequence >= coalesce((select sequence from session_events
+                            where workspace_id = $1 and session_id = $3 and type = 'user_message'
+                              and sequence < coalesce($4, 9223372036854775807)
+                            order by sequence desc limit 1 offset $5), 0)
+  and sequence < coalesce($4, 9223372036854775807)
+order by sequence desc
+limit $6;
+
+-- sample_events
+-- Events spread evenly over a session's log: enough for a picture, at the same cost for any length.
+with recursive
+spread (last, many) as (
+    select last_sequence, min(last_sequence, $4) from sessions where workspace_id = $1 and developer_id = $2 and id = $3
+),
+place (n) as (
+    select 0 from spread where many > 0
+    union all
+    select n + 1 from place, spread where n + 1 < many
+)
+select e.sequence, e.type, e.created_at, octet_length(e.content) + coalesce(octet_length(e.parts), 0) as bytes
+from spread cross join place cross join session_events e
+  on e.workspace_id = $1 and e.developer_id = $2 and e.session_id = $3
+ and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
+
+-- first_request
+-- The first words of a session: what it is called by somebody who gave it no name.
+select substr(content, 1, $4) as content
+from session_events
+where workspace_id = $1 and developer_id = $2 and session_id = $3 and type = 'user_message'
+order by sequence
+limit 1;
+
 -- find_event
 -- One event by its id.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at

@@ -10,12 +10,14 @@ from holdfast.errors import EventNotFoundError, InvalidValueError, RevisionConfl
 from holdfast.ground import canonical, clock, settings
 from holdfast.sessions import chain, context_sets, rules
 from holdfast.sessions.model import (
+    EventSample,
     Session,
     SessionEvent,
     SessionState,
     SetChange,
     Verification,
     event_from,
+    sample_from,
     session_from,
     state_from,
 )
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 FIRST_PAGE = 64
 PAGE = 1000
+# Of one event on a page for reading; a click brings the rest.
+PREVIEW_CHARS = 4000
+PREVIEW_BYTES = 64 << 10
 
 
 class SessionService:
@@ -106,6 +111,12 @@ class SessionService:
         row = await self.store.find_active(
             rules.check_label("chatmode", chatmode), rules.check_label("user_id", user_id)
         )
+        return session_from(row) if row else None
+
+    async def find_native_session(self, client: str, native_id: str) -> Session | None:
+        """The open session that a client calls by this id."""
+        checked = rules.check_label("client", client), rules.check_label("native_id", native_id)
+        row = await self.store.find_native(*checked)
         return session_from(row) if row else None
 
     async def find_current_sessions(self, worktree: str, client: str | None = None) -> list[Session]:
@@ -226,6 +237,50 @@ class SessionService:
             await self.store.get_session(session_id)
         return [event_from(row) for row in reversed(rows)]
 
+    async def list_turn_events(
+        self,
+        session_id: str,
+        below: int | None = None,
+        *,
+        max_turns: int = 20,
+        max_events: int = 400,
+        max_chars: int = PREVIEW_CHARS,
+        max_bytes: int = PREVIEW_BYTES,
+    ) -> list[SessionEvent]:
+        """A page for reading: the events of the last turns below a number, oldest first, with long texts cut."""
+        for field, value in (("max_turns", max_turns), ("max_events", max_events)):
+            rules.check_count(field, value, least=1)
+        if below is not None:
+            rules.check_count("below", below)
+        rows = await self.store.turns_below(session_id, below, max_turns, max_events, max_chars, max_bytes)
+        if not rows:
+            await self.store.get_session(session_id)
+        return [event_from(row) for row in reversed(rows)]
+
+    async def sample_events(self, session_id: str, limit: int = 24) -> list[EventSample]:
+        """Events spread evenly over the log, first and last included: all of them, or so many."""
+        rules.check_count("limit", limit, least=1)
+        session = await self.store.get_session(session_id)
+        return [sample_from(row) for row in await self.store.sample_events(session[0], limit)]
+
+    async def find_first_request(self, session_id: str, max_chars: int = 200) -> str | None:
+        """The first words of the first request, if there is one."""
+        session = await self.store.get_session(session_id)
+        return await self.store.first_request(session[0], max_chars)
+
+    async def list_events(self, session_id: str, after: int = 0, limit: int = PAGE) -> list[SessionEvent]:
+        """The next events beyond a number, oldest first."""
+        rules.check_count("after", after)
+        rules.check_count("limit", limit, least=1)
+        session = await self.store.get_session(session_id)
+        return [event_from(row) for row in await self.store.events_after(session[0], after, limit)]
+
+    async def get_event(self, event_id: str) -> SessionEvent:
+        row = await self.store.find_event(rules.check_event_id(event_id))
+        if row is None:
+            raise EventNotFoundError(event_id)
+        return event_from(row)
+
     async def read_events(self, session_id: str, after: int = 0) -> AsyncIterator[SessionEvent]:
         """All events beyond a number, in order, page by page."""
         rules.check_count("after", after)
@@ -254,7 +309,7 @@ class SessionService:
         self, *, event_ids: Sequence[str] = (), session_id: str | None = None, match: str | None = None
     ) -> list[SessionEvent]:
         """What `forget_events` would erase: by id, of a whole session, or by a piece of text."""
-        found = [await self._get_event(event_id) for event_id in event_ids]
+        found = [await self.get_event(event_id) for event_id in event_ids]
         if session_id is not None:
             found += [event async for event in self.read_events(session_id)]
         if match is not None:
@@ -272,7 +327,7 @@ class SessionService:
         rules.check_label("reason", reason)
         if len(checked) > rules.EVENTS_PER_CALL:  # more than one transaction, so a missing one has to be found first
             for event_id in checked:
-                await self._get_event(event_id)
+                await self.get_event(event_id)
         await self._erase(checked, reason)
         await self.db.scrub()
         return len(checked)
@@ -437,12 +492,6 @@ class SessionService:
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         for start in range(0, len(event_ids), rules.EVENTS_PER_CALL):
             await self.store.erase_events(event_ids[start : start + rules.EVENTS_PER_CALL], reason)
-
-    async def _get_event(self, event_id: str) -> SessionEvent:
-        row = await self.store.find_event(rules.check_event_id(event_id))
-        if row is None:
-            raise EventNotFoundError(event_id)
-        return event_from(row)
 
 
 def _appended(session_id: str, event: tuple[Any, ...], answer: Any) -> SessionEvent:

@@ -149,6 +149,23 @@ class SessionStore:
     async def events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
         return await self.database.read(QUERIES["events_after"], *self.owner, session_id, after, limit)
 
+    async def turns_below(
+        self, session_id: object, below: int | None, turns: int, limit: int, max_chars: int, max_bytes: int
+    ) -> list[Row]:
+        """Newest first, contents cut to so many characters, and parts left out beyond so many bytes."""
+        if (known := ids.parse_id(session_id)) is None:
+            return []
+        at = known, below, max(turns - 1, 0), limit, max_chars, max_bytes
+        return await self.database.read(QUERIES["turns_below"], *self.owner, *at)
+
+    async def sample_events(self, session_id: str, limit: int) -> list[Row]:
+        rows = await self.database.read(QUERIES["sample_events"], *self.owner, session_id, limit)
+        return sorted(rows, key=lambda row: row[0])
+
+    async def first_request(self, session_id: str, max_chars: int) -> str | None:
+        row = first(await self.database.read(QUERIES["first_request"], *self.owner, session_id, max_chars))
+        return None if row is None else row[0]
+
     async def find_event(self, event_id: str) -> Row | None:
         return first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -38,17 +39,18 @@ with App() as app:
 
 
 @click.command("demo", cls=Command)
+@click.option("--serve", is_flag=True, help="Then show the story in the browser, until Ctrl-C")
 @click.pass_context
-def command(context: click.Context) -> int:
+def command(context: click.Context, serve: bool) -> int:
     """Play a short story on a store of its own"""
     folder = tempfile.mkdtemp(prefix="holdfast-demo-")
     try:
         stage = Stage(folder, quiet=context.meta["json"])
         facts = play(stage)
+        show(Answer(facts, ""), as_json=context.meta["json"])
+        return stage.serve() if serve else 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    show(Answer(facts, ""), as_json=context.meta["json"])
-    return 0
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,7 @@ class Stage:
     def run(self, *arguments: str, expect: int = 0) -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
         shown = shlex.join(("holdfast", *arguments))
-        lines = textwrap.wrap(shown, LINE_CHARS, break_long_words=False, break_on_hyphens=False)
-        self.say("  $ " + "\n      ".join(lines), fg="cyan")
+        self._typed("$", shown)
         done = self._start([*arguments, "--json"], None)
         answer: dict[str, Any] = json.loads(done.stdout)
         if done.returncode != expect:
@@ -81,6 +82,42 @@ class Stage:
         self.say(f"  {client} → holdfast hook {client} {event}   [replayed]", fg="cyan")
         full = {"hook_event_name": event, "cwd": self.folder, "session_id": "demo-session", **payload}
         self._start(["hook", client, event], json.dumps(full))
+
+    def call_tool(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """One call to a real `holdfast mcp` process, over its pipes, as an agent program makes it."""
+        self._typed("agent →", f"{name} {json.dumps(arguments)}")
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "demo", "version": "1"}}
+        messages: list[dict[str, Any]] = [
+            {"id": 1, "method": "initialize", "params": client},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}},
+        ]
+        with subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "mcp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=self._environment(),
+        ) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            for message in messages:
+                server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+            answers = map(json.loads, server.stdout)
+            answer: dict[str, Any] = next(one for one in answers if one.get("id") == 2)
+            server.stdin.close()
+        structured: dict[str, Any] = answer["result"]["structuredContent"]
+        return structured
+
+    def serve(self) -> int:
+        """The console on this store, in the foreground."""
+        command = [sys.executable, "-m", "holdfast", "serve", "--root", self.folder]
+        try:
+            return subprocess.run(command, cwd=self.folder, env=self._environment(), check=False).returncode
+        except KeyboardInterrupt:  # it was meant for the server, which has ended by now
+            return 0
 
     def kill_writer(self) -> int:
         """The last number that a process was told before it died; it never had the time to clean up."""
@@ -94,6 +131,10 @@ class Stage:
             writer.kill()
             numbers += [int(line) for line in writer.stdout if line.endswith("\n")]
         return numbers[-1]
+
+    def _typed(self, prompt: str, text: str) -> None:
+        lines = textwrap.wrap(text, LINE_CHARS, break_long_words=False, break_on_hyphens=False)
+        self.say(f"  {prompt} " + "\n      ".join(lines), fg="cyan")
 
     def note(self, text: str) -> None:
         self.say(f"    {text}")
@@ -126,6 +167,7 @@ def play(stage: Stage) -> dict[str, Any]:
     night(stage)
     friday(stage)
     resumed = tuesday(stage)
+    wednesday(stage)
     return reckoning(stage, session, resumed)
 
 
@@ -186,6 +228,18 @@ def tuesday(stage: Stage) -> str:
     return str(resumed["id"])
 
 
+def wednesday(stage: Stage) -> None:
+    stage.chapter("Wednesday. An agent notes its own files, by a tool, and asks for them again.")
+    if find_spec("mcp") is None:
+        stage.note("left out: it needs the package's extra, pip install '.[mcp]'")
+        return
+    answer = stage.call_tool("set_relevant_context", setName="files", items=["retry.py"], mode="merge", session_id=WORK)
+    stage.note(f"{answer['status']}: added {', '.join(answer['data']['added'])}")
+    answer = stage.call_tool("get_relevant_context", session_id=WORK)
+    for name, items in answer["data"]["context"].items():
+        stage.note(f"{name}: {', '.join(map(os.path.basename, items))}")
+
+
 def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     stage.chapter("The check.")
     verified = stage.run("session", "verify")
@@ -194,5 +248,5 @@ def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     verdict = "sound" if verified["ok"] else "damaged"
     stage.note(f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}")
     stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
-    stage.say("\nNext: pip install . and then holdfast session start --chatmode architect", bold=True)
+    stage.say("\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser", bold=True)
     return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}

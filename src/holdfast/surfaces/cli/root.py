@@ -17,6 +17,8 @@ COMMANDS = {
     "forget": "Erase what should never have been stored",
     "status": "Show the store and its accounts",
     "import": "Bring in what another program has kept",
+    "serve": "Serve the console and the HTTP API",
+    "mcp": "Serve an agent program over stdio",
     "admin": "Migrate the store",
     "hook": "Take an event from an agent program",
     "completion": "Print the completion script of a shell",

@@ -747,23 +747,25 @@ $$;
 create function context.merge_json(p_target jsonb, p_patch jsonb) returns jsonb
 language plpgsql immutable as $$
 declare
-    merged jsonb := case when jsonb_typeof(p_target) = 'object' then p_target else '{}' end;
-    one_key text;
-    one_value jsonb;
+    target jsonb := case when jsonb_typeof(p_target) = 'object' then p_target else '{}' end;
 begin
     if jsonb_typeof(p_patch) <> 'object' then
         return p_patch;
     end if;
-    for one_key, one_value in select * from jsonb_each(p_patch) loop
-        if jsonb_typeof(one_value) = 'null' then
-            merged := merged - one_key;
-        elsif jsonb_typeof(one_value) = 'object' then
-            merged := merged || jsonb_build_object(one_key, context.merge_json(merged -> one_key, one_value));
-        else
-            merged := merged || jsonb_build_object(one_key, one_value);
-        end if;
-    end loop;
-    return merged;
+    if not exists (select from jsonb_each(p_patch) p where jsonb_typeof(p.value) in ('null', 'object')) then
+        return target || p_patch;
+    end if;
+    -- All keys at once: one after the other would write the whole object for each of them.
+    return coalesce((
+        select jsonb_object_agg(x.key, x.value)
+        from (
+            select t.key, t.value from jsonb_each(target) t where not p_patch ? t.key
+            union all
+            select p.key, case when jsonb_typeof(p.value) = 'object' then context.merge_json(target -> p.key, p.value)
+                               else p.value end
+            from jsonb_each(p_patch) p where jsonb_typeof(p.value) <> 'null'
+        ) x
+    ), '{}');
 end
 $$;
 

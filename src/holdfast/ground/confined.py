@@ -1,0 +1,192 @@
+"""Files below one folder, and nothing else, whatever a path says.
+
+A path comes from a browser, an agent or a repository. To compare it with the folder and then open it is two looks,
+and between them somebody can put a link in place of a folder. So a path is taken apart and walked step by step,
+each step opened inside the one before it and never through a link: what was opened is what was checked. Names that
+no file of ours has (`..`, empty, with a NUL, too long) are refused before the first step.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from holdfast.errors import FileChangedError, FileMissingError, InvalidValueError, PathOutsideError, Unavailable
+from holdfast.ground import files
+
+PATH_BYTES = 4096
+NAME_BYTES = 255
+STEPS = 100
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Opening never waits for a pipe's other end and never makes a terminal ours.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MISSING = {errno.ENOENT, errno.EISDIR}
+_LINK_OR_DEVICE = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.ENODEV}
+
+
+@dataclass(frozen=True)
+class FileCopy:
+    """A file's bytes as they were at one moment, and what tells them from any others."""
+
+    data: bytes
+    mode: int
+
+    @property
+    def hash(self) -> str:
+        return hash_of(self.data)
+
+
+def hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class ConfinedRoot:
+    """One folder whose files may be read and replaced. The folder itself is its owner's choice, links included."""
+
+    def __init__(self, folder: str):
+        self.folder = os.path.realpath(folder)
+        # A person names the folder as he knows it: on some systems that leads through a link.
+        self._names = {_steps(self.folder), _steps(os.path.abspath(folder))}
+
+    def holds(self, path: str) -> bool:
+        """Whether a path names something below this folder, as far as names tell."""
+        try:
+            self._below(path)
+        except PathOutsideError:
+            return False
+        return True
+
+    def read(self, path: str, *, max_bytes: int) -> FileCopy:
+        """A regular file of at most so many bytes."""
+        with self._parent(path) as (folder_fd, name):
+            return _read(folder_fd, name, path, max_bytes)
+
+    def write(self, path: str, data: bytes, *, base_hash: str | None, max_bytes: int) -> FileCopy:
+        """Replace a file that is there, unless it is no longer the one that `base_hash` names; None overwrites it.
+
+        The file keeps its mode. Between the last look and the rename another writer has a moment; he is not locked
+        out, because editors take no locks.
+        """
+        if len(data) > max_bytes:
+            raise InvalidValueError("file", path, f"would be larger than {max_bytes:,} bytes")
+        with self._parent(path) as (folder_fd, name):
+            current = _read(folder_fd, name, path, max_bytes)
+            if base_hash is not None and current.hash != base_hash:
+                raise FileChangedError(path)
+            try:
+                files.write_atomic_at(folder_fd, name, data, mode=current.mode)
+            except OSError as error:
+                raise files.translate(error, path) from error
+        return FileCopy(data, current.mode)
+
+    @contextmanager
+    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
+        """The open folder that a path ends in, and the last name of the path."""
+        *folders, name = self._below(path)
+        fd = _opened(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, path)
+        try:
+            for folder in folders:
+                inner = _opened(folder, _FOLDER, path, fd)
+                os.close(fd)
+                fd = inner
+            yield fd, name
+        finally:
+            os.close(fd)
+
+    def _below(self, path: str) -> tuple[str, ...]:
+        """The steps from this folder to a file; an absolute path has to begin with the folder's own steps."""
+        steps = checked_steps(path)
+        if not os.path.isabs(path):
+            return steps
+        for root in self._names:
+            if steps[: len(root)] == root and len(steps) > len(root):
+                return steps[len(root) :]
+        raise PathOutsideError(path, "is not below a folder that may be shown")
+
+
+def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
+    """The root that a path belongs to, the innermost if several; a relative path belongs to the first."""
+    checked_steps(path)
+    for root in sorted(roots, key=lambda one: -len(one.folder)) if os.path.isabs(path) else roots:
+        if root.holds(path):
+            return root
+    raise PathOutsideError(path, "is not below a folder that may be shown")
+
+
+def checked_steps(path: str) -> tuple[str, ...]:
+    """A path's names, or a refusal: nothing that leads upwards, nothing that a system reads differently."""
+    if not path or "\x00" in path:
+        raise PathOutsideError(path, "is no path")
+    try:
+        size = len(os.fsencode(path))
+    except UnicodeEncodeError:
+        raise PathOutsideError(path, "is no path") from None
+    steps = _steps(path)
+    if size > PATH_BYTES or len(steps) > STEPS or any(len(os.fsencode(step)) > NAME_BYTES for step in steps):
+        raise PathOutsideError(path, "is longer than a path may be")
+    if path.endswith("/") or not steps:
+        raise PathOutsideError(path, "names a folder")
+    if any(step in (".", "..") for step in steps):
+        raise PathOutsideError(path, "leads through '.' or '..'")
+    return steps
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(step for step in path.split("/") if step)
+
+
+def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
+    fd = _opened(name, _FILE, path, folder_fd)
+    try:
+        found = os.fstat(fd)
+        if stat.S_ISDIR(found.st_mode):
+            raise FileMissingError(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise PathOutsideError(path, "is not a regular file")
+        return FileCopy(_bytes_of(fd, path, max_bytes), stat.S_IMODE(found.st_mode))
+    finally:
+        os.close(fd)
+
+
+def _bytes_of(fd: int, path: str, max_bytes: int) -> bytes:
+    """Counted, not asked: a file may grow, and some report no size at all."""
+    if os.fstat(fd).st_size <= max_bytes:
+        parts, left = [], max_bytes + 1
+        while left and (part := os.read(fd, min(left, files.CHUNK_BYTES))):
+            parts.append(part)
+            left -= len(part)
+        if left:
+            return b"".join(parts)
+    raise InvalidValueError("file", path, f"is larger than {max_bytes:,} bytes")
+
+
+def _opened(name: str, flags: int, path: str, folder_fd: int | None = None) -> int:
+    try:
+        return os.open(name, flags, dir_fd=folder_fd)
+    except OSError as error:
+        raise _refusal(error, name, path, folder_fd) from None
+
+
+def _refusal(error: OSError, name: str, path: str, folder_fd: int | None) -> Exception:
+    if error.errno in _LINK_OR_DEVICE:
+        return _why_not(name, path, folder_fd)
+    if error.errno in _MISSING:
+        return FileMissingError(path)
+    if error.errno == errno.ENAMETOOLONG:
+        return PathOutsideError(path, "is longer than a path may be")
+    refused: Unavailable = files.translate(error, path)
+    return refused
+
+
+def _why_not(name: str, path: str, folder_fd: int | None) -> Exception:
+    """Only for the words of a refusal that stands already: what a step that could not be taken is."""
+    with suppress(OSError):
+        if stat.S_ISREG(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
+            return FileMissingError(path)  # a file where a folder should be
+    return PathOutsideError(path, "is reached through a symbolic link, or is no regular file")

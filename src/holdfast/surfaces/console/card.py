@@ -1,0 +1,72 @@
+"""The context card: what a session is reminded of, as something to click on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.sessions.context_sets import as_applet
+from holdfast.sessions.model import Session
+from holdfast.surfaces.console import links
+
+OWN_SETS = ("files", "applet", "endpoints", "ports")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the card. Without a link it is text; a note says what is wrong with it."""
+
+    text: str
+    title: str = ""
+    link: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ContextCard:
+    session_id: str
+    files: tuple[Item, ...]
+    endpoints: tuple[Item, ...]
+    ports: tuple[str, ...]
+    applet: Item | None
+    others: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def count(self) -> int:
+        others = sum(len(items) for _, items in self.others)
+        return len(self.files) + len(self.endpoints) + len(self.ports) + others + bool(self.applet)
+
+
+def card_of(
+    session: Session, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool] = os.path.exists
+) -> ContextCard:
+    context = session.context
+    return ContextCard(
+        session_id=session.id,
+        files=tuple(_file(session, path, roots, exists) for path in context.get("files", ())),
+        endpoints=tuple(Item(url, url, links.web_link(url)) for url in context.get("endpoints", ())),
+        ports=tuple(context.get("ports", ())),
+        applet=_applet(session, context.get("applet", ())),
+        others=tuple((name, tuple(items)) for name, items in sorted(context.items()) if name not in OWN_SETS),
+    )
+
+
+def _file(session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]) -> Item:
+    full = links.full_path(path, session.worktree)
+    note = "" if exists(full) else "missing"
+    if not note and not any(root.holds(full) for root in roots):
+        note = "outside the folders shown here"
+    return Item(links.short_path(full, session.worktree), full, links.editor_link(full, session.id), note)
+
+
+def _applet(session: Session, items: Sequence[str]) -> Item | None:
+    """Offered, and never opened by itself."""
+    if not items:
+        return None
+    params = as_applet(items).get("params", {})
+    about = links.short_path(params["path"], session.worktree) if "path" in params else ", ".join(items[1:])
+    if line := params.get("line"):
+        about = f"{about}, line {line}"
+    return Item(f"Restore {items[0]}", about, links.applet_link(items, session.id))

@@ -1,0 +1,73 @@
+"""Which texts become links, and where they lead.
+
+A stored text is data. It becomes a link to the web only if it parses as a plain http or https address, and a link into
+the console only as a value inside an address that we build. Everything else stays text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode, urlsplit
+
+from holdfast.ground.text import term_safe
+from holdfast.sessions.context_sets import as_applet
+
+EDITOR = "text-editor"
+LINK_CHARS = 2000
+# A host in plain letters: one that only looks like another, or hides behind a login, stays text.
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\]", re.IGNORECASE)
+_LINE = re.compile(r"[1-9]\d{0,6}")
+
+
+def web_link(text: str) -> str | None:
+    """The address, if it is one that a click may open; otherwise None."""
+    if len(text) > LINK_CHARS or term_safe(text) != text or re.search(r"[\s\\<>\"'`{}|^]", text):
+        return None
+    try:
+        parts = urlsplit(text)
+        host, port = parts.netloc, parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not text.lower().startswith(f"{parts.scheme}://"):
+        return None
+    name = host.removesuffix(f":{port}") if port is not None else host
+    return text if _HOST.fullmatch(name) else None
+
+
+def editor_link(path: str, session_id: str | None = None, **more: str) -> str:
+    """Where a file opens; the session is named so that the editor can say later what was open."""
+    return _console_link({"applet": EDITOR, "path": path, **({"session": session_id} if session_id else {}), **more})
+
+
+def applet_link(items: Sequence[str], session_id: str) -> str:
+    """Where a captured applet opens again. No parameter opens another applet or speaks for another session."""
+    applet = as_applet(items)
+    params: Mapping[str, str] = applet.get("params", {})
+    line = params.get("line", "")
+    kept = {key: value for key, value in params.items() if key not in ("applet", "session", "line")}
+    anchor = f"#L{line}" if _LINE.fullmatch(line) else ""
+    return _console_link({"applet": applet["slug"], **kept, "session": session_id}) + anchor
+
+
+def session_link(session_id: str, **more: str) -> str:
+    return f"/sessions/{session_id}{'?' + urlencode(more) if more else ''}"
+
+
+def full_path(path: str, worktree: str | None) -> str:
+    """A relative path belongs to the session's working tree."""
+    return path if os.path.isabs(path) or not worktree else os.path.join(worktree, path)
+
+
+def short_path(path: str, worktree: str | None) -> str:
+    """As somebody who stands in the working tree would say it."""
+    return path.removeprefix(worktree.rstrip("/") + "/") if worktree else path
+
+
+def folder_name(path: str) -> str:
+    return os.path.basename(path.rstrip("/")) or path
+
+
+def _console_link(params: Mapping[str, str]) -> str:
+    return f"/?{urlencode(params)}"

@@ -1,0 +1,254 @@
+"""The addresses of the console. Each takes its request apart, asks one thing, and fills one template."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+
+from holdfast.app import App
+from holdfast.errors import EventNotFoundError, FileChangedError, HoldfastError, InvalidValueError, SessionNotFoundError
+from holdfast.ground import clock
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.sessions.model import Session
+from holdfast.surfaces.console import applet, links, screens, showing
+from holdfast.surfaces.console.card import card_of
+from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
+from holdfast.surfaces.console.stock import Stock
+
+BODY_BYTES = 8 * applet.MOST_BYTES
+# Beyond what any of these may be; only to stop reading.
+LABEL = 100
+Below = Annotated[str | None, Query(max_length=LABEL)]
+Number = Annotated[int | None, Query(ge=1, lt=1 << 31)]
+
+
+@dataclass(frozen=True)
+class Console:
+    """What the addresses share."""
+
+    app: App
+    roots: tuple[ConfinedRoot, ...]
+    shell: Shell
+    stock: Stock
+
+    async def strip(self) -> dict[str, Any]:
+        """A page is shown even while its accounts cannot be read: the strip says so."""
+        try:
+            return {"stock": await self.stock.read()}
+        except HoldfastError:
+            return {"stock": None}
+
+    async def known_session(self, session_id: str) -> str | None:
+        """An applet opens without a session as well, and so it does with one that is gone."""
+        try:
+            return (await self.app.sessions.get_session(session_id)).id
+        except SessionNotFoundError:
+            return None
+
+    async def detail(self, session: Session, below: int | None) -> dict[str, Any]:
+        sessions = self.app.sessions
+        row, timeline, figures = await asyncio.gather(
+            screens.row_of(sessions, session, clock.now()),
+            screens.timeline_of(sessions, session.id, below),
+            screens.figures_of(sessions, session),
+        )
+        card = await asyncio.to_thread(card_of, session, self.roots)
+        return {
+            "session": session,
+            "row": row,
+            "timeline": timeline,
+            "figures": figures,
+            "card": card,
+            "endings": screens.ENDINGS,
+            "is_latest": below is None,
+        }
+
+
+def make_console(app: App, roots: Sequence[str]) -> APIRouter:
+    """The router of the console; `roots` are the folders whose files it may show and change."""
+    console = Console(app, tuple(ConfinedRoot(root) for root in roots), Shell(app.settings), Stock(app))
+    router = APIRouter(route_class=_route_class(console), include_in_schema=False)
+    _add_pages(router, console)
+    _add_fragments(router, console)
+    _add_applet(router, console)
+    return router
+
+
+def _route_class(console: Console) -> type[APIRoute]:
+    """An error becomes a page of ours; for a script it is JSON."""
+
+    class ConsoleRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def answer(request: Request) -> Response:
+                try:
+                    return await handle(request)
+                except RequestValidationError as error:
+                    return console.shell.problem(request, _not_understood(error), **await console.strip())
+                except HoldfastError as error:
+                    if request.method == "PUT":
+                        return _as_json(error)
+                    return console.shell.problem(request, error, **await console.strip())
+
+            return answer
+
+    return ConsoleRoute
+
+
+def _not_understood(error: RequestValidationError) -> InvalidValueError:
+    first = error.errors()[0]
+    return InvalidValueError(str(first["loc"][-1]), first.get("input"), "is not what this address takes")
+
+
+def _as_json(error: HoldfastError, **more: object) -> JSONResponse:
+    return JSONResponse({"code": error.code, "message": str(error), **more}, error.http_status)
+
+
+def zone_of(request: Request) -> tzinfo | None:
+    return showing.zone_of(request.cookies.get(ZONE_COOKIE))
+
+
+# --- pages -------------------------------------------------------------------------------------------------
+
+
+def _add_pages(router: APIRouter, console: Console) -> None:
+    sessions, shell = console.app.sessions, console.shell
+
+    @router.get("/")
+    async def show_home(request: Request, older: Below = None) -> Response:
+        """The landing page, or an applet that somebody asked for by its address."""
+        if "applet" in request.query_params:
+            return await show_applet(console, request)
+        return await show_sessions(request, older)
+
+    @router.get("/sessions")
+    async def show_sessions(request: Request, older: Below = None) -> Response:
+        """The list, and beside it the newest session of the page."""
+        found = await screens.list_of(sessions, zone_of(request), older)
+        first = next((row.session for day in found.days for row in day.rows), None)
+        detail = await console.detail(first, None) if first else {"session": None}
+        values: dict[str, Any] = {"list": found, "older": older, "is_list": True, "selected": first.id if first else ""}
+        return shell.render("sessions.html", request, **values, **detail, **await console.strip())
+
+    @router.get("/sessions/{session_id}")
+    async def show_session(request: Request, session_id: str, below: Number = None, older: Below = None) -> Response:
+        session = await sessions.get_session(session_id)
+        found = await screens.list_of(sessions, zone_of(request), older)
+        values: dict[str, Any] = {"list": found, "older": older, "is_list": False, "selected": session.id}
+        detail = await console.detail(session, below)
+        return shell.render("sessions.html", request, **values, **detail, **await console.strip())
+
+
+async def show_applet(console: Console, request: Request) -> Response:
+    slug, path = request.query_params["applet"], request.query_params.get("path", "")
+    session_id = await console.known_session(request.query_params.get("session", ""))
+    values: dict[str, Any] = {"slug": slug, "path": path, "session_id": session_id, **await console.strip()}
+    if slug != links.EDITOR:
+        return console.shell.render("unknown_applet.html", request, 404, **values)
+    file = await asyncio.to_thread(applet.open_file, console.roots, path)
+    template = "editor_edit.html" if request.query_params.get("edit") and file.text else "editor.html"
+    unseen = showing.unseen_count(file.text.text) if file.text else 0
+    return console.shell.render(template, request, file=file, unseen=unseen, **values)
+
+
+# --- pieces that a page asks for later ---------------------------------------------------------------------
+
+
+def _add_fragments(router: APIRouter, console: Console) -> None:
+    sessions, shell = console.app.sessions, console.shell
+
+    @router.get("/console/strip")
+    async def show_strip(request: Request) -> Response:
+        return shell.render("_strip.html", request, **await console.strip())
+
+    @router.get("/console/sessions")
+    async def show_list(
+        request: Request,
+        older: Below = None,
+        selected: Annotated[str, Query(max_length=LABEL)] = "",
+        count: Annotated[int, Query(ge=1)] = screens.SESSIONS_PER_PAGE,
+    ) -> Response:
+        """More of the list, or all that is shown of it once more."""
+        found = await screens.list_of(sessions, zone_of(request), older, min(count, screens.MOST_SESSIONS))
+        return shell.render("_list.html", request, list=found, older=older, selected=selected)
+
+    @router.get("/console/sessions/{session_id}/card")
+    async def show_card(request: Request, session_id: str) -> Response:
+        card = await asyncio.to_thread(card_of, await sessions.get_session(session_id), console.roots)
+        return shell.render("_card.html", request, card=card)
+
+    @router.get("/console/sessions/{session_id}/turns")
+    async def show_turns(request: Request, session_id: str, below: Number = None) -> Response:
+        session = await sessions.get_session(session_id)
+        timeline = await screens.timeline_of(sessions, session.id, below)
+        return shell.render("_turns.html", request, session=session, timeline=timeline)
+
+    @router.get("/console/sessions/{session_id}/tail")
+    async def show_tail(request: Request, session_id: str, after: Annotated[int, Query(ge=0)] = 0) -> Response:
+        """What has come since; nothing at all where nothing has."""
+        session = await sessions.get_session(session_id)
+        if session.last_sequence == after and session.ended_at is None:
+            return Response(status_code=204)
+        detail = await console.detail(session, None)
+        if detail["timeline"].turns and detail["timeline"].turns[-1].first > after + 1:
+            return Response(headers={"HX-Refresh": "true"})  # more than a page has come: begin again
+        return shell.render("_tail.html", request, after=after, **detail)
+
+    @router.get("/console/sessions/{session_id}/events/{sequence}")
+    async def show_event(request: Request, session_id: str, sequence: int) -> Response:
+        """One event in full."""
+        event = await anext(sessions.read_events(session_id, max(sequence, 1) - 1), None)
+        if event is None or event.sequence != sequence:
+            raise EventNotFoundError(sequence)
+        return shell.render("event.html", request, event=event, session_id=session_id, **await console.strip())
+
+
+# --- the applet's file -------------------------------------------------------------------------------------
+
+
+def _add_applet(router: APIRouter, console: Console) -> None:
+    @router.put("/console/applet/file")
+    async def save_file(request: Request) -> Response:
+        path, text, base_hash = await _parse_file(request)
+        try:
+            copy = await asyncio.to_thread(applet.save_file, console.roots, path, text, base_hash)
+        except FileChangedError as error:
+            return _as_json(error, current_hash=await asyncio.to_thread(applet.current_hash, console.roots, path))
+        return JSONResponse({"hash": copy.hash, "bytes": len(copy.data)})
+
+
+async def _parse_file(request: Request) -> tuple[str, str, str]:
+    """A JSON object of three texts, sent as JSON: a foreign form cannot send that."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise InvalidValueError("Content-Type", request.headers.get("content-type"), "is not application/json")
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > BODY_BYTES:
+            raise InvalidValueError("body", "…", f"is larger than {BODY_BYTES:,} bytes")
+    body = _json_object(bytes(data))
+    for key in ("path", "text", "base_hash"):
+        if not isinstance(body.get(key), str):
+            raise InvalidValueError(key, body.get(key), "is not a text")
+    return body["path"], body["text"], body["base_hash"]
+
+
+def _json_object(data: bytes) -> dict[str, Any]:
+    import json
+
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise InvalidValueError("body", f"{len(data)} bytes", "is not JSON") from None
+    if not isinstance(value, dict):
+        raise InvalidValueError("body", type(value).__name__, "is not a JSON object")
+    return value

@@ -1,0 +1,110 @@
+"""Small pictures as numbers: where lines and bars of an SVG stand. The templates draw them, nothing else does.
+
+They are made from a sample that is spread over a session's log, so a picture costs the same for ten events and for
+a million. Of a long log they show shares and shapes, which is what one looks at a picture for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from holdfast.sessions.model import EventSample
+
+SPARK_SAMPLES = 24
+SPARK_BUCKETS = 24
+FIGURE_SAMPLES = 400
+WIDTH, HEIGHT = 96, 20
+
+KINDS = {
+    "user_message": "requests",
+    "model_message": "answers",
+    "tool_call": "tool calls",
+    "tool_result": "tool results",
+    "validation_gate": "gates",
+    "memory_recall": "memories",
+    "system_event": "system",
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    label: str
+    count: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What stands above a timeline."""
+
+    events: int
+    size: str
+    is_exact: bool
+    activity: str
+    bars: tuple[Bar, ...]
+
+
+def activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> list[float]:
+    """Events per slice of time. Each pair of neighbours says how many events passed between two moments."""
+    if len(samples) < 2:
+        return [float(len(samples))] * min(len(samples), 1)
+    start = samples[0].created_at
+    whole = (samples[-1].created_at - start).total_seconds()
+    if whole <= 0:
+        return [float(samples[-1].sequence)]
+    counts = [0.0] * buckets
+    for before, after in pairwise(samples):
+        share = after.sequence - before.sequence
+        begin, end = (buckets * (one.created_at - start).total_seconds() / whole for one in (before, after))
+        _spread(counts, max(begin, 0.0), min(max(end, begin), float(buckets)), float(share))
+    return counts
+
+
+def _spread(counts: list[float], begin: float, end: float, share: float) -> None:
+    """Over the slices that lie between two places, each by the part of it that does."""
+    last = len(counts) - 1
+    if int(end) == int(begin) or end - begin < 1e-9:
+        counts[min(int(begin), last)] += share
+        return
+    for slice_ in range(int(begin), min(int(end), last) + 1):
+        overlap = min(end, slice_ + 1) - max(begin, slice_)
+        counts[slice_] += share * max(overlap, 0.0) / (end - begin)
+
+
+def spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIGHT) -> str:
+    """The outline of an area: along the counts, and back along the ground."""
+    if not counts:
+        return ""
+    top = max(counts) or 1.0
+    values = [*counts, counts[-1]] if len(counts) == 1 else list(counts)
+    step = width / (len(values) - 1)
+    line = [f"{at * step:.1f},{height - 1 - (height - 3) * value / top:.1f}" for at, value in enumerate(values)]
+    return " ".join([f"0,{height}", *line, f"{width},{height}"])
+
+
+def figures(events: int, samples: Sequence[EventSample], width: int = 120) -> Figures:
+    counts = Counter(sample.type for sample in samples)
+    factor = events / len(samples) if samples else 0.0
+    most = max(counts.values(), default=1)
+    bars = [
+        Bar(label, round(counts[kind] * factor), max(2, round(width * counts[kind] / most)))
+        for kind, label in KINDS.items()
+        if counts[kind]
+    ]
+    is_exact = events == len(samples)
+    size = round(sum(sample.bytes for sample in samples) * factor)
+    points = spark_points(activity(samples, 60), 240, 36)
+    return Figures(events, size_text(size), is_exact, points, tuple(bars))
+
+
+def size_text(count: int) -> str:
+    """1.2 MB, as one would say it."""
+    size = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

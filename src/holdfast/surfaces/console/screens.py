@@ -1,0 +1,130 @@
+"""What the sessions screen shows, gathered from the room and put into order: values in, values out.
+
+Each list is a page, and each page costs what it shows: neither a hundred thousand sessions nor a session of a
+hundred thousand events makes it slower.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from itertools import groupby
+from typing import Literal
+
+from holdfast.ground import clock
+from holdfast.sessions.model import EventSample, Session
+from holdfast.sessions.service import SessionService
+from holdfast.surfaces.console import pictures, showing
+from holdfast.surfaces.console.turns import Turn, turns_of
+
+Ending = Literal["running", "clean", "cut"]
+
+SESSIONS_PER_PAGE = 50
+MOST_SESSIONS = 500
+TURNS_PER_PAGE = 20
+EVENTS_PER_PAGE = 400
+# Whoever has said nothing for so long is not at work any more; longer than most tests run.
+QUIET = timedelta(minutes=30)
+
+ENDINGS = {
+    "running": "running",
+    "clean": "ended with an answer, or by its client",
+    "cut": "stopped in the middle, without an answer",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A session in the list."""
+
+    session: Session
+    title: str
+    is_named: bool
+    ending: Ending
+    spark: str
+    last_at: datetime
+
+
+@dataclass(frozen=True)
+class Day:
+    name: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class SessionList:
+    days: tuple[Day, ...]
+    count: int
+    older: str | None  # the id to go on below
+    goes_on: str = ""  # the day that the page before ended with
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A page of turns, newest first."""
+
+    turns: tuple[Turn, ...]
+    earlier: int | None  # the number to go on below
+    last: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the oldest turn on the page begins on it."""
+        return not self.turns or self.turns[-1].request is not None or self.earlier is None
+
+
+async def list_of(
+    sessions: SessionService, zone: tzinfo | None, below: str | None = None, count: int = SESSIONS_PER_PAGE
+) -> SessionList:
+    now = clock.now()
+    page = await sessions.list_sessions(count + 1, below)
+    shown = page[:count]
+    rows = await asyncio.gather(*(row_of(sessions, session, now) for session in shown))
+    goes_on = ""
+    if below is not None:
+        before = (await sessions.get_session(below)).started_at
+        goes_on = showing.day_name(showing.local(before, zone).date(), showing.local(now, zone).date())
+    older = shown[-1].id if len(page) > count else None
+    return SessionList(tuple(_days(rows, zone, now)), len(rows), older, goes_on)
+
+
+async def row_of(sessions: SessionService, session: Session, now: datetime) -> Row:
+    samples = await sessions.sample_events(session.id, pictures.SPARK_SAMPLES)
+    words = session.name or await sessions.find_first_request(session.id) or ""
+    return Row(
+        session=session,
+        title=showing.first_words(words) or session.chatmode,
+        is_named=bool(session.name),
+        ending=ending_of(session, samples[-1] if samples else None, now),
+        spark=pictures.spark_points(pictures.activity(samples)),
+        last_at=samples[-1].created_at if samples else session.started_at,
+    )
+
+
+def ending_of(session: Session, last: EventSample | None, now: datetime) -> Ending:
+    """Running, clean or cut. A client need not say that it ended: an answer that nobody followed up is an end too."""
+    if session.ended_at is not None:
+        return "clean"
+    if now - (last.created_at if last else session.started_at) < QUIET:
+        return "running"
+    return "clean" if last is not None and last.type == "model_message" else "cut"
+
+
+async def timeline_of(sessions: SessionService, session_id: str, below: int | None = None) -> Timeline:
+    events = await sessions.list_turn_events(session_id, below, max_turns=TURNS_PER_PAGE, max_events=EVENTS_PER_PAGE)
+    first = events[0].sequence if events else 1
+    last = events[-1].sequence if events else 0
+    return Timeline(tuple(reversed(turns_of(events))), first if first > 1 else None, last)
+
+
+async def figures_of(sessions: SessionService, session: Session) -> pictures.Figures:
+    samples = await sessions.sample_events(session.id, pictures.FIGURE_SAMPLES)
+    return pictures.figures(session.last_sequence, samples)
+
+
+def _days(rows: Sequence[Row], zone: tzinfo | None, now: datetime) -> list[Day]:
+    today = showing.local(now, zone).date()
+    by_day = groupby(rows, key=lambda row: showing.local(row.session.started_at, zone).date())
+    return [Day(showing.day_name(day, today), tuple(group)) for day, group in by_day]

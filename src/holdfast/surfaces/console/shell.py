@@ -1,0 +1,126 @@
+"""The frame of every page: the rail, the strip on top, the templates and their words.
+
+A screen joins the console with one `Entry` here, one template and one route.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from datetime import tzinfo
+from functools import partial
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.ground import clock
+from holdfast.ground.settings import Settings, redacted, sqlite_path
+from holdfast.ground.text import term_safe
+from holdfast.surfaces.console import links, showing
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STATIC = os.path.join(HERE, "static")
+ZONE_COOKIE = "holdfast_zone"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the rail: a screen's name, its address, and its sign as the path of an SVG of 24 by 24."""
+
+    name: str
+    link: str
+    sign: str
+
+
+RAIL = (Entry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),)
+
+MARKS = {"passed": ("✓", "passed"), "failed": ("✗", "failed"), "unknown": ("?", "not known")}
+
+
+class Shell:
+    """Turns a template and its values into an answer."""
+
+    def __init__(self, settings: Settings):
+        self.store = store_name(settings)
+        self.workspace = settings.workspace
+        self.developer = settings.developer
+        self._templates = Environment(
+            loader=FileSystemLoader(os.path.join(HERE, "templates")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {
+            "seen": showing.seen,
+            "with_code": showing.with_code,
+            "plain": term_safe,  # for attributes and titles, which take no marks
+            "plural": showing.plural,
+            "client_title": showing.client_title,
+            "thousands": "{:,}".format,
+            "pretty": showing.pretty,
+            "first_words": showing.first_words,
+        }
+        self._templates.globals |= {
+            "rail": RAIL,
+            "marks": MARKS,
+            "static": partial(static_link, static_hashes()),
+            "shell": self,
+            "client_mark": showing.client_mark,
+            "session_link": links.session_link,
+            "editor_link": links.editor_link,
+            "full_path": links.full_path,
+            "short_path": links.short_path,
+            "folder_name": links.folder_name,
+            "span_text": showing.span_text,
+        }
+
+    def render(self, template: str, request: Request, status: int = 200, **values: Any) -> HTMLResponse:
+        zone = showing.zone_of(request.cookies.get(ZONE_COOKIE))
+        times = {
+            "clock": partial(showing.clock_text, zone=zone),
+            "moment": partial(showing.moment_text, zone=zone),
+            "iso": clock.to_text,
+            "zone_name": zone_name(zone),
+        }
+        page = self._templates.get_template(template).render(**times, **values)
+        # Never kept: a page shows what is stored now, and a shared machine must not show it again.
+        return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})
+
+    def problem(self, request: Request, error: HoldfastError, **values: Any) -> HTMLResponse:
+        """An error as a page: what it is about, and what to do."""
+        kind = "The store is not available" if isinstance(error, Unavailable) else _TITLES.get(error.http_status)
+        title = kind or "This cannot be shown"
+        words = {"title": title, "message": str(error), "advice": error.next_actions}
+        return self.render("message.html", request, error.http_status, **words, **values)
+
+
+_TITLES = {404: "Not found", 400: "Not understood", 422: "Not allowed", 409: "Changed meanwhile"}
+
+
+def zone_name(zone: tzinfo | None) -> str:
+    return str(zone) if zone else ""
+
+
+def store_name(settings: Settings) -> str:
+    path = sqlite_path(settings.database)
+    return os.path.basename(path) if path else redacted(settings.database).rpartition("@")[2]
+
+
+def static_hashes() -> dict[str, str]:
+    """Of every file that pages name: the address changes with the content, so browsers may keep it."""
+    found = {}
+    for folder, _, names in os.walk(STATIC):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, STATIC)] = hashlib.sha256(file.read()).hexdigest()[:12]
+    return found
+
+
+def static_link(hashes: dict[str, str], name: str) -> str:
+    return f"/static/{name}?v={hashes[name]}"

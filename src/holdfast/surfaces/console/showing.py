@@ -1,0 +1,141 @@
+"""How stored things look on a page: times in the reader's zone, days by name, and nothing that hides.
+
+A browser turns lines around, joins characters and swallows controls without a word. Whatever a reader could not see
+is shown as its escape, in a frame of its own, so that a file name is what it says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta, tzinfo
+from functools import cache
+
+from markupsafe import Markup, escape
+
+from holdfast.clients import find_client
+from holdfast.ground.text import cut, term_safe
+
+LONGEST_ZONE_NAME = 64
+_ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
+
+
+def seen(text: object) -> Markup:
+    """A text with everything unseen made visible."""
+    return Markup("").join(_piece(character) for character in _split(str(text)))
+
+
+def _split(text: str) -> Iterable[str]:
+    """Runs of plain text, and the unseen characters one by one."""
+    if term_safe(text) == text:
+        return [text]
+    pieces: list[str] = []
+    plain = ""
+    for character in text:
+        if term_safe(character) == character:
+            plain += character
+        else:
+            pieces += [plain, character] if plain else [character]
+            plain = ""
+    return [*pieces, plain]
+
+
+def _piece(text: str) -> Markup:
+    shown = term_safe(text)
+    if shown == text:
+        return escape(text)
+    return Markup('<span class="unseen" title="a character that cannot be seen">{}</span>').format(shown)
+
+
+def with_code(text: str) -> Markup:
+    """A message of ours, with what stands between backticks as code."""
+    pieces = [
+        Markup("<code>{}</code>").format(seen(piece)) if number % 2 else seen(piece)
+        for number, piece in enumerate(text.split("`"))
+    ]
+    return Markup("").join(pieces)
+
+
+def unseen_count(text: str) -> int:
+    return len(_ESCAPED.findall(term_safe(text))) - len(_ESCAPED.findall(text))
+
+
+# --- times -------------------------------------------------------------------------------------------------
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    from zoneinfo import available_timezones
+
+    return frozenset(available_timezones())
+
+
+def zone_of(name: str | None) -> tzinfo | None:
+    """The zone that a browser says it is in; None means the server's own."""
+    if not name or len(name) > LONGEST_ZONE_NAME or name not in zone_names():
+        return None
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def local(at: datetime, zone: tzinfo | None) -> datetime:
+    return at.astimezone(zone)
+
+
+def clock_text(at: datetime, zone: tzinfo | None) -> str:
+    return f"{local(at, zone):%H:%M}"
+
+
+def moment_text(at: datetime, zone: tzinfo | None) -> str:
+    """16 Nov 2026, 09:04"""
+    there = local(at, zone)
+    return f"{there.day} {there:%b %Y, %H:%M}"
+
+
+def day_name(day: date, today: date) -> str:
+    if day == today:
+        return "Today"
+    if day == today - timedelta(days=1):
+        return "Yesterday"
+    return f"{day:%A}, {day.day} {day:%B}" + ("" if day.year == today.year else f" {day.year}")
+
+
+def span_text(start: datetime, end: datetime) -> str:
+    """How long something took, in the two words that matter."""
+    minutes, seconds = divmod(max(int((end - start).total_seconds()), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+# --- clients and numbers -----------------------------------------------------------------------------------
+
+
+def client_title(client: str | None) -> str:
+    """The name that a program gives itself, where we know the program."""
+    known = find_client(client) if client else None
+    return known.TITLE if known else client or "no client"
+
+
+def client_mark(client: str | None, chatmode: str) -> str:
+    """Two letters."""
+    letters = [character for character in (client or chatmode) if character.isalnum()]
+    return "".join(letters[:2]).capitalize() or "?"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def pretty(value: object) -> str:
+    """What a tool was given, as one reads it."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def first_words(text: str, most: int = 70) -> str:
+    return cut(" ".join(text.split()), most)

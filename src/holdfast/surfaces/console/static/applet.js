@@ -1,0 +1,102 @@
+// The text editor: save with a look at what changed meanwhile, and tell the session what was open.
+"use strict";
+
+(() => {
+  const applet = document.getElementById("applet");
+  if (!applet) return;
+  const IDLE_SECONDS = 30;
+
+  // --- capture: on idle and on leaving, so that a resumed session can offer it again ----------------------
+
+  let captured = "";
+
+  function capture() {
+    const { session, path, applet: slug } = applet.dataset;
+    if (!session) return;
+    const line = location.hash.match(/^#L(\d{1,7})$/);
+    const items = [slug, `path=${path}`, ...(line ? [`line=${line[1]}`] : [])];
+    if (captured === items.join("\n")) return;
+    captured = items.join("\n");
+    fetch(`/api/sessions/${session}`, {
+      method: "PATCH",
+      keepalive: true, // outlives the page
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ setContext: { setName: "applet", items } }),
+    }).catch(() => {
+      captured = "";
+    });
+  }
+
+  let idle;
+  function stir() {
+    clearTimeout(idle);
+    idle = setTimeout(capture, IDLE_SECONDS * 1000);
+  }
+  ["keydown", "pointerdown", "pointermove", "scroll"].forEach((name) => {
+    addEventListener(name, stir, { passive: true, capture: true });
+  });
+  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && capture());
+  addEventListener("pagehide", capture);
+  stir();
+
+  // --- edit and save --------------------------------------------------------------------------------------
+
+  const text = document.getElementById("text");
+  if (!text) return;
+  const saved = document.getElementById("saved");
+  const conflict = document.getElementById("conflict");
+  let baseHash = applet.dataset.hash;
+  let otherHash = "";
+  let kept = text.value;
+  const isChanged = () => text.value !== kept;
+
+  async function save(hash) {
+    const sent = text.value;
+    saved.textContent = "Saving …";
+    let answer;
+    let said;
+    try {
+      answer = await fetch("/console/applet/file", {
+        method: "PUT",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ path: applet.dataset.path, text: sent, base_hash: hash }),
+      });
+      said = await answer.json();
+    } catch {
+      saved.textContent = "Not saved: the server does not answer. Your text is still here.";
+      return;
+    }
+    conflict.hidden = true;
+    if (answer.ok) {
+      baseHash = said.hash;
+      kept = sent;
+      saved.textContent = `Saved ${new Date().toLocaleTimeString()}`;
+    } else if (answer.status === 409) {
+      otherHash = said.current_hash;
+      document.getElementById("conflict-text").textContent = said.message;
+      conflict.hidden = false;
+      saved.textContent = "Not saved";
+    } else {
+      saved.textContent = `Not saved: ${said.message || said.detail || answer.status}`;
+    }
+  }
+
+  document.getElementById("save").addEventListener("click", () => save(baseHash));
+  document.getElementById("overwrite").addEventListener("click", () => save(otherHash));
+  document.getElementById("reload").addEventListener("click", () => {
+    kept = text.value; // knowingly given up
+    location.reload();
+  });
+  addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
+      event.preventDefault();
+      save(baseHash);
+    }
+  });
+  text.addEventListener("input", () => {
+    saved.textContent = isChanged() ? "Not saved yet" : "";
+  });
+  addEventListener("beforeunload", (event) => {
+    if (isChanged()) event.preventDefault();
+  });
+})();

@@ -1,0 +1,89 @@
+"""A file's text on its way through a browser and back.
+
+A text field knows one kind of line end. A file may have another, or several, and a person who changed one line did
+not mean the others: lines that were not changed keep the ends they had, and new ones get the end that most have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+MARK = "\ufeff"  # the byte order mark that some editors put first
+_LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
+
+
+@dataclass(frozen=True)
+class FileText:
+    """A text file as one edits it: line ends as `\\n`, no mark."""
+
+    text: str
+    original: str
+
+    @property
+    def lines(self) -> list[str]:
+        lines = self.text.split("\n")
+        return lines[:-1] if lines[-1] == "" and len(lines) > 1 else lines
+
+    @property
+    def ending(self) -> str:
+        return {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}[_usual_end(_lines(self.original))]
+
+    def edited(self, text: str) -> str:
+        """What to write so that the file has this text."""
+        mark = MARK if self.original.startswith(MARK) else ""
+        return mark + restore_ends(self.original.removeprefix(MARK), text)
+
+
+def as_text(data: bytes) -> FileText | None:
+    """None where it is no text: bytes that are not UTF-8, or a zero among them."""
+    if b"\0" in data:
+        return None
+    try:
+        original = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    text = original.removeprefix(MARK).replace("\r\n", "\n").replace("\r", "\n")
+    return FileText(text, original)
+
+
+def restore_ends(original: str, edited: str) -> str:
+    before, after = _lines(original), _lines(edited.replace("\r\n", "\n").replace("\r", "\n"))
+    usual = _usual_end(before)
+    old, new = [line for line, _ in before], [line for line, _ in after]
+    first = _same(old, new)
+    last = _same(old[first:][::-1], new[first:][::-1])
+    kept_first, kept_last = before[:first], before[len(before) - last :]
+    ends = [end for _, end in kept_first] + [usual] * (len(new) - first - last) + [end for _, end in kept_last]
+    has_end = bool(after and (after[-1][1] or (before and before[-1][1])))
+    return _joined(new, [end or usual for end in ends], has_end)
+
+
+def _joined(lines: list[str], ends: list[str], has_end: bool) -> str:
+    written = ""
+    for number, (line, end) in enumerate(zip(lines, ends, strict=True), 1):
+        if end == "\n" and not line and written.endswith("\r"):
+            end = "\r"  # two ends of two lines must not become one end of one
+        written += line + (end if has_end or number < len(lines) else "")
+    return written
+
+
+def _lines(text: str) -> list[tuple[str, str]]:
+    """Each line and its end; the last may have none."""
+    return [(found[1], found[2]) for found in _LINE.finditer(text) if found[0]]
+
+
+def _usual_end(lines: list[tuple[str, str]]) -> str:
+    counts = Counter(end for _, end in lines if end)
+    return counts.most_common(1)[0][0] if counts else "\n"
+
+
+def _same(some: list[str], others: list[str]) -> int:
+    """How many lines at the beginning are the same."""
+    count = 0
+    for one, other in zip(some, others, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

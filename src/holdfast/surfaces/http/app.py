@@ -1,0 +1,79 @@
+"""The HTTP door put together: the guard, the API, and the two doors that live behind the same port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from holdfast import __version__
+from holdfast.app import App
+from holdfast.ground.log import Log
+from holdfast.storage.tail import Tail
+from holdfast.surfaces.http import events, health, login, problems, schema, sessions, state
+from holdfast.surfaces.http.guard import Guard, Site
+from holdfast.surfaces.http.late_mcp import LateMcp
+from holdfast.surfaces.http.token import Keys
+
+
+def make_http_app(
+    app: App,
+    *,
+    site: Site | None = None,
+    keys: Keys | None = None,
+    codes: login.Codes | None = None,
+    roots: Sequence[str] = (),
+    stopping: asyncio.Event | None = None,
+) -> ASGIApp:
+    """What a server serves. `roots` are the folders that applets may show; `stopping` ends what would last."""
+    keys = keys or Keys(app.settings.home)
+    api = FastAPI(title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    api.state.holdfast, api.state.keys = app, keys
+    api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
+    api.state.streams = events.Streams(Tail(app.outbox), keys, stopping or asyncio.Event())
+    problems.answer_errors(api)
+    for room in (health, state, sessions, events, login):
+        api.include_router(room.router)
+    _add_console(api, app, roots)
+    api.router.lifespan_context = _beside(_add_mcp(api, app))
+    schema.describe(api)
+    return Guard(api, site=site or Site(), keys=keys, log=Log(app.settings.home))
+
+
+def _beside(runs: AbstractAsyncContextManager[None]) -> Any:
+    """A lifespan; the framework asks for a function of the application."""
+
+    @asynccontextmanager
+    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+        async with runs:
+            yield
+
+    return lifespan
+
+
+# --- the other doors ---------------------------------------------------------------------------------------
+
+
+def _add_console(api: FastAPI, app: App, roots: Sequence[str]) -> None:
+    if find_spec("jinja2") is None:
+        return
+    from holdfast.surfaces.console import STATIC, make_console
+
+    api.include_router(make_console(app, roots))
+    api.mount("/static", StaticFiles(directory=STATIC))
+
+
+def _add_mcp(api: FastAPI, app: App) -> AbstractAsyncContextManager[None]:
+    """Answers with what has to run beside it."""
+    if find_spec("mcp") is None:
+        return nullcontext()
+    mcp = LateMcp(app)
+    api.router.routes.append(Route("/mcp", endpoint=mcp, include_in_schema=False))
+    return mcp.running()

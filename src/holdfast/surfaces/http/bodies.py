@@ -1,0 +1,113 @@
+"""Request bodies: JSON, bounded in size, in depth and in the time they take.
+
+Checked before the framework looks: it would read a body of any size, and its parser falls over a deep one. Bytes are
+counted as they come, because a caller need not say how many there will be, or may say it wrongly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from holdfast.errors import InvalidValueError, TooLargeError, TooSlowError, WrongMediaTypeError
+from holdfast.ground.canonical import MAX_DEPTH
+
+MAX_BYTES = 1 << 20
+BODY_SECONDS = 30.0
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+CHARSETS = ("utf-8", "utf8")
+SHOWN_CHARS = 200
+
+
+class JsonRoute(APIRoute):
+    """A route whose writes take JSON and nothing else, also where there is nothing to say."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_checked(request: Request) -> Response:
+            if request.method in READS:
+                return await handle(request)
+            check_media_type(request.headers.getlist("content-type"))
+            text = await read_body(request)
+            checked = _Checked(request.scope, request.receive)
+            checked.keep(text or b"{}", parse(text) if text else {})
+            return await handle(checked)
+
+        return handle_checked
+
+
+class _Checked(Request):
+    """A request whose body was read and parsed already."""
+
+    def keep(self, text: bytes, value: Any) -> None:
+        self._body, self._json = text, value
+
+
+def check_media_type(given: list[str]) -> None:
+    """A form or a plain text is what a foreign page can send without asking; JSON is not."""
+    kind, *parameters = [part.strip().lower() for part in given[0].split(";")] if len(given) == 1 else [""]
+    charsets = [part.partition("=")[2].strip('"') for part in parameters if part.startswith("charset=")]
+    if kind != "application/json" or any(charset not in CHARSETS for charset in charsets):
+        raise WrongMediaTypeError(", ".join(given))
+
+
+async def read_body(request: Request, max_bytes: int = MAX_BYTES) -> bytes:
+    """All of it, or a refusal as soon as it is known to be too large or too slow."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read(request, max_bytes)
+    except TimeoutError:
+        raise TooSlowError(BODY_SECONDS) from None
+    except ClientDisconnect:  # nobody is left to be told, and nothing may be written of half a request
+        raise InvalidValueError("Body", "…", "ended before it was complete") from None
+
+
+async def _read(request: Request, max_bytes: int) -> bytes:
+    if int(request.headers.get("content-length", 0)) > max_bytes:
+        raise TooLargeError(max_bytes)
+    parts, size = [], 0
+    async for part in request.stream():
+        parts.append(part)
+        size += len(part)
+        if size > max_bytes:
+            raise TooLargeError(max_bytes)
+    return b"".join(parts)
+
+
+def parse(body: bytes) -> Any:
+    """The value; every way to be wrong is the same clear refusal."""
+    try:
+        text = body.decode()
+        value = json.loads(text, parse_constant=_no_number)
+    except UnicodeDecodeError as wrong:
+        raise InvalidValueError("Body", "…", f"is not UTF-8 at byte {wrong.start}") from None
+    except RecursionError:
+        raise InvalidValueError("Body", "…", f"is nested deeper than {MAX_DEPTH} levels") from None
+    except json.JSONDecodeError as wrong:
+        raise InvalidValueError("Body", text[:SHOWN_CHARS], f"is not JSON ({wrong})") from None
+    except ValueError:  # Python's own limit on digits
+        raise InvalidValueError("Body", "…", "holds a number of too many digits; keep it as a text") from None
+    if text.count("[") + text.count("{") > MAX_DEPTH:  # fewer brackets than levels cannot be too deep
+        _check_depth(value)
+    return value
+
+
+def _no_number(name: str) -> None:
+    raise InvalidValueError("Body", name, "is not a number that JSON has")
+
+
+def _check_depth(value: Any) -> None:
+    """Level by level, so that the depth of the value is not the depth of the stack."""
+    level, depth = [value], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise InvalidValueError("Body", "…", f"is nested deeper than {MAX_DEPTH} levels")
+        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]

@@ -1,0 +1,132 @@
+"""`GET /api/events`: what happens, as it happens (server-sent events).
+
+Each event carries the cursor behind it as its `id`, and so does the beginning of the stream, before anything has
+happened: whoever reconnects with the last id it saw misses nothing and hears nothing twice. A stream ends when its
+reader leaves, when the server stops, and when the token it was opened with is no longer the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from holdfast.errors import HoldfastError, TooManyError
+from holdfast.storage.outbox import OutboxEvent
+from holdfast.storage.tail import Tail
+from holdfast.surfaces.http import models
+from holdfast.surfaces.http.here import Here
+from holdfast.surfaces.http.token import Keys
+
+HEARTBEAT_SECONDS = 15.0
+LOOK_SECONDS = 0.5  # at the token
+LAST_WORDS_SECONDS = 0.5
+MOST_STREAMS = 200
+HEARTBEAT = b": still here\n\n"
+
+router = APIRouter()
+
+
+class Streams:
+    """The live streams of one server: one look at the outbox for all of them, and an end to all of them."""
+
+    def __init__(self, tail: Tail, keys: Keys, stopping: asyncio.Event):
+        self.tail, self.keys, self.stopping = tail, keys, stopping
+        self.open = 0
+
+    def take_place(self) -> None:
+        """Whoever takes one gives it back; nothing waits between the look and the step."""
+        if self.open >= MOST_STREAMS:
+            raise TooManyError("streams of events open", MOST_STREAMS, "Close one, then try again.")
+        self.open += 1
+
+    async def ended(self, token: str) -> None:
+        """Returns when a stream that was opened under this token may not go on."""
+        while not self.stopping.is_set() and self.keys.token == token:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), LOOK_SECONDS)
+
+
+@router.get(
+    "/api/events",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "`caco.context` and `session.*` as they come"}
+    },
+)
+async def follow_events(
+    request: Request,
+    app: Here,
+    query: Annotated[models.Listen, Query()],
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+) -> Response:
+    """Everything beyond a cursor, and then what happens"""
+    streams: Streams = request.app.state.streams
+    given = last_event_id if query.after is None else query.after
+    if given is not None:
+        await app.outbox.read(given, 1)  # refuses what is no cursor while there is still a status to answer with
+    cursor = await app.outbox.end() if given is None else given
+    streams.take_place()
+    return EventStream(streams, request.state.token, blocks(streams.tail, cursor))
+
+
+class EventStream(Response):
+    media_type = "text/event-stream"
+
+    def __init__(self, streams: Streams, token: str, body: AsyncGenerator[bytes, None]):
+        self.streams, self._token, self._blocks = streams, token, body
+        self.status_code, self.background = 200, None
+        self.init_headers({"X-Accel-Buffering": "no"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await first_of(self._pump(send), _gone(receive), self.streams.ended(self._token))
+            with suppress(TimeoutError, OSError):  # a reader that has stopped reading gets no last words
+                last = send({"type": "http.response.body", "body": b"", "more_body": False})
+                await asyncio.wait_for(last, LAST_WORDS_SECONDS)
+        finally:
+            self.streams.open -= 1
+
+    async def _pump(self, send: Send) -> None:
+        """As fast as the reader reads: the transport holds us back. A store that is down ends it."""
+        with suppress(HoldfastError, OSError):
+            async with aclosing(self._blocks) as body:
+                async for block in body:
+                    await send({"type": "http.response.body", "body": block, "more_body": True})
+
+
+async def blocks(tail: Tail, cursor: str, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> AsyncGenerator[bytes, None]:
+    yield f"retry: 1000\nid: {cursor}\n\n".encode()
+    follower: Any = tail.follow(cursor, heartbeat_seconds)
+    async with aclosing(follower) as events:
+        async for event in events:
+            yield HEARTBEAT if event is None else block(event)
+
+
+def block(event: OutboxEvent) -> bytes:
+    """JSON without a line break, as the format wants it."""
+    return f"id: {event.cursor}\nevent: {event.topic}\ndata: {json.dumps(event.data)}\n\n".encode()
+
+
+async def first_of(*coroutines: Any) -> None:
+    """Until one of them ends; the others are ended then, whatever happens to us."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,39 @@
+"""`GET /api/health`: 200 only if a write and a read really work and nothing that was accepted is missing.
+
+A health check that looks at the process instead of the store stays green while events are lost.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import JSONResponse, Response
+
+from holdfast.app import App
+from holdfast.errors import EventsLostError, HoldfastError
+from holdfast.ground.log import Log
+from holdfast.storage.accounting import Accounting
+from holdfast.storage.health import check_health
+from holdfast.surfaces.http import models, problems
+from holdfast.surfaces.http.here import Here
+
+router = APIRouter()
+
+
+@router.get("/api/health", responses={200: {"model": models.Health}})
+async def get_health(app: Here) -> Response:
+    """Whether the store works: it is written and read for each answer, and counted"""
+    try:
+        accounts = await _examine(app)
+    except HoldfastError as error:
+        return problems.of_error(error, status=503)
+    except Exception as error:  # damage has many faces, and each of them is an answer to this question
+        Log(app.settings.home)("unhealthy", type=type(error).__name__)
+        return problems.problem(503, "unavailable", f"The store does not work: {type(error).__name__}.")
+    if accounts.lost:
+        return problems.of_error(EventsLostError(accounts.lost), **accounts.to_dict())
+    return JSONResponse({"status": "ok", **accounts.to_dict()})
+
+
+async def _examine(app: App) -> Accounting:
+    await check_health(app.database, app.settings.owner)
+    return await app.take_stock()

@@ -1,0 +1,75 @@
+"""One server per data folder that keeps its store in a file.
+
+Two would answer with different ports and print different links for the same sessions, and a person would stop the
+wrong one. The lease is a lock on a file that the kernel gives back when its holder dies, however it dies; what stands
+in the file only says who holds it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from typing import Any
+
+from holdfast.errors import ServerRunningError
+from holdfast.ground import files
+
+FILE_BYTES = 1000
+LOOKS, LOOK_SECONDS = 40, 0.05  # a holder that just started has not written its port yet
+
+
+class Lease:
+    """`with Lease(home) as lease: … lease.tell(port)`."""
+
+    def __init__(self, home: str):
+        self.home = home
+        self.path = os.path.join(home, "serve.lease")
+        self._fd = -1
+
+    def __enter__(self) -> Lease:
+        files.private_folder(self.home)
+        try:
+            self._fd = files.open_regular(self.path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise files.translate(error, self.path) from error
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._fd)
+            raise self._held() from None
+        self._write({"pid": os.getpid()})
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        os.ftruncate(self._fd, 0)  # the file stays: removing it would let two hold a lease of the same name
+        os.close(self._fd)
+
+    def tell(self, port: int) -> None:
+        """For whoever comes second."""
+        self._write({"pid": os.getpid(), "port": port})
+
+    def _write(self, holder: dict[str, int]) -> None:
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, json.dumps(holder).encode() + b"\n", 0)
+
+    def _held(self) -> ServerRunningError:
+        holder: dict[str, Any] = {}
+        for _ in range(LOOKS):
+            holder = _read(self.path) or holder
+            if "port" in holder:
+                break
+            time.sleep(LOOK_SECONDS)
+        return ServerRunningError(self.home, holder.get("pid"), holder.get("port"))
+
+
+def _read(path: str) -> dict[str, int] | None:
+    """None while it is empty, half written, or not what we would write."""
+    try:
+        holder = json.loads(files.find_bytes(path, max_bytes=FILE_BYTES) or b"")
+    except ValueError:
+        return None
+    if not isinstance(holder, dict):
+        return None
+    return {name: value for name, value in holder.items() if name in ("pid", "port") and isinstance(value, int)}

@@ -1,0 +1,153 @@
+"""How a browser gets in: by a link that works once, or by pasting the token.
+
+The link holds a code and not the token, because addresses end up in histories. What the browser keeps is a cookie
+that no script can read and no foreign page can use.
+"""
+
+from __future__ import annotations
+
+import html
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from holdfast.errors import TooManyError, WrongMediaTypeError
+from holdfast.ground import canonical
+from holdfast.surfaces.http.bodies import read_body
+from holdfast.surfaces.http.token import Keys
+
+COOKIE = "holdfast_session"
+COOKIE_SECONDS = 90 * 24 * 3600
+CODE_BYTES = 16
+CODE_SECONDS = 600.0
+FORM = "application/x-www-form-urlencoded"
+FORM_BYTES = 4096
+WRONG_TRIES, TRY_SECONDS = 10, 60.0
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Holdfast: log in</title>
+<link rel="stylesheet" href="/static/console.css">
+</head>
+<body class="login">
+<main>
+<h1>Holdfast</h1>
+<p>{problem}</p>
+<p>Start <code>holdfast serve</code> again and open the link that it prints, or paste the token. It is in the file
+<code>token</code> of the data folder, which <code>holdfast status --json</code> shows as <code>home</code>.</p>
+<form method="post" action="/login">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="off" required>
+<button type="submit">Log in</button>
+</form>
+</main>
+</body>
+</html>
+"""
+NO_CODE = "You are not logged in."
+WRONG_CODE = "This link was used already, or is older than ten minutes."
+WRONG_TOKEN = "This is not the token."
+
+router = APIRouter(include_in_schema=False)
+
+
+class Codes:
+    """One-time codes, kept as hashes and in memory only."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._until = dict[bytes, float]()
+
+    def issue(self) -> str:
+        code = secrets.token_urlsafe(CODE_BYTES)
+        self._until[_hashed(code)] = self._clock() + CODE_SECONDS
+        return code
+
+    def redeem(self, code: str) -> bool:
+        """Once, and in time."""
+        until = self._until.pop(_hashed(code), None)
+        return until is not None and self._clock() < until
+
+
+class Tries:
+    """Nobody guesses 256 bits; but whoever tries is slowed down."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._wrong = deque[float]()
+
+    def check(self) -> None:
+        while self._wrong and self._wrong[0] < self._clock() - TRY_SECONDS:
+            self._wrong.popleft()
+        if len(self._wrong) >= WRONG_TRIES:
+            raise TooManyError("wrong tokens in a minute", WRONG_TRIES, "Wait a minute, then try again.")
+
+    def note_wrong(self) -> None:
+        self._wrong.append(self._clock())
+
+
+@router.get("/login")
+async def show_login(request: Request, code: Annotated[str | None, Query()] = None) -> Response:
+    if code is None:
+        return login_page()
+    codes: Codes = request.app.state.codes
+    return let_in(request) if codes.redeem(code) else login_page(WRONG_CODE, status=403)
+
+
+@router.post("/login")
+async def take_token(request: Request) -> Response:
+    """The one place that takes a form, because a person types into it before any script may run."""
+    tries: Tries = request.app.state.tries
+    keys: Keys = request.app.state.keys
+    tries.check()
+    if keys.is_token(await _token_of(request)):
+        return let_in(request)
+    tries.note_wrong()
+    return login_page(WRONG_TOKEN, status=403)
+
+
+def let_in(request: Request) -> Response:
+    keys: Keys = request.app.state.keys
+    answer = RedirectResponse("/", status_code=303)
+    answer.set_cookie(
+        cookie_name(request.url.scheme),
+        keys.cookie,
+        max_age=COOKIE_SECONDS,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return answer
+
+
+def cookie_name(scheme: str) -> str:
+    """Under TLS the prefix makes browsers refuse one that a neighbour set."""
+    return f"__Host-{COOKIE}" if scheme == "https" else COOKIE
+
+
+def login_page(problem: str = NO_CODE, *, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(PAGE.format(problem=html.escape(problem)), status)
+
+
+async def _token_of(request: Request) -> str:
+    given = request.headers.get("content-type", "")
+    if given.partition(";")[0].strip().lower() != FORM:
+        raise WrongMediaTypeError(given)
+    form = parse_qs((await read_body(request, FORM_BYTES)).decode("latin-1"))
+    return form.get("token", [""])[0].strip()
+
+
+def _hashed(code: str) -> bytes:
+    return canonical.sha256(code.encode(errors="surrogateescape"))

@@ -1,0 +1,71 @@
+"""What every tool answers with: one envelope for a program, one short text for a model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holdfast.errors import HoldfastError
+
+
+class Answer:
+    """Data with what to look at and what to do next; with a code it is a refusal."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        warnings: Sequence[str] = (),
+        next_actions: Sequence[str] = (),
+        *,
+        code: str | None = None,
+        message: str = "",
+    ):
+        self.data = dict(data or {})
+        self.warnings, self.next_actions = list(warnings), list(next_actions)
+        self.code, self.message = code, message
+
+    @property
+    def is_error(self) -> bool:
+        return self.code is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        envelope = {
+            "status": "error" if self.is_error else "warning" if self.warnings else "ok",
+            "data": self.data,
+            "warnings": self.warnings,
+            "next_actions": self.next_actions,
+        }
+        return {**envelope, "code": self.code, "message": self.message} if self.is_error else envelope
+
+    def to_text(self) -> str:
+        """What a model reads: the refusal or the data, with the notes before it."""
+        notes = [f"Note: {warning}" for warning in self.warnings]
+        steps = [f"Next: {action}" for action in self.next_actions]
+        said = self.message if self.is_error else as_json(self.data)
+        return "\n".join([*notes, said, *steps])
+
+
+def as_json(data: object) -> str:
+    """One line of JSON; escaped throughout where it holds what a reader could not see. It reads back the same."""
+    from holdfast.ground.text import term_safe
+
+    text = json.dumps(data, ensure_ascii=False)
+    return text if text == term_safe(text) else json.dumps(data)
+
+
+def refusal(error: Exception) -> Answer:
+    """Every way in which a call can go wrong, without a stack trace and without anybody's own text."""
+    if isinstance(error, HoldfastError):
+        return Answer(next_actions=error.next_actions, code=error.code, message=error.message)
+    if isinstance(error, OSError) and error.filename is not None:
+        return Answer(code="unavailable", message=f"{error.filename!a} cannot be used: {error.strerror}.")
+    return Answer(code="bug", message=f"This is a bug in Holdfast: {type(error).__name__} at {place_of(error)}.")
+
+
+def place_of(error: Exception) -> str:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "an unknown place"

@@ -1,0 +1,114 @@
+"""`set_relevant_context` and `get_relevant_context`: what the next session is reminded of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.surfaces.mcp.answer import Answer
+from holdfast.surfaces.mcp.call import NO_SESSION
+from holdfast.surfaces.mcp.sessions import repeated
+from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
+
+if TYPE_CHECKING:
+    from holdfast.sessions.model import Session, SetChange
+    from holdfast.sessions.service import SessionService
+    from holdfast.surfaces.mcp.call import Call
+
+CONTEXT: Schema = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+ITEMS: Schema = {"type": "array", "items": {"type": "string"}}
+
+
+async def set_relevant_context(call: Call) -> Answer:
+    name, items, mode = call.arguments["setName"], call.arguments["items"], call.arguments.get("mode", "replace")
+
+    async def verb(sessions: SessionService, session: Session) -> tuple[str, SetChange]:
+        return session.id, await sessions.set_relevant_context(session.id, name, items, mode=mode)
+
+    async def again(sessions: SessionService, session_id: str) -> tuple[str, SetChange]:
+        from holdfast.sessions.context_sets import name_warning
+        from holdfast.sessions.model import SetChange
+
+        context = await sessions.get_relevant_context(session_id)
+        return session_id, SetChange(name, tuple(context.get(name, ())), (), (), context, name_warning(name))
+
+    (session_id, change), is_first, choice = await call.write(verb, subject=lambda done: done[0], again=again)
+    warnings = [*choice.warnings, *([change.warning] if change.warning else ()), *repeated(is_first)]
+    return Answer({**change.to_dict(), "session_id": session_id}, [*warnings, *_pushed_out(change, mode)])
+
+
+async def get_relevant_context(call: Call) -> Answer:
+    from holdfast.sessions.rules import check_optional_label
+
+    name = check_optional_label("setName", call.arguments.get("setName"))
+    choice = await call.find_session()
+    if choice.session is None:
+        return Answer({"context": {}, "session_id": None}, next_actions=NO_SESSION)
+    context = await call.app.sessions.get_relevant_context(choice.session.id, name)
+    return Answer({"context": context, "session_id": choice.session.id}, choice.warnings)
+
+
+def _pushed_out(change: SetChange, mode: str) -> list[str]:
+    """A merge only adds, so whatever left had to make room."""
+    if mode != "merge" or not change.removed:
+        return []
+    return [f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."]
+
+
+def _set_properties() -> dict[str, Schema]:
+    from holdfast.sessions import context_sets
+
+    return {
+        "setName": {
+            "type": "string",
+            "description": f"Known sets: {', '.join(context_sets.KNOWN_SETS)}; others work and are warned about",
+        },
+        "items": {
+            **ITEMS,
+            "maxItems": context_sets.ITEMS_PER_SET,
+            "description": "One text each, absolute paths for files; an empty list clears the set",
+        },
+        "mode": {
+            "type": "string",
+            "enum": list(context_sets.MODES),
+            "default": "replace",
+            "description": "Put these in the place of what is there, or add to it",
+        },
+        "session_id": SESSION_ID,
+        "idempotency_key": IDEMPOTENCY_KEY,
+    }
+
+
+def _get_properties() -> dict[str, Schema]:
+    return {
+        "setName": {"type": "string", "description": "One set only; all of them without it"},
+        "session_id": SESSION_ID,
+    }
+
+
+TOOLS = (
+    Tool(
+        "set_relevant_context",
+        "Remember what this session is about",
+        (
+            Operation(
+                "set_relevant_context",
+                set_relevant_context,
+                needs=("setName", "items"),
+                takes=("mode",),
+                writes=True,
+            ),
+        ),
+        _set_properties,
+        data={"context": CONTEXT, "added": ITEMS, "removed": ITEMS, "session_id": {"type": "string"}},
+        # It can replace or clear a set; done twice it leaves what it left the first time.
+        hints={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
+    ),
+    Tool(
+        "get_relevant_context",
+        "Recall what this session is about",
+        (Operation("get_relevant_context", get_relevant_context, takes=("setName",)),),
+        _get_properties,
+        data={"context": CONTEXT, "session_id": {"type": ["string", "null"]}},
+        hints={"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+    ),
+)

@@ -1,0 +1,67 @@
+"""MCP over streamable HTTP, for the HTTP door to mount at `/mcp`.
+
+The door in front has checked who asks, from where and how much; here are only the two protocol eras. A transport
+session belongs to whoever opened it: to anybody else its id is unknown, because an id is a name and not a right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from holdfast.surfaces.mcp.server import make_server
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, MutableMapping
+
+    from holdfast.surfaces.mcp.server import AppFor
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+BODY_BYTES = 4 << 20
+IDLE_SECONDS = 1800.0
+MOST_CONNECTIONS = 1000
+
+
+class McpOverHttp:
+    """An ASGI app that answers while `running()` is entered, which happens once.
+
+    door = McpOverHttp(app_for, principal_of=lambda scope: scope["state"]["developer"])
+    async with door.running():      # in the lifespan of the application
+        routes = [Route("/mcp", endpoint=door)]
+    """
+
+    def __init__(
+        self,
+        app_for: AppFor,
+        *,
+        principal_of: Callable[[Scope], str | None] = lambda scope: None,
+        body_bytes: int = BODY_BYTES,
+        sees_files: bool = False,
+    ):
+        self.principal_of = principal_of
+        self._manager = StreamableHTTPSessionManager(
+            make_server(app_for, sees_files=sees_files),
+            json_response=True,  # no tool speaks before it answers, so a stream would carry one message
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            session_idle_timeout=IDLE_SECONDS,
+            max_request_body_size=body_bytes,
+            max_sessions=MOST_CONNECTIONS,
+        )
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return self._manager.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if principal := self.principal_of(scope):
+            token = AccessToken(token="", client_id=principal, scopes=[])
+            scope = {**scope, "user": AuthenticatedUser(token)}
+        await self._manager.asgi_app(scope, receive, send)

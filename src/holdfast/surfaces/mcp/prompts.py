@@ -1,0 +1,68 @@
+"""What a person can ask an agent for by name: go on where somebody stopped, and leave a trail before stopping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import InvalidValueError
+from holdfast.surfaces import which_session
+from holdfast.surfaces.mcp.prose import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from holdfast.app import App
+    from holdfast.sessions.model import Session
+    from holdfast.surfaces.which_session import Caller
+
+# Name, title, description. Each takes one optional argument: which session.
+PROMPTS = (
+    ("workspace-resume", "Go on where work stopped", "Hands over what the last session here was about"),
+    ("workspace-stop", "Leave a trail before stopping", "Asks the agent to note what whoever continues will need"),
+)
+SESSION_ARGUMENT = "Id or name of a session; the newest one here without it"
+NONE_HERE = (
+    "No earlier session of this working tree is known, so there is nothing to go on with. Say so, and ask what to do."
+)
+
+NOTHING_NOTED = "Nothing was noted for it; its last events may tell more."
+
+
+def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
+    known = [prompt[0] for prompt in PROMPTS]
+    if name not in known:
+        raise InvalidValueError("Prompt", name, "is unknown", known=known)
+    for argument in arguments:
+        if argument != "session_id":
+            raise InvalidValueError("Argument", argument, "is unknown here", known=["session_id"])
+
+
+async def resume_text(app: App, caller: Caller, session_id: str | None, exists: Callable[[str], bool]) -> str:
+    """What the newest session here left behind, or plainly that there is none."""
+    if session_id:
+        session: Session | None = await app.sessions.find_session(session_id)
+    else:
+        session = await which_session.find_latest(app.sessions, caller)
+    if session is None:
+        return NONE_HERE
+    left = await app.sessions.get_resume_text(session.id, exists)
+    return prose("workspace-resume").format(title=_title(session), session_id=session.id, left=left or NOTHING_NOTED)
+
+
+def stop_text(session_id: str | None) -> str:
+    meant = f"Use session_id `{session_id}` in every call." if session_id else "The calls need no session_id."
+    return prose("workspace-stop").format(meant=meant)
+
+
+async def complete_session(app: App, begun: str) -> list[str]:
+    """Names of sessions that begin like this, the newest first."""
+    newest = await app.sessions.list_sessions(which_session.SESSIONS_LOOKED_AT)
+    names = dict.fromkeys(session.name for session in newest if session.name)
+    return [name for name in names if name.casefold().startswith(begun.casefold())]
+
+
+def _title(session: Session) -> str:
+    from holdfast.ground import clock
+
+    until = f"ended {clock.to_text(session.ended_at)}" if session.ended_at else "still open"
+    return f"{session.name or session.chatmode} (started {clock.to_text(session.started_at)}, {until})"

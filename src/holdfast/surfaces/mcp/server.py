@@ -1,0 +1,226 @@
+"""The MCP server itself, the same for both transports: lists what there is, and turns a call into one verb.
+
+A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. Nothing of the rooms is loaded
+before somebody asks for the list, and no store before somebody calls: an agent waits for the handshake.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from holdfast import __version__
+from holdfast.surfaces.mcp.prose import prose
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from holdfast.app import App
+    from holdfast.surfaces.mcp.answer import Answer
+    from holdfast.surfaces.mcp.tool import Tool
+    from holdfast.surfaces.which_session import Caller
+
+    Context = ServerRequestContext[Any, Any]
+
+# Who serves a request, given what the transport has of it (an HTTP request, or None): a server with several
+# developers answers with the app of the one who asks.
+AppFor = Callable[[Any], "Awaitable[App]"]
+
+ROOMS = ("sessions", "context_sets")
+COMPLETIONS = 100  # the protocol's limit
+
+
+def make_server(
+    app_for: AppFor,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    sees_files: bool = False,
+) -> Server[Any]:
+    """`environment` and `folder` are those of a client on this machine; a server for others has neither.
+
+    Only who `sees_files` is told which of them are gone: elsewhere that would be a look at somebody else's disk.
+    """
+    desk = Desk(app_for, environment, folder, os.path.exists if sees_files else lambda path: True)
+    return Server(
+        "holdfast",
+        version=__version__,
+        title="Holdfast",
+        instructions=prose("instructions"),
+        get_tool_input_schema=_input_schema,
+        on_list_tools=_list_tools,
+        on_call_tool=desk.call_tool,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=desk.get_prompt,
+        on_completion=desk.complete,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_resource_templates,
+        on_read_resource=_read_resource,
+    )
+
+
+class Desk:
+    """Where calls arrive."""
+
+    def __init__(
+        self,
+        app_for: AppFor,
+        environment: Mapping[str, str] | None,
+        folder: str | None,
+        exists: Callable[[str], bool],
+    ):
+        self.app_for, self.environment, self.folder, self.exists = app_for, environment, folder, exists
+        self.starting = anyio.Lock()
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = _tools().get(params.name)
+        if tool is None:
+            raise MCPError(
+                types.INVALID_PARAMS, f"Tool {ascii(params.name)[:80]} is unknown. Known: {', '.join(_tools())}."
+            )
+        answer = await self._answer(tool, context, params.arguments or {})
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.to_text())],
+            structured_content=answer.to_dict(),
+            is_error=answer.is_error,
+        )
+
+    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        from holdfast.errors import Invalid, NotFound
+        from holdfast.surfaces.mcp import prompts
+        from holdfast.surfaces.mcp.answer import refusal
+
+        given = params.arguments or {}
+        try:
+            prompts.check_prompt(params.name, given)
+            if params.name == "workspace-stop":
+                text = prompts.stop_text(given.get("session_id"))
+            else:
+                app = await self.app_for(context.request)
+                text = await prompts.resume_text(app, self._caller(context), given.get("session_id"), self.exists)
+        except Exception as error:
+            refused = refusal(error)
+            _tell_of_bug(refused)
+            code = types.INVALID_PARAMS if isinstance(error, Invalid | NotFound) else types.INTERNAL_ERROR
+            raise MCPError(code, refused.message, refused.to_dict()) from None
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(messages=[message])
+
+    async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """A person who types a prompt's session is shown the names; of anything else nothing is known."""
+        from holdfast.errors import HoldfastError
+        from holdfast.surfaces.mcp import prompts
+
+        names: list[str] = []
+        if params.ref.type == "ref/prompt" and params.argument.name == "session_id":
+            with suppress(HoldfastError, OSError):  # a help for typing is no place for complaints
+                names = await prompts.complete_session(await self.app_for(context.request), params.argument.value)
+        shown = names[:COMPLETIONS]
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))
+        )
+
+    async def _answer(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
+        """Parse, one verb, format; whatever goes wrong on the way is an answer too."""
+        from holdfast.surfaces.mcp.answer import refusal
+        from holdfast.surfaces.mcp.call import Call
+
+        try:
+            operation, arguments = tool.parse(given)
+            app = await self.app_for(context.request)
+            name = f"{tool.name}.{operation.name}" if tool.has_operations else tool.name
+            call = Call(app, self._caller(context), name, arguments, self.starting, self.exists)
+            return await operation.run(call)
+        except Exception as error:
+            refused = refusal(error)
+            _tell_of_bug(refused)
+            return refused
+
+    def _caller(self, context: Context) -> Caller:
+        from holdfast.surfaces.which_session import who_calls
+
+        client = context.session.client_params
+        meta: Any = context.meta
+        return who_calls(
+            client.client_info.name if client else None,
+            environment=self.environment,
+            meta=meta,
+            folder=self.folder,
+        )
+
+
+# --- what there is -----------------------------------------------------------------------------------------
+
+
+@cache
+def _tools() -> dict[str, Tool]:
+    rooms = (import_module(f"holdfast.surfaces.mcp.{room}") for room in ROOMS)
+    return {tool.name: tool for room in rooms for tool in room.TOOLS}
+
+
+@cache
+def _input_schema(name: str) -> Mapping[str, Any] | None:
+    tool = _tools().get(name)
+    return tool.input_schema() if tool else None
+
+
+@cache
+def _listed() -> tuple[types.Tool, ...]:
+    return tuple(
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=dict(_input_schema(tool.name) or {}),
+            output_schema=tool.output_schema(),
+            annotations=types.ToolAnnotations.model_validate(tool.hints),
+        )
+        for tool in _tools().values()
+    )
+
+
+async def _list_tools(context: Context, params: object) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=list(_listed()))
+
+
+async def _list_prompts(context: Context, params: object) -> types.ListPromptsResult:
+    from holdfast.surfaces.mcp.prompts import PROMPTS, SESSION_ARGUMENT
+
+    argument = types.PromptArgument(name="session_id", description=SESSION_ARGUMENT, required=False)
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(name=name, title=title, description=description, arguments=[argument])
+            for name, title, description in PROMPTS
+        ]
+    )
+
+
+async def _list_resources(context: Context, params: object) -> types.ListResourcesResult:
+    """None yet: each comes with its room."""
+    return types.ListResourcesResult(resources=[])
+
+
+async def _list_resource_templates(context: Context, params: object) -> types.ListResourceTemplatesResult:
+    return types.ListResourceTemplatesResult(resource_templates=[])
+
+
+async def _read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    raise MCPError(
+        types.INVALID_PARAMS, "There is no such resource. This server offers none yet.", {"uri": str(params.uri)}
+    )
+
+
+def _tell_of_bug(refused: Answer) -> None:
+    """A place in our code and no word of anybody's."""
+    if refused.code == "bug":
+        print(f"holdfast mcp: {refused.message}", file=sys.stderr, flush=True)

@@ -1,0 +1,232 @@
+"""`holdfast mcp`: one client, over the process's own pipes.
+
+Stdout carries JSON-RPC and nothing else, so the pipe is taken away from everybody who might print. A line that is no
+message is answered where JSON-RPC has an answer for it, and never ends the server; only the end of the input does, or
+a signal. Requests that were read before the end are answered first: what was accepted is not dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+
+from holdfast.surfaces.mcp.server import make_server
+
+if TYPE_CHECKING:
+    from io import BufferedReader, BufferedWriter
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from holdfast.app import App
+
+LINE_BYTES = 32 << 20  # the largest content there may be, all of it escaped, fits
+PIECE_BYTES = 1 << 20
+LAST_ANSWERS_SECONDS = 20.0
+CLOSING_SECONDS = 10.0
+
+
+def main() -> NoReturn:
+    """Serve until the client leaves. A thread may still wait for input then, and nothing could wake it."""
+    _be_quiet()
+    code = 0
+    try:
+        anyio.run(serve, *_take_the_pipes())
+    except KeyboardInterrupt:
+        pass
+    except BaseException as error:
+        code = 1
+        with suppress(OSError, ValueError):
+            print(f"holdfast mcp: ended by {type(error).__name__}", file=sys.stderr, flush=True)
+    os._exit(code)
+
+
+async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
+    store = Store()
+    server = make_server(store.app_for, environment=os.environ, folder=_folder(), sees_files=True)
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+    wire = Wire(wire_in, wire_out)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
+            tasks.start_soon(wire.read, to_server)
+            tasks.start_soon(wire.write, from_server)
+            await server.run(from_client, to_client, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.move_on_after(CLOSING_SECONDS, shield=True):
+            await store.close()
+
+
+class Store:
+    """Opened by the first call that needs it, and tried again by the next one when that did not work."""
+
+    def __init__(self) -> None:
+        self._app: App | None = None
+        self._opening = anyio.Lock()
+
+    async def app_for(self, request: object) -> App:
+        from holdfast.errors import HoldfastError
+
+        async with self._opening:
+            if self._app is None:
+                from holdfast.app import App
+
+                self._app = await App().__aenter__()
+        with suppress(HoldfastError, OSError):  # what hooks could not store waits on; this call does not depend on it
+            await self._app.drain()
+        return self._app
+
+    async def close(self) -> None:
+        if self._app is not None:
+            await self._app.__aexit__(None, None, None)
+
+
+class Wire:
+    """The two pipes as streams of messages."""
+
+    def __init__(self, wire_in: BufferedReader, wire_out: BufferedWriter):
+        self.wire_in, self.wire_out = wire_in, wire_out
+        self._writing = anyio.Lock()
+        self._asked: set[types.RequestId] = set()
+        self._all_answered = anyio.Event()
+
+    async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        async with to_server:
+            while (line := await anyio.to_thread.run_sync(self._next_line, abandon_on_cancel=True)) != b"":
+                if line is None:
+                    await self._send(_error(None, types.INVALID_REQUEST, f"A line is longer than {LINE_BYTES:,} bytes"))
+                elif line.strip():
+                    await self._take(line, to_server)
+            await self._wait_for_answers()
+
+    async def write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        async with from_server:
+            async for sent in from_server:
+                await self._send(sent.message)
+
+    async def _take(self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        try:
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except Exception:  # whatever it is that cannot be read: the next line can
+            await self._send(_complaint(line))
+            return
+        if isinstance(message, types.JSONRPCNotification) and "id" in _keys(line):
+            await self._send(_complaint(line))  # a request whose id is none; the SDK would take it without an answer
+            return
+        if isinstance(message, types.JSONRPCRequest):
+            self._asked.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._answered((message.params or {}).get("requestId"))  # it never will be
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await to_server.send(SessionMessage(message))
+
+    async def _send(self, message: types.JSONRPCMessage) -> None:
+        text = _as_line(message)
+        async with self._writing:
+            with suppress(OSError, ValueError):  # a client that has gone reads nothing; the end of its input follows
+                await anyio.to_thread.run_sync(self._put, text, abandon_on_cancel=True)
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self._answered(message.id)
+
+    async def _wait_for_answers(self) -> None:
+        if self._asked:
+            self._all_answered = anyio.Event()
+            with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                await self._all_answered.wait()
+
+    def _answered(self, request_id: Any) -> None:
+        if isinstance(request_id, str | int):
+            self._asked.discard(request_id)
+        if not self._asked:
+            self._all_answered.set()
+
+    def _next_line(self) -> bytes | None:
+        """A line; None for one that is too long, of which nothing is kept; empty at the end."""
+        line = self.wire_in.readline(LINE_BYTES)
+        if len(line) < LINE_BYTES or line.endswith(b"\n"):
+            return line
+        while line and not line.endswith(b"\n"):
+            line = self.wire_in.readline(PIECE_BYTES)
+        return None
+
+    def _put(self, text: bytes) -> None:
+        self.wire_out.write(text)
+        self.wire_out.flush()
+
+
+def _as_line(message: types.JSONRPCMessage) -> bytes:
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    except ValueError:  # something in it has no JSON; whoever asked is told so
+        error = _error(getattr(message, "id", None), types.INTERNAL_ERROR, "The answer cannot be written as JSON")
+        return error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
+def _keys(line: bytes) -> dict[str, Any]:
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return frame if isinstance(frame, dict) else {}
+
+
+def _complaint(line: bytes) -> types.JSONRPCError:
+    """What JSON-RPC answers to something that is no message, with its id where it has one."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return _error(None, types.PARSE_ERROR, "Parse error")
+    known = _keys(line).get("id")
+    is_id = isinstance(known, str | int) and not isinstance(known, bool) and not _is_unwritable(known)
+    return _error(known if is_id else None, types.INVALID_REQUEST, "Invalid request")
+
+
+def _is_unwritable(known: str | int) -> bool:
+    """Half of a surrogate pair, or a number beyond what other programs count to."""
+    return not known.isprintable() if isinstance(known, str) else abs(known) >= 1 << 53
+
+
+def _error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message))
+
+
+async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
+
+
+def _be_quiet() -> None:
+    """Libraries log and warn with what they were given; nobody's words belong on stderr."""
+    import logging
+    import warnings
+
+    logging.getLogger().addHandler(logging.NullHandler())
+    warnings.simplefilter("ignore")
+
+
+def _take_the_pipes() -> tuple[BufferedReader, BufferedWriter]:
+    """Stdin becomes empty and stdout goes to stderr, for everybody but us."""
+    wire_in, wire_out = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return os.fdopen(wire_in, "rb"), os.fdopen(wire_out, "wb")
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # removed under us; a session is still found by its id
+        return None

@@ -1,0 +1,135 @@
+"""What a tool is: its name, what may be given to it, and the verb behind each of its operations.
+
+Schemas are written by hand. Models see them flat, because not every client understands alternatives; which argument
+belongs to which operation is said in the description and checked here, by the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import InvalidValueError
+from holdfast.surfaces.mcp.prose import prose
+
+if TYPE_CHECKING:
+    from holdfast.surfaces.mcp.answer import Answer
+    from holdfast.surfaces.mcp.call import Call
+
+Schema = dict[str, Any]
+
+SESSION_ID: Schema = {
+    "type": "string",
+    "description": "Id or name of a session; leave it out for the session that you are in",
+}
+IDEMPOTENCY_KEY: Schema = {
+    "type": "string",
+    "maxLength": 200,
+    "description": "Send the same key when you repeat a call whose answer was lost: it is then done only once",
+}
+
+
+class Operation:
+    """One verb: what it needs, what it takes besides, and whether it changes anything."""
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Call], Awaitable[Answer]],
+        *,
+        needs: Collection[str] = (),
+        takes: Collection[str] = (),
+        writes: bool = False,
+    ):
+        self.name, self.run, self.needs = name, run, tuple(needs)
+        self.known = (*needs, *takes, "session_id", *(("idempotency_key",) if writes else ()))
+
+
+class Tool:
+    """A tool with one verb, or with several that an `operation` argument chooses from."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        operations: Collection[Operation],
+        properties: Callable[[], Mapping[str, Schema]],
+        data: Mapping[str, Schema],
+        hints: Mapping[str, bool],
+    ):
+        self.name, self.title, self.hints = name, title, dict(hints)
+        self.operations = {operation.name: operation for operation in operations}
+        self._properties, self._data = properties, dict(data)
+
+    @property
+    def has_operations(self) -> bool:
+        return list(self.operations) != [self.name]
+
+    @property
+    def description(self) -> str:
+        return prose(self.name)
+
+    def input_schema(self) -> Schema:
+        """Built when somebody asks for the list: the known values come from the rooms."""
+        properties = dict(self._properties())
+        if self.has_operations:
+            chosen = {"type": "string", "enum": list(self.operations), "description": "What to do"}
+            return _object({"operation": chosen, **properties}, required=["operation"])
+        return _object(properties, required=list(self.operations[self.name].needs))
+
+    def output_schema(self) -> Schema:
+        texts = {"type": "array", "items": {"type": "string"}}
+        return _object(
+            {
+                "status": {"type": "string", "enum": ["ok", "warning", "error"]},
+                "data": _object(self._data),
+                "warnings": texts,
+                "next_actions": texts,
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+            },
+            required=["status", "data", "warnings", "next_actions"],
+        )
+
+    def parse(self, given: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
+        """Which verb, with which arguments; a null is an argument that was not given."""
+        arguments = {name: value for name, value in given.items() if value is not None}
+        if not self.has_operations:
+            operation, known = self.operations[self.name], self.operations[self.name].known
+        else:
+            operation = self._operation(arguments)
+            known = ("operation", *operation.known)
+        for name in arguments:
+            if name not in known:
+                raise _unknown_argument(name, known)
+        if missing := [name for name in operation.needs if name not in arguments]:
+            subject = "Operation" if self.has_operations else "Tool"
+            raise InvalidValueError(subject, operation.name, f"needs {', '.join(missing)}")
+        arguments.pop("operation", None)
+        return operation, arguments
+
+    def _operation(self, arguments: Mapping[str, Any]) -> Operation:
+        if "operation" not in arguments:
+            raise InvalidValueError("Tool", self.name, "needs an operation", known=self.operations)
+        chosen = arguments["operation"]
+        if not isinstance(chosen, str) or chosen not in self.operations:
+            raise InvalidValueError(
+                "operation", chosen, f"is unknown{_nearest(chosen, self.operations)}", known=self.operations
+            )
+        return self.operations[chosen]
+
+
+def _unknown_argument(name: str, known: Collection[str]) -> InvalidValueError:
+    return InvalidValueError("Argument", name, f"is unknown here{_nearest(name, known)}", known=known)
+
+
+def _nearest(given: object, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(str(given)[:100], list(known), n=1)
+    return f"; the nearest is {nearest[0]!r}" if nearest else ""
+
+
+def _object(properties: Mapping[str, Schema], *, required: Collection[str] = ()) -> Schema:
+    schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema

@@ -1,0 +1,166 @@
+"""Which session a call means, told once for every door that agents come through.
+
+An agent rarely knows our ids. So a call means, in this order: the session it names; the one that its client calls by
+a native id; the newest open one of its worktree and client; the newest open one of its worktree. A native id decides
+alone: whoever has one never reads or writes a neighbour's session by accident. A write that finds none starts one, a
+read finds nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.sessions.model import Session
+    from holdfast.sessions.service import SessionService
+
+# How agent programs introduce themselves, by the beginning of the name. Whoever is not here goes by its own name.
+INTRODUCTIONS = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "gemini-cli": "gemini",
+    "opencode": "opencode",
+}
+OTHER_PROGRAMS = {"codex", "gemini", "opencode"}  # they may run inside a Claude Code shell and inherit its environment
+LABEL_CHARS = 100
+NO_CLIENT = "cli"
+SESSIONS_LOOKED_AT = 200
+
+
+class Caller:
+    """Who calls and from where, as far as a door can tell."""
+
+    __slots__ = ("client", "native_id", "worktree")
+
+    def __init__(self, client: str | None = None, native_id: str | None = None, worktree: str | None = None):
+        self.client, self.native_id, self.worktree = client, native_id, worktree
+
+    def to_list(self) -> list[str | None]:
+        return [self.client, self.native_id, self.worktree]
+
+
+class Choice:
+    """The session that is meant, if there is one, and a note where that was a choice."""
+
+    __slots__ = ("session", "warnings")
+
+    def __init__(self, session: Session | None = None, warnings: tuple[str, ...] = ()):
+        self.session, self.warnings = session, warnings
+
+
+# --- who calls ---------------------------------------------------------------------------------------------
+
+
+def who_calls(
+    introduced_as: object,
+    *,
+    environment: Mapping[str, str] | None = None,
+    meta: Mapping[str, Any] | None = None,
+    folder: str | None = None,
+) -> Caller:
+    """From what a client says of itself, its environment (on this machine) and what it adds to a request."""
+    env = environment or {}
+    client = client_name(introduced_as)
+    is_claude = client not in OTHER_PROGRAMS
+    folder = (env.get("CLAUDE_PROJECT_DIR") if is_claude else None) or folder
+    worktree = None if folder is None else _worktree_of(folder)
+    if native_id := _codex_id(meta):
+        return Caller("codex", native_id, worktree)
+    if is_claude and (native_id := as_label(env.get("CLAUDE_CODE_SESSION_ID"))):
+        return Caller("claude", native_id, worktree)
+    return Caller(client, None, worktree)
+
+
+def client_name(introduced_as: object) -> str | None:
+    """Our name for an agent program; an unknown one keeps its own, as far as that is a label."""
+    label = as_label(introduced_as)
+    if label is None:
+        return None
+    for beginning, name in INTRODUCTIONS.items():
+        if label.casefold().startswith(beginning) or label.casefold() == name:
+            return name
+    return label
+
+
+def as_label(text: object) -> str | None:
+    """One short line of what somebody else chose, or None."""
+    if not isinstance(text, str):
+        return None
+    words = "".join(character if character.isprintable() else " " for character in text[: 10 * LABEL_CHARS]).split()
+    return " ".join(words)[:LABEL_CHARS].strip() or None
+
+
+def _codex_id(meta: Mapping[str, Any] | None) -> str | None:
+    turn = (meta or {}).get("x-codex-turn-metadata")
+    return as_label(turn.get("session_id")) if isinstance(turn, dict) else None
+
+
+def _worktree_of(folder: str) -> str | None:
+    from holdfast.lifecycle import worktree_of  # with it come the rooms, which a door loads when it has work
+
+    return worktree_of(folder)
+
+
+# --- which session -----------------------------------------------------------------------------------------
+
+
+async def find_session(sessions: SessionService, session_id: object, caller: Caller) -> Choice:
+    """The session that a call means; only one that is named and missing is an error."""
+    if session_id is not None:
+        return Choice(await sessions.find_session(session_id))  # type: ignore[arg-type]  # it checks what it is given
+    if caller.client and caller.native_id:
+        return Choice(await sessions.find_native_session(caller.client, caller.native_id))
+    if caller.worktree is None:
+        return _newest(await _open_of_client(sessions, caller.client)) if caller.client else Choice()
+    for client in dict.fromkeys((caller.client, None)):
+        if found := await sessions.find_current_sessions(caller.worktree, client):
+            return _newest(found)
+    return Choice()
+
+
+async def start_session(sessions: SessionService, caller: Caller, user_id: str) -> Session:
+    """One for a write that found none; with a native id that is open already, that one."""
+    return await sessions.create_session(
+        caller.client or NO_CLIENT,
+        user_id,
+        client=caller.client or NO_CLIENT,
+        native_id=caller.native_id,
+        worktree=caller.worktree,
+    )
+
+
+async def find_latest(sessions: SessionService, caller: Caller) -> Session | None:
+    """Where somebody would go on: the newest session here that says something, open or ended.
+
+    One with context sets or a hint comes before one that has only events, because a client's own session has events
+    as soon as it asks.
+    """
+    here = [
+        session
+        for session in await sessions.list_sessions(SESSIONS_LOOKED_AT)
+        if caller.worktree is None or session.worktree == caller.worktree
+    ]
+    telling = [session for session in here if session.context or session.metadata.get("envHint")]
+    others = [session for session in here if session.last_sequence and not _is_own(session, caller)]
+    return next(iter([*telling, *others]), None)
+
+
+async def _open_of_client(sessions: SessionService, client: str) -> list[Session]:
+    """Without a worktree, as on a server: the newest open ones of this developer and client."""
+    newest = await sessions.list_sessions(SESSIONS_LOOKED_AT)
+    return [session for session in newest if session.ended_at is None and session.client == client][:2]
+
+
+def _newest(found: list[Session]) -> Choice:
+    if not found:
+        return Choice()
+    if len(found) == 1:
+        return Choice(found[0])
+    note = f"Several sessions are open here; the newest is meant: {found[0].id}. Name another with session_id."
+    return Choice(found[0], (note,))
+
+
+def _is_own(session: Session, caller: Caller) -> bool:
+    return caller.native_id is not None and (session.client, session.native_id) == (caller.client, caller.native_id)

@@ -1,0 +1,265 @@
+"""TS15: whatever is stored is shown as text. No script runs, nothing is fetched, no link leads anywhere it may not.
+
+Every payload goes through every field that the console shows: names, labels, metadata, events of every kind with
+their parts, context sets, an applet's parameters, a file's name and its content. Then a real Chromium opens the pages,
+unfolds all of them, and is asked what it made of them.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from holdfast.ground.text import term_safe
+from holdfast.sessions import rules
+from holdfast.sessions.service import SessionService
+from tests.surfaces.console.browsing import Console
+from tests.surfaces.console.conftest import browser, console, root, server, window
+from tests.surfaces.console.story import with_sessions
+
+__all__ = ["browser", "console", "root", "server", "window"]
+
+SET = "window.canary=1"
+PAYLOADS = [
+    f"<script>{SET}</script>",
+    f"</title><script>{SET}</script>",
+    f"</textarea><script>{SET}</script>",
+    f"</script><script>{SET}</script>",
+    f"</pre></code><script>{SET}</script>",
+    f"<ScRiPt>{SET}</sCrIpT>",
+    f"<script\x0c>{SET}</script>",
+    "<script src=http://evil.example/x.js></script>",
+    "<script src=//evil.example/x.js></script>",
+    f"<img src=x onerror={SET}>",
+    f'"><img src=x onerror="{SET}">',
+    f"'><img src=x onerror='{SET}'>",
+    "<img src=http://evil.example/pixel.png>",
+    f"<svg onload={SET}>",
+    f"<svg><script>{SET}</script></svg>",
+    f"<svg><animate onbegin={SET} attributeName=x dur=1s>",
+    f'<svg><a xlink:href="javascript:{SET}"><text>x</text></a></svg>',
+    f"<math><mi//xlink:href='data:x,<script>{SET}</script>'>",
+    f"<body onload={SET}>",
+    f"<details open ontoggle={SET}>",
+    f"<input autofocus onfocus={SET}>",
+    f"<video><source onerror={SET}></video>",
+    "<iframe srcdoc='<script>parent.canary=1</script>'>",
+    "<iframe src=javascript:parent.canary=1>",
+    "<iframe src=http://evil.example/>",
+    "<object data=http://evil.example/x></object>",
+    "<embed src=http://evil.example/x>",
+    "<base href=http://evil.example/>",
+    "<meta http-equiv=refresh content='0;url=http://evil.example/'>",
+    "<link rel=stylesheet href=http://evil.example/x.css>",
+    "<link rel=prefetch href=http://evil.example/p>",
+    "<form action=http://evil.example/><button autofocus>x</button></form>",
+    "<style>@import 'http://evil.example/x.css';body{display:none}</style>",
+    '<div style="background:url(http://evil.example/b.png);position:fixed;inset:0">x</div>',
+    f"javascript:{SET}",
+    f"JaVaScRiPt:{SET}",
+    f" javascript:{SET}",
+    f"javascript://example.com/%0a{SET}",
+    f"data:text/html,<script>{SET}</script>",
+    "data:text/html;base64,PHNjcmlwdD5vcGVuZXIuY2FuYXJ5PTE8L3NjcmlwdD4=",
+    f"vbscript:{SET}",
+    "http://evil.example@127.0.0.1/",
+    "http://127.0.0.1:9/plain",
+    "file:/etc/passwd",
+    "{{7*7}}${7*7}<%= 7*7 %>#{7*7}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{% for x in [1,2] %}loop{% endfor %}",
+    '<div hx-get="http://evil.example/" hx-trigger="load">x</div>',
+    '<div hx-get="/console/strip" hx-trigger="load" hx-on:htmx:load="window.canary=1">x</div>',
+    '" hx-get="http://evil.example/" hx-trigger="load" x="',
+    f'" onmouseover="{SET}" autofocus onfocus="{SET}" x="',
+    f"' onmouseover='{SET}' x='",
+    f"` onmouseover={SET} `",
+    '<div sse-connect="http://evil.example/">x</div>',
+    f"&lt;script&gt;{SET}&lt;/script&gt;",
+    f"&#60;script&#62;{SET}&#60;/script&#62;",
+    f"%3Cscript%3E{SET}%3C/script%3E",
+    f"\\u003cscript\\u003e{SET}\\u003c/script\\u003e",
+    f"<!--><script>{SET}</script-->",
+    f"]]><script>{SET}</script>",
+    f"<noscript><p title='</noscript><script>{SET}</script>'>",
+    f"<template><script>{SET}</script></template>",
+    f"<a href='javascript:{SET}' autofocus>click</a>",
+    f"[click](javascript:{SET})",
+    f"<x tabindex=1 onfocus={SET} autofocus>",
+    "invoice\u202efdp.exe",
+    "zero\u200bwidth\u2060\ufeff joiner\u200d",
+    "\U000e0069\U000e0067 tags",
+    "\u2066isolate\u2069 \u061c",
+    "\x1b[2J\x1b]0;owned\x07",
+    "W" * 390,
+    "<" * 200,
+    '"' * 200,
+    "🏴‍☠️ <b>bold</b> &amp; ©",
+]
+PREFIXES = ("", '">', "'>", "</span>", "</a>", "-->", "</details></section>", "x\n", "&quot;>", "*/", "</svg>", '\\">')
+LAYOUT = "article body dialog div figure form head header html li link main meta nav noscript ol p section title ul"
+TEXT = "a b button code dd details dl dt figcaption h1 h2 h3 i kbd pre script span summary textarea time"
+TAGS = {*LAYOUT.split(), *TEXT.split(), "svg", "path", "polygon", "rect"}
+SEEN_BY_BROWSER = """() => ({
+  canary: window.canary,
+  tags: [...new Set([...document.querySelectorAll('*')].map((one) => one.tagName.toLowerCase()))],
+  handlers: [...document.querySelectorAll('*')].flatMap((one) => one.getAttributeNames()
+    .filter((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc' || name === 'formaction')),
+  links: [...document.querySelectorAll('[href]')].filter((one) => one.closest('body'))
+    .map((one) => [one.getAttribute('href'), one.href, one.rel || '']),
+  scripts: [...document.querySelectorAll('script')].map((one) => one.getAttribute('src') || 'inline'),
+  fetches: [...document.querySelectorAll('*')].flatMap((one) => ['hx-get', 'hx-post', 'sse-connect', 'action', 'src']
+    .filter((name) => one.hasAttribute(name) && one.tagName !== 'SCRIPT').map((name) => one.getAttribute(name))),
+  text: document.body.textContent + [...document.querySelectorAll('textarea')].map((one) => one.value).join(''),
+})"""
+
+
+def payloads(count: int) -> list[str]:
+    """Each as it is, then each behind something that may close what it stands in."""
+    return [prefix + payload for prefix in PREFIXES for payload in PAYLOADS][:count]
+
+
+def as_label(payload: str) -> str:
+    """As much of it as a short field takes: one line, 400 bytes."""
+    text = "".join(character for character in payload if character not in rules._CONTROL)
+    return text.encode()[: rules.LABEL_BYTES].decode(errors="ignore") or "x"
+
+
+async def store(sessions: SessionService, payload: str, path: str) -> str:
+    """A session that is nothing but the payload."""
+    label = as_label(payload)
+    session = await sessions.create_session(
+        label, label, label, label, label, name=label, client=label, native_id=label, repo=label, worktree=label
+    )
+    await sessions.update_metadata(session.id, {"currentIntent": label, "envHint": label})
+    inputs: list[Any] = [payload, {"command": payload}, {"file_path": payload}, {payload: payload, "path": payload}]
+    events = [
+        {"type": kind, "role": role, "content": payload, "parts": {"tool": payload, "input": given, payload: payload}}
+        for kind, role in zip(rules.EVENT_TYPES, ("user", "assistant", *["tool"] * 5), strict=True)
+        for given in inputs
+    ]
+    await sessions.append_events(session.id, events)
+    for name in ("files", "endpoints", "ports", label):
+        await sessions.set_relevant_context(session.id, name, [label])
+    await sessions.set_relevant_context(session.id, "applet", [label, f"path={path}"[:1900], f"{label}={label}"])
+    return session.id
+
+
+def check(page: Page, payload: str, where: str) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    page.evaluate("document.querySelectorAll('a, summary, button').forEach((one) => { one.focus() })")
+    found = page.evaluate(SEEN_BY_BROWSER)
+    about = f"{where}: {payload!r}"
+
+    assert found["canary"] is None, about
+    assert set(found["tags"]) <= TAGS, (about, set(found["tags"]) - TAGS)
+    assert found["handlers"] == [], about
+    assert all(src.startswith("/static/") for src in found["scripts"]), about
+    assert all(url.startswith(("/console/", "/sessions", "/api/events")) for url in found["fetches"]), about
+    for given, resolved, rel in found["links"]:
+        assert urlsplit(resolved).scheme in ("http", "https"), (about, given)
+        if not given.startswith(("/", "#")):
+            assert given.startswith(("http://", "https://")), (about, given)
+            assert "@" not in urlsplit(given).netloc, (about, given)
+            assert rel == "noopener noreferrer", (about, given)
+        else:
+            assert not given.startswith("//"), (about, given)
+    shown = "".join(found["text"].split())
+    first = next(iter(payload.split()))[:60]
+    assert term_safe(first) in shown or first in shown, about
+
+
+@pytest.fixture
+def hostile_file(console: Console) -> Iterator[Callable[[int, str], str]]:
+    """A file whose name and content are the payload, as far as a name may be."""
+
+    def make(number: int, payload: str) -> str:
+        name = as_label(payload).replace("/", "∕").encode()[:180].decode(errors="ignore")
+        path = console.root / f"{number} {name}"
+        path.write_text(payload, newline="")
+        return str(path)
+
+    yield make
+    for entry in os.scandir(console.root):
+        Path(entry.path).unlink()
+
+
+def test_no_stored_text_is_ever_more_than_text(console: Console, scale: Callable[[int], int]):
+    """In every field of a session, and in the list beside it."""
+    every = payloads(max(len(PAYLOADS), scale(800)))
+
+    async def fill(sessions: SessionService) -> list[str]:
+        return [await store(sessions, payload, f"/r/{as_label(payload)}") for payload in every]
+
+    for payload, session_id in zip(every, with_sessions(console.settings, fill), strict=True):
+        check(console.open(f"/sessions/{session_id}"), payload, "session")
+    check(console.open("/sessions"), every[-1], "list")
+    assert {urlsplit(url).netloc for url in console.requests} == {urlsplit(console.server.url).netloc}
+
+
+def test_no_file_and_no_event_is_ever_more_than_text(console: Console, hostile_file: Callable[[int, str], str]):
+    """All of them together, on the pages that show one thing whole."""
+    everything = "\n".join(PAYLOADS)
+    path = hostile_file(0, everything)
+
+    async def fill(sessions: SessionService) -> str:
+        session = await sessions.create_session("architect", "u1")
+        parts = {"tool": everything, everything: everything}
+        await sessions.append_event(session.id, "tool_result", "tool", everything, parts)
+        return session.id
+
+    session_id = with_sessions(console.settings, fill)
+    editor = f"/?applet=text-editor&path={quote(path)}&session={session_id}"
+    applet = quote(everything[:4000])
+    for url in (
+        f"/console/sessions/{session_id}/events/1",
+        editor,
+        f"{editor}&edit=1",
+        f"/?applet={applet}&path={applet}&session={applet}",
+    ):
+        page = console.open(url)
+        for payload in PAYLOADS[:30]:
+            check(page, payload, url[:30])
+
+
+def test_no_name_of_a_file_is_ever_more_than_a_name(
+    console: Console, hostile_file: Callable[[int, str], str], scale: Callable[[int], int]
+):
+    for number, payload in enumerate(PAYLOADS[:: len(PAYLOADS) // scale(len(PAYLOADS)) or 1]):
+        path = hostile_file(number, payload)
+        for url in (f"/?applet=text-editor&path={quote(path)}", f"/?applet=text-editor&path={quote(path)}&edit=1"):
+            check(console.open(url), payload, "file")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload[:24]))
+def test_no_address_is_ever_more_than_an_address(console: Console, payload: str):
+    """What a foreign page may make somebody open: each answer is a page of ours, with the policy on it."""
+    with console.api as api:
+        for path in (
+            f"/sessions/{quote(payload, safe='')}",
+            f"/sessions?older={quote(payload)}",
+            f"/?applet=text-editor&path={quote(payload)}",
+            f"/?applet={quote(payload)}",
+            f"/console/sessions?selected={quote(payload)[:90]}",
+        ):
+            answer = api.get(path)
+            assert answer.status_code in (200, 400, 404, 422), (path, answer.text)
+            assert "default-src 'self'" in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert payload not in answer.text or "<" not in payload.replace("<!", "")
+
+
+def test_a_context_change_that_arrives_live_is_only_text(console: Console):
+    session_id = console.start_session()
+    page = console.open_live(f"/sessions/{session_id}")
+
+    for payload in PAYLOADS[:12]:
+        console.set_context(session_id, "files", [as_label(payload)])
+        page.wait_for_function(
+            "(text) => document.querySelector('#card').textContent.includes(text)", arg=term_safe(as_label(payload))
+        )
+        check(page, as_label(payload), "live card")

@@ -1,0 +1,83 @@
+"""The file behind the editor: opened, replaced, or refused in words."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError
+from holdfast.ground.confined import ConfinedRoot, hash_of
+from holdfast.surfaces.console import applet
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> list[ConfinedRoot]:
+    (tmp_path / "root").mkdir()
+    return [ConfinedRoot(str(tmp_path / "root"))]
+
+
+def put(roots: list[ConfinedRoot], data: bytes) -> str:
+    path = f"{roots[0].folder}/a.txt"
+    Path(path).write_bytes(data)
+    return path
+
+
+def test_a_text_is_opened_with_what_tells_its_version(roots: list[ConfinedRoot]):
+    file = applet.open_file(roots, put(roots, b"one\r\ntwo\r\n"))
+
+    assert file.text is not None
+    assert file.text.text == "one\ntwo\n"
+    assert (file.name, file.size, file.hash) == ("a.txt", 10, hash_of(b"one\r\ntwo\r\n"))
+
+
+def test_saving_keeps_line_ends_mode_and_the_last_line_end(roots: list[ConfinedRoot]):
+    path = put(roots, b"\xef\xbb\xbfone\r\ntwo\r\n")
+    os.chmod(path, 0o640)
+    base = applet.open_file(roots, path)
+
+    copy = applet.save_file(roots, path, "one\nTWO", base.hash)
+
+    assert Path(path).read_bytes() == copy.data == b"\xef\xbb\xbfone\r\nTWO\r\n"
+    assert os.stat(path).st_mode & 0o777 == 0o640
+
+
+def test_a_file_that_changed_meanwhile_is_not_overwritten(roots: list[ConfinedRoot]):
+    path = put(roots, b"one")
+    base = applet.open_file(roots, path)
+    put(roots, b"theirs")
+
+    with pytest.raises(FileChangedError):
+        applet.save_file(roots, path, "mine", base.hash)
+    assert applet.current_hash(roots, path) == hash_of(b"theirs")
+
+
+def test_what_is_no_text_is_neither_shown_nor_saved(roots: list[ConfinedRoot]):
+    path = put(roots, b"\0\1")
+
+    assert applet.open_file(roots, path).text is None
+    with pytest.raises(InvalidValueError, match="not a text file"):
+        applet.save_file(roots, path, "x", hash_of(b"\0\1"))
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
+def test_what_no_text_file_holds_is_not_saved(roots: list[ConfinedRoot], text: str):
+    path = put(roots, b"one")
+
+    with pytest.raises(InvalidValueError):
+        applet.save_file(roots, path, text, hash_of(b"one"))
+    assert Path(path).read_bytes() == b"one"
+
+
+def test_too_much_is_neither_opened_nor_saved(roots: list[ConfinedRoot]):
+    path = put(roots, b"x" * (applet.MOST_BYTES + 1))
+    with pytest.raises(InvalidValueError, match="larger than"):
+        applet.open_file(roots, path)
+
+    path = put(roots, b"x")
+    with pytest.raises(InvalidValueError, match="larger than"):
+        applet.save_file(roots, path, "x" * (applet.MOST_BYTES + 1), hash_of(b"x"))
+
+
+def test_without_a_folder_nothing_is_shown():
+    with pytest.raises(PathOutsideError, match="no folder was named"):
+        applet.open_file([], "/etc/passwd")

@@ -1,0 +1,595 @@
+"""The console in a real Chromium, in front of a real `holdfast serve`: what a person sees happen."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from holdfast.sessions.service import SessionService
+from holdfast.surfaces.console.shell import ZONE_COOKIE
+from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console
+from tests.surfaces.console.conftest import ZONE
+from tests.surfaces.console.story import answered, asked, edited, ran, with_sessions
+from tests.surfaces.http.server import served
+
+
+def is_same_page(console: Console) -> bool:
+    """Whether nothing was loaded anew since `mark`."""
+    return bool(console.page.evaluate("window.untouched === true"))
+
+
+def mark(console: Console) -> None:
+    console.page.evaluate("window.untouched = true")
+
+
+def file_in(root: Path, name: str = "retry.py", data: bytes = b"one\ntwo\nthree\n") -> str:
+    (root / name).write_bytes(data)
+    return str(root / name)
+
+
+# --- the context card --------------------------------------------------------------------------------------
+
+
+def test_the_card_follows_a_change_without_a_reload(console: Console):
+    """Set by another process: the event comes over the stream, and only the card is fetched anew."""
+    session_id = console.start_session(asked("hello"))
+    page = console.open_live(f"/sessions/{session_id}")
+    mark(console)
+    expect(page.locator("#card")).to_contain_text("Nothing yet")
+
+    path = file_in(console.root)
+
+    async def set_files(sessions: SessionService) -> None:
+        await sessions.set_relevant_context(session_id, "files", [path, "/r/gone.py"])
+        await sessions.set_relevant_context(session_id, "endpoints", ["http://127.0.0.1:9/x", "javascript:alert(1)"])
+
+    with_sessions(console.settings, set_files)
+
+    expect(page.locator("#card")).to_contain_text("retry.py")
+    expect(page.locator("#card .missing")).to_contain_text("gone.py missing")
+    expect(page.locator("#card a[href^='http']")).to_have_count(1)
+    expect(page.locator("#card a[href^='http']")).to_have_attribute("rel", "noopener noreferrer")
+    assert is_same_page(console)
+
+
+def test_a_change_of_another_session_leaves_the_card_alone(console: Console):
+    shown, other = console.start_session(asked("a")), console.start_session(asked("b"))
+    console.open_live(f"/sessions/{shown}")
+    console.requests.clear()
+
+    console.set_context(other, "ports", ["1"])
+    console.set_context(shown, "ports", ["2"])
+
+    expect(console.page.locator("#card")).to_contain_text("2")
+    cards = [url for url in console.requests if url.endswith("/card")]
+    assert cards
+    assert all(shown in url for url in cards)
+
+
+def test_a_card_that_was_closed_stays_closed(console: Console):
+    session_id = console.start_session(asked("a"))
+    page = console.open_live(f"/sessions/{session_id}")
+    page.locator("#card summary").click()
+
+    console.set_context(session_id, "ports", ["8080"])
+
+    expect(page.locator("#card .count")).to_have_text("1 item")
+    assert page.locator("#card-fold").get_attribute("open") is None
+
+
+def test_a_file_on_the_card_opens_in_the_editor(console: Console):
+    session_id = console.start_session(asked("a"))
+    console.set_context(session_id, "files", [file_in(console.root)])
+    page = console.open(f"/sessions/{session_id}")
+
+    page.locator("#card a", has_text="retry.py").click()
+
+    expect(page.locator("#L2")).to_contain_text("two")
+    assert parse_qs(urlsplit(page.url).query) == {
+        "applet": ["text-editor"],
+        "path": [str(console.root / "retry.py")],
+        "session": [session_id],
+    }
+    page.locator("#L3 a").click()
+    assert page.url.endswith("#L3")
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Ask again and again: a request that outlives its page is seen by nobody but the server."""
+    deadline = monotonic() + PATIENCE / 1000
+    while not is_so():
+        assert monotonic() < deadline
+
+
+# --- capture and resume ------------------------------------------------------------------------------------
+
+
+def applet_url(session_id: str, path: str, **more: str) -> str:
+    extra = "".join(f"&{key}={value}" for key, value in more.items())
+    return f"/?applet=text-editor&path={quote(path)}&session={session_id}{extra}"
+
+
+def test_leaving_captures_the_applet_and_a_resumed_session_offers_it_again(console: Console):
+    """Offered by a link, and never opened by itself."""
+    session_id = console.start_session(asked("a"))
+    path = file_in(console.root)
+    page = console.open_live(applet_url(session_id, path) + "#L2")
+    assert "applet" not in console.context_of(session_id)
+
+    page.goto("about:blank")
+    wait_until(lambda: "applet" in console.context_of(session_id))
+
+    async def resume(sessions: SessionService) -> str:
+        await sessions.end_session(session_id)
+        return (await sessions.resume_session(session_id)).id
+
+    resumed = with_sessions(console.settings, resume)
+    assert console.context_of(resumed)["applet"] == ["text-editor", f"path={path}", "line=2"]
+    page = console.open(f"/sessions/{resumed}")
+    expect(page.locator("#applet")).to_have_count(0)
+    page.get_by_role("link", name="Restore text-editor").click()
+    expect(page.locator("#L2:target")).to_contain_text("two")
+
+
+def test_half_a_minute_without_a_touch_captures_the_applet(console: Console):
+    session_id = console.start_session(asked("a"))
+    path = file_in(console.root)
+    page = console.page
+    page.clock.install()
+    console.open(applet_url(session_id, path))
+
+    with page.expect_response(lambda answer: answer.request.method == "PATCH") as captured:
+        page.clock.fast_forward(31_000)
+
+    assert captured.value.status == 200
+    assert console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"]
+
+
+def test_without_a_session_nothing_is_captured(console: Console):
+    page = console.open(f"/?applet=text-editor&path={quote(file_in(console.root))}")
+    page.goto("about:blank")
+    console.open("/sessions")
+
+    assert not [url for url in console.requests if "/api/sessions/" in url]
+
+
+# --- editing -----------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_edited_and_saved(console: Console):
+    path = file_in(console.root, "crlf.txt", b"one\r\ntwo\r\n")
+    page = console.open(f"/?applet=text-editor&path={quote(path)}")
+    page.keyboard.press("e")
+    text = page.locator("#text")
+    expect(text).to_have_value("one\ntwo\n")
+    page.wait_for_selector("#dot.on")
+
+    text.fill("one\n2\n")
+    expect(page.locator("#saved")).to_have_text("Not saved yet")
+    page.keyboard.press("Control+s")
+    expect(page.locator("#saved")).to_contain_text("Saved")
+
+    assert Path(path).read_bytes() == b"one\r\n2\r\n"
+    page.locator("#view").click()
+    expect(page.locator("#L2")).to_contain_text("2")
+
+
+def test_a_text_goes_through_the_browser_as_it_is(console: Console):
+    """Leading empty lines, tabs, controls, what looks like markup: saved back without a change of a byte."""
+    data = "\n\n\t<b>&amp;</textarea>\u202e\u200b\x1b[31m\x0c ü\u2028 {{7*7}}\n\n".encode()
+    path = file_in(console.root, "odd.txt", data)
+    page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+
+    page.locator("#save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved")
+
+    assert Path(path).read_bytes() == data
+
+
+def test_a_file_that_changed_meanwhile_is_shown_before_it_is_overwritten(console: Console):
+    path = file_in(console.root, "shared.txt", b"one\n")
+    page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+    page.locator("#text").fill("mine\n")
+    Path(path).write_bytes(b"theirs\n")
+
+    page.locator("#save").click()
+
+    expect(page.locator("#conflict")).to_contain_text("was changed by somebody else")
+    assert Path(path).read_bytes() == b"theirs\n"
+    page.locator("#overwrite").click()
+    expect(page.locator("#saved")).to_contain_text("Saved")
+    expect(page.locator("#conflict")).to_be_hidden()
+    assert Path(path).read_bytes() == b"mine\n"
+
+
+def test_after_a_conflict_the_other_text_can_be_loaded(console: Console):
+    path = file_in(console.root, "shared.txt", b"one\n")
+    page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+    page.locator("#text").fill("mine\n")
+    Path(path).write_bytes(b"theirs\n")
+    page.locator("#save").click()
+
+    page.locator("#reload").click()
+
+    expect(page.locator("#text")).to_have_value("theirs\n")
+
+
+def test_a_save_that_is_refused_says_why_and_keeps_the_text(console: Console):
+    path = file_in(console.root, "vanishing.txt", b"one\n")
+    page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+    page.locator("#text").fill("mine\n")
+    Path(path).unlink()
+
+    page.locator("#save").click()
+
+    expect(page.locator("#saved")).to_contain_text("Not saved: File")
+    expect(page.locator("#text")).to_have_value("mine\n")
+    page.evaluate("document.getElementById('reload').click()")
+
+
+# --- live --------------------------------------------------------------------------------------------------
+
+
+def test_a_running_session_grows_and_keeps_what_is_unfolded(console: Console):
+    session_id = console.start_session(asked("first"), ran("make", "ok"))
+    page = console.open_live(f"/sessions/{session_id}")
+    mark(console)
+    page.locator("#steps-1 > summary").click()
+
+    with console.api as api:
+        for event in (ran("make check", "3 failed", 2), answered("It fails."), asked("second")):
+            api.post(f"/api/sessions/{session_id}/events", json=event)
+
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".turn").first).to_contain_text("second")
+    expect(page.locator("#turn-1 .verdict.failed")).to_have_count(1)
+    expect(page.locator("#figures")).to_contain_text("5 events")
+    assert page.locator("#steps-1").get_attribute("open") is not None
+    assert is_same_page(console)
+
+
+def test_a_new_session_joins_the_list_without_a_reload(console: Console):
+    console.start_session(asked("an old one"))
+    page = console.open_live("/")
+    mark(console)
+
+    console.start_session(name="A brand new session")
+
+    expect(page.locator("#list")).to_contain_text("A brand new session")
+    assert is_same_page(console)
+
+
+def test_an_empty_store_fills_by_itself(own_console: Console):
+    page = own_console.open_live("/")
+    expect(page.locator(".empty")).to_contain_text("No sessions yet")
+    own_console.picture("empty")
+
+    own_console.start_session(name="The first one")
+
+    expect(page.locator("#list")).to_contain_text("The first one")
+    expect(page.locator("#stock")).to_contain_text("lost 0")
+
+
+def test_the_dot_says_that_the_server_is_gone(own_console: Console):
+    session_id = own_console.start_session(asked("a"))
+    page = own_console.open_live(f"/sessions/{session_id}")
+    expect(page.locator("#dot-text")).to_have_text("live")
+
+    own_console.server.stop()
+
+    expect(page.locator("#dot.on")).to_have_count(0)
+    expect(page.locator("#dot-text")).to_have_text("server is gone, trying again")
+    expect(page.locator(".turn")).to_have_count(1)
+
+
+def test_a_server_that_comes_back_is_noticed(own_console: Console):
+    """And what was said meanwhile is shown, though no event of it ever reached this page."""
+    session_id = own_console.start_session(asked("a"))
+    page = own_console.open_live(f"/sessions/{session_id}")
+    home, port = own_console.server.home, own_console.server.port
+    own_console.server.stop()
+    expect(page.locator("#dot.on")).to_have_count(0)
+
+    async def set_ports(sessions: SessionService) -> None:
+        await sessions.set_relevant_context(session_id, "ports", ["8080"])
+
+    with_sessions(own_console.settings, set_ports)
+    with served(home, None, "--root", str(own_console.root), "--port", str(port), HOLDFAST_DEVELOPER=DEVELOPER):
+        expect(page.locator("#dot.on")).to_have_count(1)
+        expect(page.locator("#card")).to_contain_text("8080")
+
+
+def test_a_person_comes_in_by_the_link_that_is_printed(own_console: Console, browser: Browser):
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(own_console.server.url)
+        expect(page.locator("h1")).to_have_text("Holdfast")
+        page.goto(own_console.server.started["login_url"])
+        expect(page.locator(".empty h1")).to_have_text("No sessions yet")
+    finally:
+        context.close()
+
+
+def test_an_unknown_session_is_a_page_with_a_way_back(console: Console):
+    console.start_session(asked("a"))
+    page = console.open("/sessions/nonsense")
+
+    expect(page.locator("h1")).to_have_text("Not found")
+    page.get_by_role("link", name="All sessions").click()
+    expect(page.locator("#list")).to_be_visible()
+
+
+def test_an_applet_that_is_not_there_yet_is_a_friendly_page(console: Console):
+    session_id = console.start_session(asked("a"))
+    console.set_context(session_id, "applet", ["git-diff", "path=/r"])
+    page = console.open(f"/sessions/{session_id}")
+
+    page.get_by_role("link", name="Restore git-diff").click()
+
+    expect(page.locator("main")).to_contain_text("has no applet git-diff")
+    page.get_by_role("link", name="Back to the session").click()
+    expect(page.locator("#card")).to_be_visible()
+
+
+def test_times_are_those_of_the_reader_from_the_first_visit_on(console: Console):
+    session_id = console.start_session(asked("a"))
+    console.context.clear_cookies(name=ZONE_COOKIE)
+
+    page = console.open(f"/sessions/{session_id}")
+
+    expect(page.locator("html")).to_have_attribute("data-zone", ZONE)
+    shown = page.locator(".turn time").first
+    here = page.evaluate(
+        "(at) => new Date(at).toLocaleTimeString('en-GB', {hour: '2-digit', minute: '2-digit'})",
+        shown.get_attribute("datetime"),
+    )
+    expect(shown).to_contain_text(here)
+
+
+def test_a_command_is_copied_at_a_click(console: Console):
+    session_id = console.start_session(asked("a"))
+    console.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = console.open(f"/sessions/{session_id}")
+    page.locator(".more-facts summary").click()
+
+    page.locator("[data-copies=resume]").click()
+
+    expect(page.locator("[data-copies=resume]")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == f"holdfast session resume {session_id}"
+
+
+# --- keyboard ----------------------------------------------------------------------------------------------
+
+
+def test_everything_is_reached_by_keys_alone(own_console: Console):
+    """Down the list, into a session, its card, a file, its editor, saved, and back."""
+    path = file_in(own_console.root, "keys.txt", b"one\n")
+    for number in range(3):
+        session_id = own_console.start_session(asked(f"request {number}"), name=f"session {number}")
+        own_console.set_context(session_id, "files", [path])
+    page = own_console.open_live("/")
+    press = page.keyboard.press
+
+    press("j")
+    expect(page.locator(".session:focus")).to_contain_text("session 1")
+    press("ArrowDown")
+    expect(page.locator(".session:focus")).to_contain_text("session 0")
+    press("k")
+    press("Enter")
+    expect(page.locator(".detail h1")).to_have_text("session 1")
+    page.wait_for_selector("#dot.on")
+
+    press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+    press("c")
+    assert page.locator("#card-fold").get_attribute("open") is None
+    press("c")
+
+    tab_to(own_console, "#card .files a")
+    press("Enter")
+    expect(page.locator("#L1")).to_contain_text("one")
+    page.wait_for_selector("#dot.on")
+    press("e")
+    expect(page.locator("#text")).to_be_visible()
+    page.wait_for_selector("#dot.on")
+    tab_to(own_console, "#text")
+    page.keyboard.type("zero ")
+    press("Control+s")
+    expect(page.locator("#saved")).to_contain_text("Saved")
+    assert "zero " in Path(path).read_text()
+    tab_to(own_console, "#view", back=True)
+    press("Enter")
+    expect(page.locator("#L1")).to_contain_text("zero")
+
+
+def tab_to(console: Console, selector: str, *, back: bool = False) -> None:
+    """Press Tab until it is there; a person would give up after fifty."""
+    for _ in range(50):
+        if console.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+        console.page.keyboard.press("Shift+Tab" if back else "Tab")
+    raise AssertionError(f"{selector} is not reached by Tab")
+
+
+def test_the_first_tab_skips_to_the_content(console: Console):
+    console.start_session(asked("a"))
+    page = console.open("/")
+    page.keyboard.press("Tab")
+
+    expect(page.locator(".skip:focus")).to_have_text("Skip to the content")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_keys_mean_themselves_while_somebody_types(console: Console):
+    path = file_in(console.root, "typed.txt", b"")
+    page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+    page.locator("#text").focus()
+    page.keyboard.type("jk?ce")
+
+    expect(page.locator("#text")).to_have_value("jk?ce")
+    expect(page.locator("#keys")).to_be_hidden()
+    page.locator("#save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved")
+
+
+def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
+    session_id = console.start_session(asked("a"), edited("/r/a.py"), ran("make", "ok"), answered("b"))
+    console.set_context(session_id, "files", ["/r/a.py"])
+    for path in (f"/sessions/{session_id}", applet_url(session_id, file_in(console.root), edit="1")):
+        page = console.open(path)
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll('a, button, summary, textarea, svg')].filter(one =>
+                 !one.closest('[aria-hidden]') && !one.getAttribute('aria-label') && !one.textContent.trim()
+                 && !(one.matches('svg') && one.getAttribute('aria-hidden'))).map(one => one.outerHTML)"""
+        )
+        assert nameless == []
+        assert page.evaluate("document.documentElement.lang") == "en"
+        assert page.locator("h1").count() == 1
+
+
+# --- without script, narrow, dark --------------------------------------------------------------------------
+
+
+def test_reading_needs_no_script(browser: Browser, console: Console):
+    session_id = console.start_session(*[asked(f"request {n}") for n in range(25)], name="Without script")
+    context = browser.new_context(java_script_enabled=False, storage_state=console.context.storage_state())
+    try:
+        page = context.new_page()
+        page.goto(console.server.url)
+        page.locator(".session", has_text="Without script").first.click()
+        expect(page.locator(".turn")).to_have_count(20)
+        page.get_by_role("link", name="Earlier turns").click()
+        expect(page.locator(".turn")).to_have_count(5)
+        page.goto(console.server.url + applet_url(session_id, file_in(console.root)))
+        expect(page.locator("#L1")).to_contain_text("one")
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("width", [390, 320, 768, 1920])
+def test_no_page_is_wider_than_its_window(console: Console, width: int):
+    long = "/r/" + "very_long_name_without_any_break" * 6
+    session_id = console.start_session(
+        asked("x" * 300), edited(long), ran("make " + "y" * 300, "z" * 500), answered("w" * 300), name="n" * 200
+    )
+    console.set_context(session_id, "files", [long])
+    console.set_context(session_id, "endpoints", ["http://127.0.0.1/" + "q" * 200])
+    path = file_in(console.root, "wide.txt", b"v" * 2000)
+    console.page.set_viewport_size({"width": width, "height": 800})
+
+    for url in ("/", f"/sessions/{session_id}", applet_url(session_id, path), "/sessions/" + "m" * 200):
+        page = console.open(url)
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, url
+        assert page.evaluate(
+            "[...document.querySelectorAll('main, main > *')].every(e => e.scrollWidth <= e.clientWidth + 1)"
+        )
+
+
+def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Console):
+    session_id = console.start_session(asked("a"), name="On a phone")
+    console.page.set_viewport_size({"width": 390, "height": 844})
+
+    page = console.open("/")
+    expect(page.locator("#list")).to_be_visible()
+    expect(page.locator("#detail")).to_be_hidden()
+    page.locator(f"[data-id='{session_id}']").click()
+    expect(page.locator("#detail")).to_be_visible()
+    expect(page.locator("#list")).to_be_hidden()
+    page.get_by_role("link", name="All sessions").click()
+    expect(page.locator("#list")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_in_both_schemes(console: Console, scheme: str):
+    """Contrast of at least 4.5 : 1, measured where text stands."""
+    session_id = console.start_session(asked("a"), edited("/r/a.py"), ran("make", "ok", 1), answered("b"))
+    console.set_context(session_id, "files", ["/r/gone.py"])
+    console.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page = console.open(f"/sessions/{session_id}")
+
+    worst = page.evaluate(CONTRAST)
+
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == (
+        "rgb(18, 22, 26)" if scheme == "dark" else "rgb(246, 246, 243)"
+    )
+    assert worst["ratio"] >= 4.5, worst
+
+
+CONTRAST = """() => {
+  const parse = (color) => color.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parse(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  let worst = { ratio: 99 };
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.getClientRects().length) continue;
+    const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < worst.ratio) worst = { ratio, text: element.textContent.trim().slice(0, 40), tag: element.className };
+  }
+  return worst;
+}"""
+
+
+def test_older_sessions_come_at_a_click(own_console: Console):
+    for number in range(60):
+        own_console.start_session(name=f"session {number}")
+    page = own_console.open_live("/")
+    expect(page.locator(".session")).to_have_count(50)
+
+    page.get_by_role("link", name="Older sessions").click()
+
+    expect(page.locator(".session")).to_have_count(60)
+    own_console.start_session(name="one more")
+    expect(page.locator(".session")).to_have_count(60)
+    expect(page.locator(".session").first).to_contain_text("one more")
+
+
+# --- large -------------------------------------------------------------------------------------------------
+
+
+def test_a_page_of_a_long_session_costs_as_much_as_one_of_a_short_session(
+    console: Console, scale: Callable[[int], int]
+):
+    """100,000 events in the soak: the same number of elements and, within a tenth, of bytes as with a thousand."""
+    events = [asked("what now?"), *[ran("make check", "ok") for _ in range(8)], answered("Done.")]
+
+    async def fill(sessions: SessionService) -> list[str]:
+        ids = []
+        for count in (1000, max(scale(100_000), 2000)):
+            session = await sessions.create_session("architect", "ana", name=f"{count} events")
+            for _ in range(count // 1000):
+                await sessions.append_events(session.id, events * 100)
+            ids.append(session.id)
+        return ids
+
+    sizes, elements = [], []
+    for session_id in with_sessions(console.settings, fill):
+        answer = console.page.goto(f"{console.server.url}/sessions/{session_id}")
+        assert answer is not None
+        sizes.append(len(answer.body()))
+        elements.append(console.page.locator("#timeline *").count())
+        assert console.page.locator(".turn").count() == 20
+        console.page.get_by_role("link", name="Earlier turns").click()
+        expect(console.page.locator(".turn")).to_have_count(40)
+
+    assert elements[1] == elements[0]
+    assert sizes[1] < 1.1 * sizes[0]
+    assert re.search(r"about", console.page.locator("#figures").inner_text())

@@ -1,0 +1,53 @@
+"""The context card as values: what is linked, what is marked, what stays text."""
+
+from datetime import UTC, datetime
+
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.sessions.model import Session
+from holdfast.surfaces.console.card import card_of
+
+AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
+ROOTS = [ConfinedRoot("/r")]
+
+
+def session(worktree: str | None = "/r", **context: list[str]) -> Session:
+    return Session("s1", "u1", "architect", None, None, None, AT, None, {"context": context}, worktree=worktree)
+
+
+def test_files_open_in_the_editor_and_say_when_they_are_gone_or_out_of_reach():
+    card = card_of(
+        session(files=["src/a.py", "/r/gone.py", "/etc/passwd"]), ROOTS, exists=lambda path: "gone" not in path
+    )
+
+    assert [(file.text, file.title, file.note) for file in card.files] == [
+        ("src/a.py", "/r/src/a.py", ""),
+        ("gone.py", "/r/gone.py", "missing"),
+        ("/etc/passwd", "/etc/passwd", "outside the folders shown here"),
+    ]
+    assert card.files[0].link == "/?applet=text-editor&path=%2Fr%2Fsrc%2Fa.py&session=s1"
+
+
+def test_endpoints_are_links_only_where_a_click_is_harmless():
+    card = card_of(session(endpoints=["http://localhost:1", "javascript:alert(1)"]), ROOTS)
+
+    assert [one.link for one in card.endpoints] == ["http://localhost:1", None]
+
+
+def test_the_last_applet_is_offered():
+    card = card_of(session(applet=["text-editor", "path=/r/a.py", "line=3"]), ROOTS)
+
+    assert card.applet is not None
+    assert (card.applet.text, card.applet.title) == ("Restore text-editor", "a.py, line 3")
+    assert card.applet.link == "/?applet=text-editor&path=%2Fr%2Fa.py&session=s1#L3"
+    other = card_of(session(applet=["board", "zoom=2"]), ROOTS).applet
+    assert other is not None
+    assert other.title == "zoom=2"
+
+
+def test_every_set_is_on_the_card_and_counted():
+    card = card_of(session(files=["a"], ports=["80", "81"], tickets=["X-1"], applet=["git-diff"]), ROOTS)
+
+    assert card.ports == ("80", "81")
+    assert card.others == (("tickets", ("X-1",)),)
+    assert card.count == 5
+    assert card_of(session(), ROOTS).count == 0

@@ -1,0 +1,412 @@
+"""The pages as a program reads them: on both engines, without a browser."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from holdfast.app import App
+from holdfast.errors import StoreBusyError
+from holdfast.ground.settings import load_settings
+from holdfast.sessions.model import EventSample, Session
+from holdfast.sessions.service import SessionService
+from holdfast.surfaces.console import STATIC, make_console, screens, stock
+from holdfast.surfaces.console.shell import RAIL, store_name
+
+NOBODY = "01890000-0000-7000-8000-000000000000"
+
+
+class Pages:
+    """A browser that runs no script."""
+
+    def __init__(self, app: App, client: httpx.AsyncClient, root: Path):
+        self.app, self.client, self.root = app, client, root
+
+    @property
+    def sessions(self) -> SessionService:
+        return self.app.sessions
+
+    async def get(self, path: str, status: int = 200) -> str:
+        answer = await self.client.get(path)
+        assert answer.status_code == status, answer.text
+        assert answer.headers.get("cache-control") == "no-store" or status == 204
+        return answer.text
+
+    async def started(self, turns: int = 1, events_per_turn: int = 3) -> Session:
+        session = await self.sessions.create_session("architect", "u1", git_branch="main", client="codex")
+        for turn in range(turns):
+            events: list[dict[str, Any]] = [{"type": "user_message", "role": "user", "content": f"request {turn}"}]
+            events += [
+                {"type": "tool_result", "role": "tool", "content": f"output {turn}.{n}", "parts": {"tool": "Read"}}
+                for n in range(events_per_turn - 1)
+            ]
+            await self.sessions.append_events(session.id, events)
+        return session
+
+
+@pytest.fixture
+async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[Pages]:
+    settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_DATABASE": database_url, "HOME": "/"})
+    (tmp_path / "root").mkdir()
+    async with App(settings) as app:
+        api = FastAPI()
+        api.include_router(make_console(app, [str(tmp_path / "root")]))
+        transport = httpx.ASGITransport(api)
+        async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:
+            yield Pages(app, client, tmp_path / "root")
+
+
+# --- the list ----------------------------------------------------------------------------------------------
+
+
+async def test_an_empty_store_says_what_to_do(pages: Pages):
+    page = await pages.get("/")
+
+    assert "No sessions yet" in page
+    assert "holdfast session start" in page
+
+
+async def test_the_list_pages_through_any_number_of_sessions(pages: Pages):
+    """Each page reads what it shows and one more; every session is on exactly one of them."""
+    names = [f"session {number}" for number in range(120)]
+    for name in names:
+        await pages.sessions.create_session("architect", "u1", name=name)
+
+    found: list[str] = []
+    link: str | None = "/console/sessions"
+    while link:
+        page = await pages.get(link)
+        found += re.findall(r">(session \d+)<", page)
+        more = re.search(r'hx-get="(/console/sessions\?older=[^"]+)"', page)
+        link = more[1].replace("&amp;", "&") if more else None
+
+    assert found == names[::-1]
+    first = await pages.get("/")
+    assert first.count('class="session"') == screens.SESSIONS_PER_PAGE
+    assert first.count('<h2 class="day">Today') == 1
+
+
+async def test_a_page_that_goes_on_in_a_day_does_not_name_it_again(pages: Pages):
+    for number in range(3):
+        await pages.sessions.create_session("architect", "u1", name=f"session {number}")
+    [last, *_] = [session.id for session in await pages.sessions.list_sessions()]
+
+    assert "Today" not in await pages.get(f"/console/sessions?older={last}")
+
+
+async def test_a_session_without_a_name_is_called_by_its_first_words(pages: Pages):
+    await pages.started()
+
+    assert re.search(r'class="title unnamed"[^>]*>request 0<', await pages.get("/"))
+
+
+async def test_a_session_is_shown_beside_the_page_of_the_list_that_it_was_on(pages: Pages):
+    sessions = [await pages.sessions.create_session("architect", "u1", name=f"session {n}") for n in range(4)]
+    page = await pages.get(f"/sessions/{sessions[0].id}?older={sessions[2].id}")
+
+    assert re.findall(r'class="title"[^>]*>(session \d)<', page) == ["session 1", "session 0"]
+    assert f'href="/sessions/{sessions[1].id}?older={sessions[2].id}"' in page
+    assert 'href="/sessions">Newest sessions' in page
+
+
+AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("ended", "last", "minutes", "expected"),
+    [
+        (True, "tool_result", 0, "clean"),
+        (False, "tool_result", 5, "running"),
+        (False, "model_message", 5, "running"),
+        (False, "model_message", 50, "clean"),
+        (False, "tool_result", 50, "cut"),
+        (False, None, 5, "running"),
+        (False, None, 50, "cut"),
+    ],
+)
+def test_a_session_is_running_or_ended_clean_or_was_cut(ended: bool, last: str | None, minutes: int, expected: str):
+    session = Session("s", "u", "m", None, None, None, AT, AT if ended else None, {})
+    sample = EventSample(1, last, AT, 1) if last else None
+
+    assert screens.ending_of(session, sample, AT + timedelta(minutes=minutes)) == expected
+
+
+# --- one session -------------------------------------------------------------------------------------------
+
+
+async def test_a_session_shows_its_last_turns_and_a_way_to_the_earlier_ones(pages: Pages):
+    session = await pages.started(turns=50)
+
+    page = await pages.get(f"/sessions/{session.id}")
+    assert re.findall(r'class="text">(request \d+)<', page) == [f"request {n}" for n in range(49, 29, -1)]
+    earlier = await pages.get(f"/sessions/{session.id}?below=91")
+    assert re.findall(r'class="text">(request \d+)<', earlier) == [f"request {n}" for n in range(29, 9, -1)]
+    assert "Newest turns" in earlier
+    more = await pages.get(f"/console/sessions/{session.id}/turns?below=31")
+    assert "request 9<" in more
+    assert "request 0<" in more
+    assert "Earlier turns" not in more
+
+
+async def test_a_turn_that_is_longer_than_a_page_is_read_in_pieces(pages: Pages):
+    session = await pages.started(turns=1, events_per_turn=screens.EVENTS_PER_PAGE + 50)
+
+    page = await pages.get(f"/sessions/{session.id}")
+    assert "The end of a longer turn." in page
+    assert page.count('class="step"') == screens.EVENTS_PER_PAGE
+    rest = await pages.get(f"/console/sessions/{session.id}/turns?below=51")
+    assert "request 0" in rest
+    assert rest.count('class="step"') == 49
+
+
+async def test_the_tail_brings_what_has_come_since_and_otherwise_nothing(pages: Pages):
+    session = await pages.started(turns=2)
+    await pages.get(f"/console/sessions/{session.id}/tail?after=6", 204)
+    await pages.sessions.append_event(session.id, "model_message", "assistant", "grown")
+    await pages.sessions.append_event(session.id, "user_message", "user", "a new one")
+
+    tail = await pages.get(f"/console/sessions/{session.id}/tail?after=6")
+
+    assert re.findall(r'id="turn-(\d+)"', tail) == ["8", "4"]
+    assert f"/console/sessions/{session.id}/tail?after=8" in tail
+    assert 'id="figures"' in tail
+    assert "hx-swap-oob" in tail
+
+
+async def test_the_tail_ends_with_the_session(pages: Pages):
+    session = await pages.started()
+    await pages.sessions.end_session(session.id)
+
+    tail = await pages.get(f"/console/sessions/{session.id}/tail?after=3")
+
+    assert "hx-trigger" not in tail
+
+
+async def test_a_reader_who_is_more_than_a_page_behind_begins_again(pages: Pages):
+    session = await pages.started(turns=1, events_per_turn=screens.EVENTS_PER_PAGE + 50)
+
+    answer = await pages.client.get(f"/console/sessions/{session.id}/tail?after=10")
+
+    assert answer.headers["hx-refresh"] == "true"
+
+
+async def test_a_long_text_is_cut_on_the_page_and_whole_on_its_own(pages: Pages):
+    session = await pages.sessions.create_session("architect", "u1")
+    await pages.sessions.append_event(session.id, "user_message", "user", "start " + "x" * 10_000 + " end")
+    parts = {"tool": "Write", "input": {"file_path": "/r/a.py", "content": "y" * 100_000 + " last"}}
+    await pages.sessions.append_event(session.id, "tool_result", "tool", "z" * 3000, parts)
+
+    page = await pages.get(f"/sessions/{session.id}")
+    assert len(page) < 30_000
+    assert "a.py" in page
+    assert f"/console/sessions/{session.id}/events/1" in page
+    assert " end<" in await pages.get(f"/console/sessions/{session.id}/events/1")
+    assert " last" in await pages.get(f"/console/sessions/{session.id}/events/2")
+
+
+async def test_an_erased_event_says_so(pages: Pages):
+    session = await pages.sessions.create_session("architect", "u1")
+    for kind, role in (("user_message", "user"), ("tool_result", "tool")):
+        event = await pages.sessions.append_event(session.id, kind, role, "a secret")
+        await pages.sessions.forget_events([event.id])
+
+    for path in (f"/sessions/{session.id}", f"/console/sessions/{session.id}/events/2"):
+        page = await pages.get(path)
+        assert "Erased" in page
+        assert "a secret" not in page
+
+
+async def test_the_strip_shows_the_accounts(pages: Pages):
+    await pages.started(turns=5)
+
+    strip = re.sub(r"<[^>]+>", "", await pages.get("/console/strip"))
+
+    assert " ".join(strip.split()) == "stored 15 · spooled 0 · lost 0"
+
+
+async def test_the_accounts_are_counted_once_for_many_pages(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+    counted = []
+
+    async def count() -> Any:
+        counted.append(1)
+        return object()
+
+    monkeypatch.setattr(pages.app, "take_stock", count)
+    kept = stock.Stock(pages.app)
+    assert await kept.read() is await kept.read()
+    assert len(counted) == 1
+    kept._until = 0.0
+    await kept.read()
+    assert len(counted) == 2
+
+
+# --- what goes wrong ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/sessions/{NOBODY}", 404),
+        ("/sessions/nonsense", 404),
+        ("/sessions?older=nonsense", 404),
+        (f"/console/sessions/{NOBODY}/card", 404),
+        (f"/console/sessions/{NOBODY}/turns", 404),
+        (f"/console/sessions/{NOBODY}/tail", 404),
+        (f"/console/sessions/{NOBODY}/events/1", 404),
+        ("/?applet=git-diff&path=/r", 404),
+        ("/?applet=text-editor", 422),
+        ("/?applet=text-editor&path=/etc/passwd", 422),
+        ("/?applet=text-editor&path=missing.txt", 404),
+        ("/sessions?older=" + "x" * 200, 400),
+        (f"/sessions/{NOBODY}?below=x", 400),
+        (f"/sessions/{NOBODY}?below=0", 400),
+        ("/console/sessions?count=0", 400),
+    ],
+)
+async def test_what_cannot_be_shown_is_a_page_in_the_shell(pages: Pages, path: str, status: int):
+    page = await pages.get(path, status)
+
+    assert 'class="rail"' in page
+    assert "Traceback" not in page
+
+
+async def test_an_event_that_is_not_in_the_session_is_not_found(pages: Pages):
+    session = await pages.started()
+
+    for number in (0, 4, -1, 10**30):
+        await pages.get(f"/console/sessions/{session.id}/events/{number}", 404 if number < 10 else 400)
+
+
+async def test_a_store_that_is_gone_is_said_with_what_to_do(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+    async def busy(*_: object) -> None:
+        raise StoreBusyError("holdfast.db")
+
+    monkeypatch.setattr(SessionService, "list_sessions", busy)
+    monkeypatch.setattr(pages.app, "take_stock", busy)
+
+    page = await pages.get("/", 503)
+
+    assert "The store is not available" in page
+    assert "Try again" in page
+    assert "cannot be counted" in page
+
+
+# --- the applet --------------------------------------------------------------------------------------------
+
+
+async def put(pages: Pages, body: Any, content_type: str = "application/json") -> httpx.Response:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return await pages.client.put("/console/applet/file", content=content, headers={"content-type": content_type})
+
+
+async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pages):
+    path = pages.root / "a.txt"
+    path.write_text("one")
+    page = await pages.get(f"/?applet=text-editor&path={path}&edit=1")
+    [base] = re.findall(r'data-hash="(\w+)"', page)
+
+    saved = await put(pages, {"path": str(path), "text": "two", "base_hash": base})
+    assert (saved.status_code, path.read_text()) == (200, "two")
+
+    stale = await put(pages, {"path": str(path), "text": "three", "base_hash": base})
+    assert (stale.status_code, path.read_text()) == (409, "two")
+    assert stale.json()["code"] == "file_changed"
+    again = await put(pages, {"path": str(path), "text": "three", "base_hash": stale.json()["current_hash"]})
+    assert (again.status_code, path.read_text()) == (200, "three")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        {"path": "a.txt"},
+        {"path": 1, "text": "", "base_hash": ""},
+        {"path": "a.txt", "text": None, "base_hash": ""},
+    ],
+    ids=repr,
+)
+async def test_a_body_that_is_no_file_is_refused(pages: Pages, body: Any):
+    answer = await put(pages, body)
+
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "invalid_value"
+
+
+async def test_a_form_or_too_much_is_refused(pages: Pages):
+    assert (await put(pages, {}, "text/plain")).status_code == 400
+    assert (await put(pages, b" " * (9 << 20))).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/etc/hostname", "../x", "a/../../x", "", "\x00"])
+async def test_nothing_outside_is_written(pages: Pages, path: str):
+    answer = await put(pages, {"path": path, "text": "owned", "base_hash": "x"})
+
+    assert answer.status_code == 422
+    assert answer.json()["code"] == "path_outside"
+
+
+async def test_a_binary_file_says_what_it_is(pages: Pages):
+    (pages.root / "a.bin").write_bytes(b"\0\1")
+
+    page = await pages.get(f"/?applet=text-editor&path={pages.root}/a.bin&edit=1")
+
+    assert "This is not a text file" in page
+    assert "<textarea" not in page
+
+
+async def test_a_file_has_lines_to_point_at(pages: Pages):
+    (pages.root / "a.txt").write_text("one\ntw\u202eo\n")
+
+    page = await pages.get(f"/?applet=text-editor&path={pages.root}/a.txt")
+
+    assert re.findall(r'<div id="(L\d+)">', page) == ["L1", "L2"]
+    assert "1 character in this file cannot be seen" in page
+
+
+# --- the house ---------------------------------------------------------------------------------------------
+
+
+def test_pages_carry_nothing_inline():
+    """No script, no style, no handler in a template: the policy would stop it, and a filter that is switched off is
+    how a stored text would get in."""
+    for path in (Path(STATIC).parent / "templates").glob("*.html"):
+        text = path.read_text()
+        assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|\|\s*safe|autoescape|javascript:", text), (
+            path
+        )
+
+
+def test_own_scripts_build_no_markup():
+    for path in Path(STATIC).glob("*.js"):
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function", path.read_text()
+        )
+
+
+def test_what_others_wrote_lies_beside_its_licence():
+    vendored = {path.name for path in (Path(STATIC) / "vendor").iterdir()}
+
+    assert {"htmx.LICENSE.txt", "htmx-ext-sse.LICENSE.txt"} <= vendored
+    assert len(vendored) == 4
+
+
+def test_a_screen_joins_with_one_entry():
+    assert [entry.name for entry in RAIL] == ["Sessions"]
+
+
+def test_a_store_is_named_without_its_password(tmp_path: Path):
+    def name(url: str) -> str:
+        return store_name(load_settings({"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_DATABASE": url, "HOME": "/"}))
+
+    assert name("sqlite:///x/team.db") == "team.db"
+    assert name("postgresql://app:secret@db.example/team") == "db.example/team"

@@ -1,0 +1,74 @@
+"""Pictures from a sample: shapes that are right, at any length."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.sessions.model import EventSample
+from holdfast.surfaces.console.pictures import activity, figures, size_text, spark_points
+
+START = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+def sample(sequence: int, seconds: float, kind: str = "tool_result", size: int = 100) -> EventSample:
+    return EventSample(sequence, kind, START + timedelta(seconds=seconds), size)
+
+
+def test_activity_is_high_where_many_events_lie_close_together():
+    counts = activity([sample(1, 0), sample(50, 1), sample(100, 100)], 10)
+
+    assert counts[0] > 10 * counts[5]
+    assert sum(counts) == pytest.approx(99)
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"), [([], []), ([sample(1, 0)], [1.0]), ([sample(1, 0), sample(9, 0)], [9.0])]
+)
+def test_activity_of_a_moment_is_one_slice(samples: list[EventSample], expected: list[float]):
+    assert activity(samples) == expected
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=30))
+def test_activity_counts_every_event_once(moments: list[float]):
+    samples = [sample(number, at) for number, at in enumerate(sorted(moments), 1)]
+    counts = activity(samples)
+
+    assert min(counts) >= 0
+    assert sum(counts) == pytest.approx(len(samples) - 1) or len(counts) == 1
+
+
+def test_points_stay_inside_their_picture():
+    points = [tuple(map(float, point.split(","))) for point in spark_points([0, 5, 2, 9], 96, 20).split()]
+
+    assert all(0 <= x <= 96 and 0 <= y <= 20 for x, y in points)
+    assert spark_points([]) == ""
+    assert spark_points([3.0])
+    assert spark_points([0.0, 0.0])
+
+
+def test_figures_of_a_long_log_are_said_to_be_about_right():
+    samples = [sample(1 + 10 * n, n, "user_message" if n % 4 == 0 else "tool_result", 1000) for n in range(100)]
+
+    drawn = figures(1000, samples)
+
+    assert not drawn.is_exact
+    assert {bar.label: bar.count for bar in drawn.bars} == {"requests": 250, "tool results": 750}
+    assert drawn.size == "1.0 MB"
+
+
+def test_figures_of_a_short_log_are_exact():
+    drawn = figures(1, [sample(1, 0)])
+
+    assert drawn.is_exact
+    assert drawn.size == "100 bytes"
+    assert figures(0, []).bars == ()
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (123_000_000, "123 MB"), (5 * 10**9, "5.0 GB")],
+)
+def test_a_size_reads_as_one_would_say_it(count: int, expected: str):
+    assert size_text(count) == expected

@@ -1,0 +1,69 @@
+"""The door put together, in this process: what is there without the libraries of the other doors."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from holdfast.app import App
+from holdfast.errors import StoreBusyError
+from holdfast.storage.outbox import Outbox
+from holdfast.surfaces.http import app as door
+from holdfast.surfaces.http import health
+from holdfast.surfaces.http.token import Keys
+from tests.surfaces.http.server import is_problem
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[App]:
+    async with App() as opened:
+        yield opened
+
+
+def client_of(app: App) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=door.make_http_app(app))
+    bearer = {"Authorization": f"Bearer {Keys(app.settings.home).token}"}
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4790", headers=bearer)
+
+
+async def test_without_their_libraries_the_other_doors_are_not_there(app, monkeypatch):
+    monkeypatch.setattr(door, "find_spec", lambda name: None)
+
+    async with client_of(app) as client:
+        for path in ("/", "/mcp", "/static/console.css"):
+            assert is_problem(await client.get(path), 404, "not_found")
+        assert (await client.get("/api/health")).status_code == 200
+
+
+async def test_a_store_that_breaks_in_a_new_way_is_unhealthy_and_says_only_how(app, monkeypatch):
+    """Damage has many faces; each of them is an answer, and none of its words is."""
+
+    async def broken(*_: object) -> None:
+        raise ValueError("what somebody wrote")
+
+    monkeypatch.setattr(health, "check_health", broken)
+    async with client_of(app) as client:
+        answer = await client.get("/api/health")
+
+    assert is_problem(answer, 503, "unavailable")
+    assert "ValueError" in answer.text
+    assert "somebody" not in answer.text
+
+
+async def test_a_store_that_is_down_ends_a_stream_and_not_the_server(app, monkeypatch):
+    async def down(*_: object) -> None:
+        raise StoreBusyError("the store")
+
+    async with client_of(app) as client:
+        cursor = await app.outbox.end()
+        reads = iter([Outbox.read])  # the first look is at the cursor; the next is the stream's own
+
+        async def read(self: Outbox, *args: object) -> object:
+            first = next(reads, down)
+            return await first(self, *args)
+
+        monkeypatch.setattr(Outbox, "read", read)
+        answer = await client.get("/api/events", params={"after": cursor})
+
+    assert answer.status_code == 200
+    assert answer.text == f"retry: 1000\nid: {cursor}\n\n"

@@ -1,0 +1,132 @@
+"""The wall alone: what it does with a bug below it, with websockets, and with TLS before it."""
+
+import pytest
+
+from holdfast.ground.log import Log
+from holdfast.surfaces.http.guard import Guard, Site
+from holdfast.surfaces.http.token import Keys
+
+SECRET = "what somebody wrote"
+
+
+class Door:
+    """One request to a guard, and what it sent."""
+
+    def __init__(self, home, app, site=None):
+        self.home, self.sent = home, []
+        self.keys = Keys(str(home))
+        self.guard = Guard(app, site=site or Site(), keys=self.keys, log=Log(home))
+
+    async def ask(self, path="/api/x", *, method="GET", scheme="http", kind="http", **headers):
+        given = {"host": "127.0.0.1:4790", "authorization": f"Bearer {self.keys.token}"} | headers
+        pairs = [
+            (name.replace("_", "-").encode(), value.encode()) for name, value in given.items() if value is not None
+        ]
+        scope = {"type": kind, "method": method, "path": path, "scheme": scheme, "headers": pairs}
+        self.sent.clear()
+        await self.guard(scope, self.receive, self.send)
+        return self.sent[0].get("status")
+
+    async def receive(self):
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(self, message):
+        self.sent.append(message)
+
+
+async def fine(scope, receive, send):
+    await send({"type": "http.response.start", "status": 204, "headers": [(b"Cache-Control", b"public")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def broken(scope, receive, send):
+    raise ValueError(SECRET)
+
+
+async def broken_in_the_middle(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    raise ValueError(SECRET)
+
+
+async def test_a_bug_is_named_by_its_type_in_the_log_and_not_at_all_in_the_answer(tmp_path):
+    door = Door(tmp_path, broken)
+
+    assert await door.ask() == 500
+    assert SECRET.encode() not in b"".join(message.get("body", b"") for message in door.sent)
+    assert b'"code":"bug"' in door.sent[1]["body"]
+    log = (tmp_path / "holdfast.log").read_text()
+    assert '"event":"http_bug"' in log
+    assert '"type":"ValueError"' in log
+    assert SECRET not in log
+
+
+async def test_a_bug_in_the_middle_of_an_answer_ends_it(tmp_path):
+    door = Door(tmp_path, broken_in_the_middle)
+
+    assert await door.ask() == 200
+    assert len(door.sent) == 1
+
+
+async def test_every_answer_has_our_headers_and_only_ours(tmp_path):
+    door = Door(tmp_path, fine)
+
+    assert await door.ask() == 204
+    headers = dict(door.sent[0]["headers"])
+    assert headers[b"cache-control"] == b"no-store"
+    assert b"Cache-Control" not in headers
+    await door.ask("/static/x.css")
+    assert dict(door.sent[0]["headers"])[b"cache-control"] == b"no-cache"
+
+
+async def test_no_websocket_is_opened(tmp_path):
+    door = Door(tmp_path, fine)
+
+    await door.ask(kind="websocket")
+
+    assert door.sent == [{"type": "websocket.close", "code": 1008}]
+
+
+async def test_under_tls_the_cookie_has_another_name_and_the_origin_another_scheme(tmp_path):
+    door = Door(tmp_path, fine)
+    cookie = door.keys.cookie
+    mine = {"authorization": None, "scheme": "https"}
+
+    assert await door.ask(**mine, cookie=f"__Host-holdfast_session={cookie}") == 204
+    assert await door.ask(**mine, cookie=f"holdfast_session={cookie}") == 401
+    assert await door.ask(scheme="https", origin="https://127.0.0.1:4790") == 204
+    assert await door.ask(scheme="https", origin="http://127.0.0.1:4790") == 403
+
+
+async def test_one_good_cookie_among_others_is_enough(tmp_path):
+    """A neighbour on another port may have set one of the same name."""
+    door = Door(tmp_path, fine)
+    line = f"a=b; holdfast_session=other; holdfast_session={door.keys.cookie}; c"
+
+    assert await door.ask(authorization=None, cookie=line) == 204
+    assert await door.ask(authorization=None, cookie="holdfast_session=; holdfast_session") == 401
+
+
+async def test_a_wrong_token_is_not_saved_by_a_good_cookie(tmp_path):
+    door = Door(tmp_path, fine)
+
+    assert await door.ask(authorization="Bearer x", cookie=f"holdfast_session={door.keys.cookie}") == 401
+
+
+@pytest.mark.parametrize(
+    ("site", "host", "status"),
+    [
+        (Site("127.0.0.1", 80), "127.0.0.1", 204),
+        (Site("127.0.0.1", 80), "localhost:80", 204),
+        (Site("::1", 4790), "[::1]:4790", 204),
+        (Site("Team.Example", 4790), "team.example:4790", 204),
+        (Site("team.example", 4790), "team.example.:4790", 403),
+        (Site("team.example", 4790), "team.example", 403),
+    ],
+)
+async def test_the_names_of_a_server(tmp_path, site, host, status):
+    assert await Door(tmp_path, fine, site).ask(host=host) == status
+
+
+def test_the_address_of_a_server():
+    assert Site("::1", 80).url == "http://[::1]:80"
+    assert Site("127.0.0.1", 4790).url == "http://127.0.0.1:4790"

@@ -1,0 +1,89 @@
+"""`/openapi.json` tells the truth: schemathesis asks what it allows and what it forbids, and looks at each answer."""
+
+import zlib
+from collections import Counter
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from tests.surfaces.http.server import append, wrote
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+    unsupported_method,
+]
+OPERATIONS = [
+    "GET /api/health",
+    "GET /api/state",
+    "GET /api/sessions",
+    "POST /api/sessions",
+    "GET /api/sessions/{session_id}",
+    "PATCH /api/sessions/{session_id}",
+    "POST /api/sessions/{session_id}/end",
+    "POST /api/sessions/{session_id}/resume",
+    "GET /api/sessions/{session_id}/events",
+    "POST /api/sessions/{session_id}/events",
+    "GET /api/sessions/{session_id}/state",
+    "PATCH /api/sessions/{session_id}/state",
+]
+EXAMPLES = 400
+ENDLESS = "GET /api/events"
+
+
+def test_every_route_is_described_and_nothing_else(api):
+    document = api.get("/openapi.json").json()
+    described = [f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods]
+
+    assert sorted(described) == sorted([*OPERATIONS, ENDLESS])
+    assert document["security"] == [{"token": []}]
+    assert "422" not in str(document["paths"])
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_generated_request_breaks_it(api, server, scale, operation):
+    """Half of them meet a session that is there. The seed follows from the name, so that a finding comes again."""
+    session = wrote(api)
+    append(api, session["id"])
+    method, path = operation.split(" ")
+    schema: Any = schemathesis.openapi.from_dict(api.get("/openapi.json").json())
+    modes = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
+    strategy = hypothesis.strategies.one_of([schema[path][method].as_strategy(generation_mode=mode) for mode in modes])
+
+    statuses = Counter[int]()
+
+    @hypothesis.seed(zlib.crc32(operation.encode()))
+    @hypothesis.settings(
+        max_examples=scale(EXAMPLES),
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(case=strategy, known=hypothesis.strategies.booleans())
+    def ask(case: Any, known: bool) -> None:
+        if known and "{session_id}" in path:
+            case.path_parameters["session_id"] = session["id"]
+        answer = case.call(base_url=server.url, headers=server.bearer)
+        statuses[answer.status_code] += 1
+        case.validate_response(answer, checks=CHECKS)
+
+    ask()
+    print(f"{operation}: {dict(statuses)}")
+    assert any(status < 300 for status in statuses), "nothing was ever accepted"
+    assert api.get("/api/health").status_code == 200

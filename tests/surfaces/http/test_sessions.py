@@ -1,0 +1,376 @@
+"""Sessions over HTTP: parse, one verb, format; on both engines, through a real server."""
+
+import os
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.surfaces.http.server import append, is_problem, wrote
+
+
+def test_a_session_is_started_and_read_again(api):
+    started = api.post("/api/sessions", json={"chatmode": "architect", "name": "Ticket 7", "git_branch": "main"})
+
+    assert started.status_code == 201
+    session = started.json()
+    assert started.headers["location"] == f"/api/sessions/{session['id']}"
+    assert started.headers["etag"] == f'"{session["revision"]}"'
+    found = api.get(started.headers["location"])
+    assert found.headers["etag"] == started.headers["etag"]
+    assert found.json() == {**session, "resume": ""}
+    assert (session["name"], session["user_id"], session["context"]) == ("Ticket 7", "fault-tester", {})
+
+
+def test_an_id_in_capitals_means_the_same_session(api):
+    session = wrote(api)
+
+    assert api.get(f"/api/sessions/{session['id'].upper()}").json()["id"] == session["id"]
+
+
+def test_sessions_are_listed_page_by_page_newest_first(api):
+    ids = [wrote(api, name=f"page {number}")["id"] for number in range(5)]
+
+    pages, below = [], None
+    for _ in range(3):
+        answer = api.get("/api/sessions", params={"limit": 2} | ({"below": below} if below else {})).json()
+        pages += [session["id"] for session in answer["sessions"]]
+        below = answer["below"]
+        assert answer["more"] == (below is not None)
+
+    assert pages[:5] == ids[::-1]
+
+
+def test_events_are_appended_numbered_and_read_page_by_page(api):
+    session = wrote(api)
+
+    numbers = [append(api, session["id"], f"event {number}").json()["sequence"] for number in range(1, 6)]
+    first = api.get(f"/api/sessions/{session['id']}/events", params={"limit": 3}).json()
+    rest = api.get(f"/api/sessions/{session['id']}/events", params={"after": first["after"], "limit": 3}).json()
+
+    assert numbers == [1, 2, 3, 4, 5]
+    assert [event["content"] for event in first["events"]] == ["event 1", "event 2", "event 3"]
+    assert (first["more"], first["after"]) == (True, 3)
+    assert [event["content"] for event in rest["events"]] == ["event 4", "event 5"]
+    assert (rest["more"], rest["after"]) == (False, 5)
+
+
+def test_the_end_of_a_log_is_read_by_turns_and_by_tokens(api):
+    session = wrote(api)
+    for number in range(4):
+        append(api, session["id"], f"{number} " * 100)
+
+    path = f"/api/sessions/{session['id']}/events"
+    assert [event["sequence"] for event in api.get(path, params={"turns": 2}).json()["events"]] == [3, 4]
+    assert [event["sequence"] for event in api.get(path, params={"tokens": 60}).json()["events"]] == [4]
+    assert is_problem(api.get(path, params={"turns": 2, "after": 1}), 400)
+
+
+def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):
+    session = wrote(api)
+    event = {"type": "tool_call", "role": "tool", "content": "ls", "parts": {"exit": 0}, "event_id": str(uuid.uuid4())}
+
+    first = api.post(f"/api/sessions/{session['id']}/events", json={**event, "expected_sequence": 0})
+    again = api.post(f"/api/sessions/{session['id']}/events", json={**event, "expected_sequence": 0})
+    late = api.post(f"/api/sessions/{session['id']}/events", json={**event, "event_id": None, "expected_sequence": 0})
+
+    assert first.json() == again.json()
+    assert first.json()["parts"] == {"exit": 0}
+    assert is_problem(late, 409, "sequence_conflict")
+
+
+def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, tmp_path):
+    (tmp_path / "spec.md").touch()
+    session = wrote(api, name="Long")
+    context = {"files": [str(tmp_path / "spec.md"), "/gone.md"], "applet": ["git-diff", "path=/repo"]}
+    api.patch(f"/api/sessions/{session['id']}", json={"context": context, "envHint": "staging"})
+    for _ in range(2):
+        ended = api.post(f"/api/sessions/{session['id']}/end", json={})
+        assert (ended.status_code, ended.json()["ended_at"] is not None) == (200, True)
+
+    refused = append(api, session["id"])
+    resumed = api.post(f"/api/sessions/{session['id']}/resume", json={})
+
+    assert is_problem(refused, 409, "session_ended")
+    assert refused.json()["next_actions"] == [f"holdfast session resume {session['id']}"]
+    assert resumed.status_code == 201
+    new = resumed.json()
+    assert resumed.headers["location"] == f"/api/sessions/{new['id']}"
+    assert (new["resumed_from"], new["name"], new["context"]) == (session["id"], "Long", context)
+    assert new["resume"] == (
+        f"Environment: staging\n\nRelevant files:\n- {tmp_path / 'spec.md'}\n(1 file not found)\n\n"
+        "Last applet: git-diff (path=/repo). It can be opened again at /?applet=git-diff&path=%2Frepo"
+    )
+
+
+def test_an_open_session_is_resumed_as_it_is(api):
+    session = wrote(api)
+
+    resumed = api.post(
+        f"/api/sessions/{session['id']}/resume", content=b"", headers={"content-type": "application/json"}
+    )
+
+    assert (resumed.status_code, resumed.json()["id"]) == (200, session["id"])
+    assert "location" not in resumed.headers
+
+
+def test_the_scratchpad_is_merged(api):
+    session = wrote(api)
+    path = f"/api/sessions/{session['id']}/state"
+    api.patch(path, json={"scratchpad": {"task": {"id": 1, "note": "x"}, "gone": 1}})
+
+    changed = api.patch(path, json={"scratchpad": {"task": {"note": None}, "gone": None}})
+
+    assert changed.json()["scratchpad"] == {"task": {"id": 1}}
+    assert api.get(path).json() == changed.json()
+
+
+# --- PATCH and If-Match --------------------------------------------------------------------------------------
+
+
+def test_context_sets_are_replaced_set_and_united(api):
+    session = wrote(api)
+    path = f"/api/sessions/{session['id']}"
+
+    api.patch(path, json={"context": {"files": ["/a"], "ports": ["80"]}})
+    api.patch(path, json={"setContext": {"setName": "ports", "items": []}})
+    changed = api.patch(path, json={"unionContext": {"setName": "files", "items": ["/b", "/a"]}})
+
+    assert changed.json()["context"] == {"files": ["/b", "/a"]}
+    assert changed.json()["warnings"] == []
+
+
+def test_name_hint_and_sets_change_together_or_not_at_all(api):
+    session = wrote(api)
+    path = f"/api/sessions/{session['id']}"
+
+    full = {"setName": "files", "items": [f"/{number}" for number in range(11)]}
+    refused = api.patch(path, json={"name": "New", "setContext": full})
+    assert is_problem(refused, 400, "invalid_value")
+    assert api.get(path).json()["name"] is None
+
+    changed = api.patch(
+        path, json={"name": "New", "currentIntent": "mend", "setContext": {"setName": "fles", "items": ["/a"]}}
+    )
+    assert changed.json()["name"] == "New"
+    assert changed.json()["metadata"]["currentIntent"] == "mend"
+    assert changed.json()["warnings"] == [
+        "'fles' is not a known context set; it was kept as it is. Did you mean 'files'?"
+    ]
+    assert api.patch(path, json={"currentIntent": None}).json()["metadata"].keys() == {"name", "context"}
+
+
+def test_the_fifty_first_item_is_refused_by_a_rule(api):
+    session = wrote(api)
+    path = f"/api/sessions/{session['id']}"
+    api.patch(path, json={"context": {f"set{n}": [str(item) for item in range(10)] for n in range(5)}})
+
+    assert is_problem(api.patch(path, json={"setContext": {"setName": "more", "items": ["1"]}}), 422, "context_full")
+
+
+def test_a_change_of_what_somebody_else_changed_is_refused(api):
+    session = wrote(api)
+    path, tag = f"/api/sessions/{session['id']}", f'"{session["revision"]}"'
+
+    first = api.patch(path, json={"name": "one"}, headers={"If-Match": tag})
+    second = api.patch(path, json={"name": "two"}, headers={"If-Match": tag})
+
+    assert first.status_code == 200
+    assert is_problem(second, 412, "revision_conflict")
+    assert api.get(path).json()["name"] == "one"
+    assert api.patch(path, json={"name": "two"}, headers={"If-Match": first.headers["etag"]}).status_code == 200
+    assert api.patch(path, json={"name": "three"}, headers={"If-Match": "*"}).status_code == 200
+
+
+@pytest.mark.parametrize("tag", ['"abc"', 'W/"1"', '"999"', '"7", "8"', '"٣"'.encode(), f'"{10**30}"'])
+def test_a_tag_that_fits_no_revision_changes_nothing(api, tag):
+    session = wrote(api)
+
+    answer = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag})
+
+    assert is_problem(answer, 412, "revision_conflict")
+
+
+def test_one_of_several_tags_is_enough(api):
+    session = wrote(api)
+
+    answer = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": '"900", "1", W/"2"'})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("tag", ["1", "", '"1', "W/1", '"1" "2"', "*, *", '"1",'])
+def test_a_malformed_tag_is_named(api, tag):
+    session = wrote(api)
+
+    answer = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag})
+
+    assert is_problem(answer, 400, "invalid_value")
+    assert "If-Match" in answer.json()["detail"]
+
+
+# --- requests that come twice --------------------------------------------------------------------------------
+
+
+def writes_of(session_id):
+    event = {"type": "user_message", "role": "user", "content": "once"}
+    return [
+        ("POST", "/api/sessions", {"chatmode": "coder"}, {"chatmode": "other"}),
+        ("POST", f"/api/sessions/{session_id}/events", event, {**event, "content": "other"}),
+        ("PATCH", f"/api/sessions/{session_id}", {"name": "once"}, {"name": "other"}),
+        ("PATCH", f"/api/sessions/{session_id}/state", {"scratchpad": {"a": 1}}, {"scratchpad": {"a": 2}}),
+    ]
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_the_same_key_answers_the_same_and_with_another_body_is_a_conflict(api, number):
+    session = wrote(api)
+    method, path, body, other = writes_of(session["id"])[number]
+    key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
+
+    first, again = [api.request(method, path, json=body, headers=key) for _ in range(2)]
+    reused = api.request(method, path, json=other, headers=key)
+
+    assert (first.status_code, first.json()) == (again.status_code, again.json())
+    assert first.status_code in (200, 201)
+    assert is_problem(reused, 409, "idempotency_key_reused")
+    assert api.request(method, path, json=body, headers=key).json() == first.json()
+
+
+@pytest.mark.parametrize("verb", ["end", "resume"])
+def test_ending_and_resuming_take_a_key_as_well(api, verb):
+    session = wrote(api)
+    if verb == "resume":
+        api.post(f"/api/sessions/{session['id']}/end", json={})
+    key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
+
+    first, again = [api.post(f"/api/sessions/{session['id']}/{verb}", json={}, headers=key) for _ in range(2)]
+
+    assert (first.status_code, first.json()) == (again.status_code, again.json())
+    assert first.headers["etag"] == again.headers["etag"]
+
+
+def test_a_key_counts_for_one_operation_of_one_session(api):
+    one, two = wrote(api), wrote(api)
+    key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
+
+    answers = [append(api, session["id"], "hi", **key).json() for session in (one, two)]
+
+    assert [answer["session_id"] for answer in answers] == [one["id"], two["id"]]
+
+
+def test_a_repeated_change_is_no_conflict_with_itself(api):
+    """The tag fitted the first time; the answer was lost, and the request comes again with the tag of then."""
+    session = wrote(api)
+    headers = {"Idempotency-Key": f"k-{uuid.uuid4()}", "If-Match": '"1"'}
+
+    first, again = [api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers=headers) for _ in range(2)]
+    other = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={**headers, "If-Match": '"2"'})
+
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert is_problem(other, 409, "idempotency_key_reused")
+
+
+def test_a_refused_request_does_not_use_up_its_key(api):
+    session = wrote(api)
+    key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
+    path = f"/api/sessions/{session['id']}/events"
+
+    refused = api.post(path, json={"type": "user_message", "role": "nobody", "content": "x"}, headers=key)
+
+    assert is_problem(refused, 400)
+    assert append(api, session["id"], "x", **key).status_code == 201
+
+
+@pytest.mark.parametrize("key", ["", "a" * 201, b"\xc3\xa9", "a\tb"])
+def test_a_malformed_key_is_refused(api, key):
+    session = wrote(api)
+
+    answer = api.post(f"/api/sessions/{session['id']}/end", json={}, headers={"Idempotency-Key": key})
+
+    assert is_problem(answer, 400, "invalid_value")
+    assert api.get(f"/api/sessions/{session['id']}").json()["ended_at"] is None
+
+
+def test_two_who_send_the_same_at_once_have_one_effect(api, server, scale):
+    session = wrote(api)
+    count = scale(100)
+    with server.client() as other, ThreadPoolExecutor(2) as pool:
+        for number in range(count):
+            key = {"Idempotency-Key": f"{session['id']}-{number}"}
+            both = list(pool.map(lambda client, key=key: append(client, session["id"], "x", **key), (api, other)))
+            assert [answer.status_code for answer in both] == [201, 201]
+            assert both[0].json() == both[1].json()
+
+    assert api.get(f"/api/sessions/{session['id']}").json()["last_sequence"] == count
+
+
+# --- state, health, what is not there ------------------------------------------------------------------------
+
+
+def test_the_state_names_who_asks_and_the_sessions(api):
+    session = wrote(api)
+
+    state = api.get("/api/state").json()
+
+    assert state.keys() == {
+        "workspace", "me", "developers", "sessions", "sessionContexts", "claims", "handoffs", "workEvents",
+    }  # fmt: skip
+    assert (state["workspace"], state["me"]) == ("local", {"handle": "fault-tester", "workspace": "local"})
+    assert state["sessions"][0]["id"] == session["id"]
+    assert state["claims"] == []
+
+
+def test_health_counts_what_was_accepted(api):
+    append(api, wrote(api)["id"])
+
+    health = api.get("/api/health")
+
+    counts = health.json()
+    assert (health.status_code, counts["status"], counts["lost"]) == (200, "ok", 0)
+    assert counts["accepted"] == counts["stored"] + counts["spooled"] + counts["rejected"] > 0
+    assert health.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/sessions/nobody",
+        "/api/sessions/00000000-0000-7000-8000-000000000000",
+        "/api/sessions/%00",
+        "/api/sessions/%ff%fe",
+    ],
+)
+@pytest.mark.parametrize("rest", ["", "/events", "/state"])
+def test_a_session_that_is_not_there_is_not_found(api, path, rest):
+    assert is_problem(api.get(path + rest), 404, "session_not_found")
+    if rest != "/events":
+        body = {"scratchpad": {}} if rest else {"name": "x"}
+        headers = {"Idempotency-Key": "k1"}
+        assert is_problem(api.patch(path + rest, json=body, headers=headers), 404, "session_not_found")
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/sessions/", "/nothing", "/api/sessions/a/b/c", "/docs"])
+def test_an_unknown_path_is_a_problem_document(api, path):
+    assert is_problem(api.get(path), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("DELETE", "/api/sessions"), ("PUT", "/api/state"), ("OPTIONS", "/api/state")]
+)
+def test_a_method_that_a_path_does_not_take_is_named(api, method, path):
+    answer = api.request(method, path)
+
+    assert is_problem(answer, 405, "method_not_allowed")
+    assert answer.headers["allow"]
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_secrets_are_in_no_answer(api, server):
+    """TS22: neither the token nor the cookie that follows from it, nor a password of the store."""
+    wrote(api)
+    secret = server.token
+    texts = [api.get(path).text for path in ("/api/state", "/api/health", "/api/sessions", "/openapi.json", "/login")]
+
+    assert all(secret not in text and "password" not in text.replace('type="password"', "") for text in texts)
+    assert os.stat(server.home / "token").st_mode & 0o777 == 0o600

@@ -1,0 +1,76 @@
+"""One token per data folder: made once, private, and gone when its file is."""
+
+import multiprocessing
+import os
+import stat
+
+import pytest
+
+from holdfast.surfaces.http.token import Keys, load_or_make
+
+
+def test_it_has_256_bits_and_is_private_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        token = load_or_make(str(tmp_path / "new" / "home"))
+    finally:
+        os.umask(before)
+
+    path = tmp_path / "new" / "home" / "token"
+    assert len(token) == 43
+    assert path.read_text() == f"{token}\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_it_stays_the_same(tmp_path):
+    assert load_or_make(str(tmp_path)) == load_or_make(str(tmp_path)) == Keys(str(tmp_path)).token
+
+
+def test_two_who_make_it_at_once_have_the_same(tmp_path, scale):
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        for number in range(scale(100)):
+            tokens = pool.map(load_or_make, [str(tmp_path / str(number))] * 8, chunksize=1)
+            assert len(set(tokens)) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 43, b"x" * 44, b"x" * 42])
+def test_what_cannot_be_a_token_is_replaced(tmp_path, content):
+    (tmp_path / "token").write_bytes(content)
+
+    assert len(load_or_make(str(tmp_path))) == 43
+
+
+def test_a_file_that_others_could_read_is_closed(tmp_path):
+    token = load_or_make(str(tmp_path))
+    os.chmod(tmp_path / "token", 0o644)
+
+    assert load_or_make(str(tmp_path)) == token
+    assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
+
+
+def test_removing_the_file_takes_the_rights_away(tmp_path):
+    keys = Keys(str(tmp_path))
+    token, cookie = keys.token, keys.cookie
+    assert keys.is_token(token)
+    assert keys.is_cookie(cookie)
+
+    (tmp_path / "token").unlink()
+
+    assert not keys.is_token(token)
+    assert not keys.is_cookie(cookie)
+    assert keys.is_token(load_or_make(str(tmp_path)))
+
+
+def test_the_cookie_does_not_tell_the_token(tmp_path):
+    keys = Keys(str(tmp_path))
+
+    assert keys.token not in keys.cookie
+    assert not keys.is_token(keys.cookie)
+    assert not keys.is_cookie(keys.token)
+    assert Keys(str(tmp_path)).cookie == keys.cookie
+
+
+@pytest.mark.parametrize("given", ["", "é", "\udcff", "x" * 10_000])
+def test_anything_may_be_compared(tmp_path, given):
+    assert not Keys(str(tmp_path)).is_token(given)

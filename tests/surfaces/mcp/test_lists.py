@@ -1,0 +1,89 @@
+"""What a client is told before it calls anything."""
+
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from mcp import MCPError
+
+from holdfast.sessions import context_sets, rules
+from holdfast.surfaces.mcp import prose, server
+from tests.surfaces.mcp import doors
+
+ARGUMENTS = {
+    "session": "operation session_id chatmode user_id workflow skill git_branch name event_type role content parts"
+    " event_id expected_sequence max_turns max_tokens scratchpad idempotency_key",
+    "set_relevant_context": "setName items mode session_id idempotency_key",
+    "get_relevant_context": "setName session_id",
+}
+
+
+async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
+    """Tools and prompts; resources and templates are empty lists as long as no room offers one."""
+    async with connect() as client:
+        tools = (await client.list_tools()).tools
+        resources = await client.list_resources()
+        templates = await client.list_resource_templates()
+        with pytest.raises(MCPError, match="no such resource"):
+            await client.read_resource("holdfast://contexts")
+        instructions = client.instructions
+
+    assert [tool.name for tool in tools] == list(ARGUMENTS)
+    assert (resources.resources, templates.resource_templates) == ([], [])
+    assert (resources.cache_scope, resources.ttl_ms) == ("private", 0)
+    assert instructions is None or "set_relevant_context" in instructions
+
+
+async def test_the_server_introduces_itself_in_both_eras(project: Path):
+    """The instructions say when to use it."""
+    for era in ("legacy", "auto"):
+        async with doors.over_stdio(project, era=era) as client:
+            assert client.server_info.name == "holdfast"
+            assert client.instructions == prose.prose("instructions")
+            assert client.server_capabilities.tools is not None
+            assert client.server_capabilities.prompts is not None
+            assert client.session.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
+
+
+def test_arguments_are_those_of_the_contract_and_no_others():
+    for tool in server._listed():
+        assert " ".join(tool.input_schema["properties"]) == ARGUMENTS[tool.name]
+        assert tool.input_schema["additionalProperties"] is False
+        jsonschema.Draft202012Validator.check_schema(tool.input_schema)
+        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
+
+
+def test_known_values_are_those_of_the_rules():
+    session, set_, _ = server._listed()
+
+    assert session.input_schema["properties"]["event_type"]["enum"] == list(rules.EVENT_TYPES)
+    assert session.input_schema["properties"]["role"]["enum"] == list(rules.ROLES)
+    assert set_.input_schema["properties"]["mode"]["enum"] == list(context_sets.MODES)
+
+
+def test_every_argument_of_an_operation_is_in_the_schema():
+    """The tables that are checked and the schema that is shown agree."""
+    for tool in server._tools().values():
+        properties = set(tool.input_schema()["properties"]) - {"operation"}
+        assert properties == {name for operation in tool.operations.values() for name in operation.known}
+
+
+def test_hints_are_honest():
+    """Whoever trusts them lets through what only reads, and asks before something is replaced."""
+    hints = {tool.name: tool.annotations for tool in server._listed()}
+
+    assert [name for name, hint in hints.items() if hint.read_only_hint] == ["get_relevant_context"]
+    assert [name for name, hint in hints.items() if hint.destructive_hint] == ["session", "set_relevant_context"]
+    assert [name for name, hint in hints.items() if hint.idempotent_hint] == [
+        "set_relevant_context",
+        "get_relevant_context",
+    ]
+    assert not any(hint.open_world_hint for hint in hints.values())
+
+
+def test_descriptions_say_when_to_call_and_when_not():
+    for tool in server._listed():
+        assert re.search(r"\bCall (it|`)", tool.description)
+        assert "Do not" in tool.description
+        assert len(tool.description) < 2000

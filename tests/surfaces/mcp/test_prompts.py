@@ -1,0 +1,104 @@
+"""What a person asks for by name: `workspace-resume` and `workspace-stop`."""
+
+from pathlib import Path
+
+import mcp_types as types
+import pytest
+from mcp import MCPError
+
+from tests.surfaces.mcp import doors
+from tests.surfaces.mcp.doors import call, data
+from tests.surfaces.mcp.test_idempotency import counted
+
+
+async def test_both_prompts_work_on_every_way_in(connect: doors.Connect):
+    async with connect() as client:
+        listed = (await client.list_prompts()).prompts
+        await call(client, "set_relevant_context", setName="ports", items=["8080"])
+        resume = await client.get_prompt("workspace-resume")
+        stop = await client.get_prompt("workspace-stop")
+
+    assert [prompt.name for prompt in listed] == ["workspace-resume", "workspace-stop"]
+    assert "ports: 8080" in resume.messages[0].content.text
+    assert "update_state" in stop.messages[0].content.text
+    assert "{" not in stop.messages[0].content.text
+
+
+async def test_resume_hands_over_what_the_newest_session_here_was_about(project: Path, store: str):
+    """Files with what is gone, the applet as an offer, and how to go on in it."""
+    (project / "spec.md").write_text("x")
+    async with doors.inside(project, name="one") as client:
+        await data(client, "session", operation="start", chatmode="debug", name="login {braces}")
+        files = [str(project / "spec.md"), "/gone.md"]
+        session_id = (await data(client, "set_relevant_context", setName="files", items=files))["session_id"]
+        await call(client, "set_relevant_context", setName="applet", items=["git-diff", "path=/r"])
+        await call(client, "session", operation="end")
+    async with doors.inside(project, name="two") as client:
+        text = (await client.get_prompt("workspace-resume")).messages[0].content.text
+
+    assert text.startswith("Continue earlier work: login {braces} (started ")
+    assert f"Relevant files:\n- {project / 'spec.md'}\n(1 file not found)" in text
+    assert "Last applet: git-diff (path=/r)" in text
+    assert f'{{"operation": "start", "session_id": "{session_id}"}}' in text
+
+
+async def test_resume_says_plainly_that_there_is_nothing(project: Path, store: str):
+    """Nothing is started by asking."""
+    async with doors.inside(project) as client:
+        text = (await client.get_prompt("workspace-resume")).messages[0].content.text
+
+    assert text.startswith("No earlier session of this working tree is known")
+    assert (await counted())[0] == 0
+
+
+async def test_a_prompt_can_name_its_session(project: Path, store: str):
+    async with doors.inside(project) as client:
+        named = (await data(client, "session", operation="start", chatmode="debug", name="login"))["session"]
+        await data(client, "session", operation="start", chatmode="other")
+        resume = await client.get_prompt("workspace-resume", {"session_id": "login"})
+        stop = await client.get_prompt("workspace-stop", {"session_id": named["id"]})
+
+    assert named["id"] in resume.messages[0].content.text
+    assert "Nothing was noted for it" in resume.messages[0].content.text
+    assert named["id"] in stop.messages[0].content.text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("workspace-resme", {}, "Prompt 'workspace-resme' is unknown. Known: workspace-resume, workspace-stop."),
+        ("workspace-stop", {"session": "x"}, "Argument 'session' is unknown here. Known: session_id."),
+        ("workspace-resume", {"session_id": "x"}, "Session 'x' does not exist"),
+    ],
+)
+async def test_a_prompt_that_cannot_be_given_says_why(
+    project: Path, store: str, name: str, arguments: dict[str, str], words: str
+):
+    async with doors.inside(project) as client:
+        with pytest.raises(MCPError, match=words) as refused:
+            await client.get_prompt(name, arguments)
+
+    assert refused.value.error.code == -32602
+
+
+async def test_the_names_of_sessions_are_offered_while_somebody_types(connect: doors.Connect):
+    """The newest first, each once, for the argument that is a session and for nothing else."""
+    resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
+    async with connect() as client:
+        for name in ("login", "logout", "billing", "login"):
+            await call(client, "session", operation="start", chatmode="debug", name=name)
+        names = await client.complete(resume, {"name": "session_id", "value": "LOG"})
+        other = await client.complete(resume, {"name": "other", "value": ""})
+
+    assert (names.completion.values, names.completion.has_more) == (["login", "logout"], False)
+    assert other.completion.values == []
+
+
+async def test_a_broken_store_offers_nothing_and_does_not_complain(project: Path):
+    resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
+    async with doors.over_stdio(project, HOLDFAST_DATABASE="postgresql://x@127.0.0.1:1/x") as client:
+        names = await client.complete(resume, {"name": "session_id", "value": ""})
+        with pytest.raises(MCPError, match="cannot be reached"):
+            await client.get_prompt("workspace-resume")
+
+    assert names.completion.values == []

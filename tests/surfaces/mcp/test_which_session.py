@@ -1,0 +1,223 @@
+"""CONTRACT's rule, case by case: who calls, and which session that means."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.app import App
+from holdfast.errors import SessionNotFoundError
+from holdfast.sessions.service import SessionService
+from holdfast.surfaces.which_session import Caller, as_label, client_name, find_latest, find_session, who_calls
+from tests.surfaces.mcp import doors
+from tests.surfaces.mcp.doors import call, data
+
+MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
+CODEX = {"x-codex-turn-metadata": {"session_id": "c-1", "thread_id": "c-1", "turn_id": "t-1"}}
+
+
+@pytest.mark.parametrize(
+    ("introduced_as", "name"),
+    [
+        ("claude-code", "claude"),
+        ("codex-mcp-client", "codex"),
+        ("gemini-cli-mcp-client", "gemini"),
+        ("opencode", "opencode"),
+        ("Codex", "codex"),
+        ("claude-ai", "claude-ai"),
+        ("my\nagent \x1b[31m", "my agent [31m"),
+        ("x" * 500, "x" * 100),
+        ("  ", None),
+        (None, None),
+        (5, None),
+    ],
+)
+def test_clients_have_our_names_and_strangers_their_own(introduced_as: object, name: str | None):
+    """What a stranger calls itself becomes one short line."""
+    assert client_name(introduced_as) == name
+
+
+def test_half_a_surrogate_pair_is_no_label():
+    assert as_label("\ud800") is None
+
+
+def test_a_native_id_comes_from_claudes_environment():
+    caller = who_calls("claude-code", environment={"CLAUDE_CODE_SESSION_ID": "n-1"})
+
+    assert caller.to_list() == ["claude", "n-1", None]
+
+
+def test_a_native_id_comes_from_what_codex_adds_to_a_call():
+    assert who_calls("codex-mcp-client", meta=CODEX).to_list() == ["codex", "c-1", None]
+
+
+@pytest.mark.parametrize("turn", [None, 5, "{}", [], {}, {"session_id": 5}, {"session_id": ""}])
+def test_a_strange_addition_is_no_native_id(turn: Any):
+    assert who_calls("codex-mcp-client", meta={"x-codex-turn-metadata": turn}).native_id is None
+
+
+@pytest.mark.parametrize("name", ["codex-mcp-client", "gemini-cli-mcp-client", "opencode"])
+def test_another_client_inside_claudes_shell_is_not_claude(name: str, tmp_path: Path):
+    """It inherits the environment; its calls are its own."""
+    env = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": "/elsewhere"}
+
+    caller = who_calls(name, environment=env, folder=str(tmp_path))
+
+    assert caller.to_list() == [client_name(name), None, str(tmp_path)]
+
+
+def test_a_worktree_is_the_project_that_claude_names(tmp_path: Path):
+    """Else the folder that the process was started in, up to where git begins."""
+    inner = tmp_path / "project" / "src"
+    inner.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+
+    named = who_calls("claude-code", environment={"CLAUDE_PROJECT_DIR": str(inner)}, folder="/")
+
+    assert named.worktree == str(tmp_path / "project")
+    assert who_calls("x", folder=str(inner)).worktree == str(tmp_path / "project")
+
+
+async def test_a_session_that_is_named_is_meant_by_id_or_by_name(sessions: SessionService):
+    """Whoever calls, from wherever."""
+    session = await sessions.create_session("debug", "u1", name="login")
+    await sessions.create_session("debug", "u1", client="a", worktree="/w")
+    caller = Caller("a", "n-1", "/w")
+
+    assert (await find_session(sessions, session.id, caller)).session == session
+    assert (await find_session(sessions, "login", caller)).session == session
+    with pytest.raises(SessionNotFoundError):
+        await find_session(sessions, "logout", caller)
+
+
+async def test_a_native_id_decides_alone(sessions: SessionService):
+    """A new one finds nothing, though a neighbour's session is open in the same worktree."""
+    mine = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/elsewhere")
+    await sessions.create_session("a", "u1", client="a", worktree="/w")
+
+    assert (await find_session(sessions, None, Caller("a", "n-1", "/w"))).session == mine
+    assert (await find_session(sessions, None, Caller("a", "n-2", "/w"))).session is None
+    assert (await find_session(sessions, None, Caller("b", "n-1", "/w"))).session is None
+
+
+async def test_the_clients_own_session_comes_before_a_newer_one_of_another(sessions: SessionService):
+    """Then that of anybody in this worktree, and never one of another worktree or one that has ended."""
+    mine = await sessions.create_session("a", "u1", client="a", worktree="/w")
+    theirs = await sessions.create_session("b", "u1", client="b", worktree="/w")
+    ended = await sessions.create_session("c", "u1", client="c", worktree="/w")
+    await sessions.end_session(ended.id)
+
+    assert (await find_session(sessions, None, Caller("a", None, "/w"))).session == mine
+    assert (await find_session(sessions, None, Caller("c", None, "/w"))).session == theirs
+    assert (await find_session(sessions, None, Caller(None, None, "/w"))).session == theirs
+    assert (await find_session(sessions, None, Caller("a", None, "/v"))).session is None
+
+
+async def test_several_that_fit_are_warned_about(sessions: SessionService):
+    await sessions.create_session("a", "u1", client="a", worktree="/w")
+    newest = await sessions.create_session("a", "u1", client="a", worktree="/w")
+
+    choice = await find_session(sessions, None, Caller("a", None, "/w"))
+
+    assert choice.session == newest
+    assert choice.warnings == (
+        f"Several sessions are open here; the newest is meant: {newest.id}. Name another with session_id.",
+    )
+
+
+async def test_without_a_worktree_only_the_clients_own_session_is_meant(sessions: SessionService):
+    """As on a server, where nobody knows which folder somebody stands in."""
+    mine = await sessions.create_session("a", "u1", client="a", worktree="/w")
+    await sessions.create_session("b", "u1", client="b")
+
+    assert (await find_session(sessions, None, Caller("a"))).session == mine
+    assert (await find_session(sessions, None, Caller("c"))).session is None
+    assert (await find_session(sessions, None, Caller())).session is None
+
+
+async def test_the_latest_session_is_one_that_says_something(sessions: SessionService):
+    """A client's own session, just begun by its hooks, is not what somebody wants to go on with."""
+    telling = await sessions.create_session("a", "u1", worktree="/w")
+    await sessions.set_relevant_context(telling.id, "files", ["/r/a"])
+    await sessions.end_session(telling.id)
+    own = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/w")
+    await sessions.append_event(own.id, "user_message", "user", "/workspace-resume")
+    caller = Caller("a", "n-1", "/w")
+
+    found = await find_latest(sessions, caller)
+    assert found is not None
+    assert found.id == telling.id
+    assert await find_latest(sessions, Caller("a", "n-1", "/v")) is None
+
+
+# --- through the door --------------------------------------------------------------------------------------
+
+
+async def test_claudes_calls_go_to_the_session_that_its_hooks_keep(project: Path, store: str, era: str):
+    """One session per native id, whoever met it first."""
+    env = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": str(project)}
+    async with App() as app:
+        hooked = await app.sessions.create_session("claude", "me", client="claude", native_id="n-1")
+
+    async with doors.over_stdio(project.parent, era=era, name="claude-code", **env) as client:
+        event = (await data(client, "session", operation="append", **MESSAGE))["event"]
+        started = await call(client, "session", operation="start", chatmode="architect")
+
+    assert event["session_id"] == hooked.id
+    assert started["data"]["session"]["id"] == hooked.id
+    assert started["warnings"][0].startswith(f"Session {hooked.id} of your client is open already")
+
+
+async def test_a_native_id_that_is_new_gets_its_session_with_the_first_write(project: Path, store: str):
+    """Reading starts nothing; after its end the same native id begins another."""
+    env = {"CLAUDE_CODE_SESSION_ID": "n-1"}
+    async with doors.inside(project, name="claude-code", environment=env) as client:
+        assert (await data(client, "get_relevant_context"))["session_id"] is None
+        first = await data(client, "set_relevant_context", setName="ports", items=["1"])
+        await call(client, "session", operation="end")
+        second = await data(client, "session", operation="start", chatmode="architect")
+
+    async with App() as app:
+        newer, older = await app.sessions.list_sessions()
+    assert (older.id, older.client, older.native_id, older.chatmode) == (first["session_id"], "claude", "n-1", "claude")
+    assert (newer.id, newer.native_id, newer.chatmode) == (second["session"]["id"], "n-1", "architect")
+    assert newer.worktree == older.worktree == str(project)
+
+
+async def test_codex_calls_go_to_the_session_that_each_call_names(project: Path, store: str, era: str):
+    """One process may serve several sessions of it."""
+    async with doors.inside(project, era=era, name="codex-mcp-client") as client:
+        found = []
+        for native_id in ("c-1", "c-2", "c-1"):
+            meta = {"x-codex-turn-metadata": {"session_id": native_id}}
+            answer = await client.call_tool("session", {"operation": "append", **MESSAGE}, meta=meta)
+            found.append(answer.structured_content["data"]["event"]["session_id"])
+
+    assert found[0] == found[2] != found[1]
+    async with App() as app:
+        kept = {session.native_id: session for session in await app.sessions.list_sessions()}
+    assert (kept["c-1"].id, kept["c-1"].client) == (found[0], "codex")
+
+
+async def test_a_client_without_a_native_id_goes_on_in_its_worktree(project: Path, store: str):
+    """The next process finds what the last one wrote; one in another folder does not."""
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    async with doors.inside(project, name="opencode") as client:
+        written = await data(client, "set_relevant_context", setName="ports", items=["1"])
+    async with doors.inside(project / ".git", name="opencode") as client:
+        found = await data(client, "get_relevant_context")
+    async with doors.inside(elsewhere, name="opencode") as client:
+        other = await data(client, "get_relevant_context")
+
+    assert found == {"context": {"ports": ["1"]}, "session_id": written["session_id"]}
+    assert other == {"context": {}, "session_id": None}
+
+
+async def test_a_client_that_says_nothing_of_itself_is_called_cli(project: Path, store: str):
+    async with doors.inside(project, name=" ") as client:
+        await call(client, "session", operation="append", **MESSAGE)
+
+    async with App() as app:
+        [session] = await app.sessions.list_sessions()
+    assert (session.chatmode, session.client) == ("cli", "cli")
