@@ -25,7 +25,7 @@ LEAVES = [path for path, context in ALL.items() if not isinstance(context.comman
 
 # What the contract promises of this part of Holdfast.
 PROMISED = {
-    *(("demo",), ("forget",), ("status",), ("import",), ("hook",), ("help",), ("completion",)),
+    *(("demo",), ("forget",), ("status",), ("import",), ("serve",), ("mcp",), ("hook",), ("help",), ("completion",)),
     *(("session", verb) for verb in ("start", "append", "show", "events", "state", "end")),
     *(("session", verb) for verb in ("list", "rename", "resume", "thread", "verify")),
     *(("context", "set"), ("context", "show"), ("admin", "migrate")),

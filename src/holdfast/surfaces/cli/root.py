@@ -17,7 +17,7 @@ COMMANDS = {
     "forget": "Erase what should never have been stored",
     "status": "Show the store and its accounts",
     "import": "Bring in what another program has kept",
-    "serve": "Serve the console and the HTTP API",
+    "serve": "Serve the API and the console on this machine",
     "mcp": "Serve an agent program over stdio",
     "admin": "Migrate the store",
     "hook": "Take an event from an agent program",
