@@ -28,6 +28,7 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
 
     assert cli("status").out.splitlines() == [
         f"Store      sqlite:///{home}/holdfast.db",
+        f"Data       {home}",
         "Developer  ana in workspace local",
         "Sessions   0",
         "Events     stored 0 · spooled 0 · lost 0",

@@ -184,10 +184,15 @@ def test_a_text_goes_through_the_browser_as_it_is(console: Console):
     path = file_in(console.root, "odd.txt", data)
     page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
 
+    expect(page.locator("#text")).to_be_focused()
+    page.keyboard.press("Control+s")
+    expect(page.locator("#saved")).to_have_text("Nothing changed")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("!")
     page.locator("#save").click()
     expect(page.locator("#saved")).to_contain_text("Saved")
 
-    assert Path(path).read_bytes() == data
+    assert Path(path).read_bytes() == data + b"!"
 
 
 def test_a_file_that_changed_meanwhile_is_shown_before_it_is_overwritten(console: Console):

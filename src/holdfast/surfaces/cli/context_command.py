@@ -45,7 +45,7 @@ def show(app: App, name: str | None, session_id: str | None) -> Output:
     context = app.run(app.sessions.get_relevant_context(session.id, name)) if session else {}
     shown = {key: items for key, items in context.items() if items}
     data = {"context": context, "session_id": session.id if session else None}
-    return Output(data, wording.context_sets(shown), warnings)
+    return Output(data, wording.context_sets(shown, name), warnings)
 
 
 def _chosen(app: App, session_id: str | None) -> tuple[Session | None, list[str]]:

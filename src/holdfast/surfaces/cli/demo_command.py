@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ExtraMissingError, HoldfastError
 from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli.running import Command, show
 from holdfast.surfaces.cli.running import Output as Answer
@@ -43,10 +43,14 @@ with App() as app:
 @click.pass_context
 def command(context: click.Context, serve: bool) -> int:
     """Play a short story on a store of its own"""
+    if serve and find_spec("fastapi") is None:
+        raise ExtraMissingError("holdfast demo --serve", "server")
     folder = tempfile.mkdtemp(prefix="holdfast-demo-")
     try:
         stage = Stage(folder, quiet=context.meta["json"])
         facts = play(stage)
+        if not serve:
+            stage.say("\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser", bold=True)
         show(Answer(facts, ""), as_json=context.meta["json"])
         return stage.serve() if serve else 0
     finally:
@@ -113,7 +117,7 @@ class Stage:
 
     def serve(self) -> int:
         """The console on this store, in the foreground."""
-        command = [sys.executable, "-m", "holdfast", "serve", "--root", self.folder]
+        command = [sys.executable, "-m", "holdfast", "serve", "--port", "0", "--root", self.folder]
         try:
             return subprocess.run(command, cwd=self.folder, env=self._environment(), check=False).returncode
         except KeyboardInterrupt:  # it was meant for the server, which has ended by now
@@ -124,7 +128,12 @@ class Stage:
         code = WRITER.format(name=WORK)
         self.say("  a process appends as fast as it can … kill -9", fg="cyan")
         with subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=self.folder, env=self._environment()
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # Ctrl-C reaches it too, and its last words are no part of the story
+            text=True,
+            cwd=self.folder,
+            env=self._environment(),
         ) as writer:
             assert writer.stdout is not None
             numbers = [int(writer.stdout.readline()) for _ in range(ACKNOWLEDGED)]
@@ -248,5 +257,4 @@ def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     verdict = "sound" if verified["ok"] else "damaged"
     stage.note(f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}")
     stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
-    stage.say("\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser", bold=True)
     return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}

@@ -19,6 +19,7 @@ def command(app: App) -> Output:
     owner = {"workspace": app.settings.workspace, "developer": app.settings.developer}
     lines = [
         f"Store      {store}",
+        f"Data       {app.settings.home}",
         f"Developer  {app.settings.developer} in workspace {app.settings.workspace}",
         f"Sessions   {accounts.sessions:,}",
         f"Events     stored {accounts.stored:,} · spooled {accounts.spooled:,} · lost {accounts.lost:,}",

@@ -47,12 +47,7 @@ def nothing_of(developer: str, workspace: str) -> str:
 
 def ended(session: Session, *, before: bool) -> str:
     first = f"Session {session.id} had ended already." if before else f"Ended {session.id}."
-    return f"{first}\nTo continue: holdfast session resume {shown_name(session)}"
-
-
-def shown_name(session: Session) -> str:
-    """What a person would type to mean it."""
-    return shlex.quote(session.name) if session.name else session.id
+    return f"{first}\nTo continue: holdfast session resume {session.id}"
 
 
 def session_sheet(session: Session) -> str:
@@ -77,7 +72,9 @@ def session_sheet(session: Session) -> str:
     return "\n".join(sheet + ([context_sets(session.context)] if session.context else []))
 
 
-def context_sets(context: dict[str, list[str]]) -> str:
+def context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
+    if not context and name is not None:
+        return f"{name!r} is not set. `holdfast context show` lists the sets that are."
     if not context:
         return "No context is set. Set some with `holdfast context set files PATH…`."
     return "\n".join("\n".join([f"{name}:", *(f"  - {item}" for item in items)]) for name, items in context.items())
@@ -109,7 +106,7 @@ def resumed(old: Session, session: Session, text: str, scratchpad: dict[str, Any
     parts += [text] if text else []
     parts += [f"Scratchpad:\n{pretty(scratchpad)}"] if scratchpad else []
     parts += [f"Last events:\n{event_list(last)}"] if last else []
-    parts += [f"All of it: holdfast session thread {shown_name(session)}"]
+    parts += [f"All of it: holdfast session thread {session.id}"]
     return "\n\n".join(parts)
 
 

@@ -49,9 +49,14 @@
   let otherHash = "";
   let kept = text.value;
   const isChanged = () => text.value !== kept;
+  text.focus({ preventScroll: true }); // whoever came here by a key goes on typing
 
   async function save(hash) {
     const sent = text.value;
+    if (hash === baseHash && !isChanged()) {
+      saved.textContent = "Nothing changed";
+      return;
+    }
     saved.textContent = "Saving …";
     let answer;
     let said;
@@ -70,7 +75,7 @@
     if (answer.ok) {
       baseHash = said.hash;
       kept = sent;
-      saved.textContent = `Saved ${new Date().toLocaleTimeString()}`;
+      saved.textContent = `Saved ${new Date().toLocaleTimeString([], { hour12: false })}`;
     } else if (answer.status === 409) {
       otherHash = said.current_hash;
       document.getElementById("conflict-text").textContent = said.message;
