@@ -50,7 +50,7 @@ def assert_headers(answer: httpx.Response) -> None:
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
     assert not [name for name in answer.headers if name.startswith("access-control")]
     assert len(answer.headers.get_list("cache-control")) == 1
 

@@ -65,3 +65,14 @@ async def test_one_bad_part_undoes_the_others(sessions):
             await sessions.patch_session(s.id, metadata={"name": "spec"}, union_context=("files", ["x"] * 11))
         with pytest.raises(SessionNotFoundError):
             await sessions.patch_session(UNKNOWN, metadata={"name": "spec"})
+
+
+async def test_what_a_union_pushes_out_is_named_and_an_unusual_name_is_noted(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await sessions.set_relevant_context(s.id, "files", [str(number) for number in range(10)])
+
+    _, pushed = await sessions.patch_session(s.id, union_context=("files", ["new"]))
+    _, noted = await sessions.patch_session(s.id, context={"fils": ["a"]})
+
+    assert pushed == ["'files' is full: the oldest left to make room: 0."]
+    assert noted == ["'fils' is not a known context set; it was kept as it is. Did you mean 'files'?"]

@@ -70,6 +70,13 @@ def merge_items(current: Sequence[str], new: Sequence[str]) -> list[str]:
     return [*(item for item in current if item not in new), *new][-ITEMS_PER_SET:]
 
 
+def pushed_out(change: SetChange) -> str | None:
+    """Of a merge, which only adds: whatever left had to make room."""
+    if not change.removed:
+        return None
+    return f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."
+
+
 def name_warning(set_name: str) -> str | None:
     """A typo such as `fles` works, and says so."""
     if set_name in KNOWN_SETS:

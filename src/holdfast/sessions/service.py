@@ -404,7 +404,9 @@ class SessionService:
                 if given is not None
                 for name, items in [given]
             ]
-            warnings = [change.warning for change in changes if change.warning]
+            names = [context_sets.name_warning(name) for name in context or ()]
+            pushed = context_sets.pushed_out(changes[-1]) if union_context is not None else None
+            warnings = [note for note in (*names, *(change.warning for change in changes), pushed) if note]
             return (await inside.get_session(session_id) if changes else session), warnings
 
         return await self.db.transaction(work)

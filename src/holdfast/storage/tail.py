@@ -10,7 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.errors import Unavailable
+from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -58,7 +58,7 @@ class Tail:
 
     async def _look(self) -> None:
         while True:
-            with suppress(Unavailable):  # listeners meet it themselves when they read
+            with suppress(HoldfastError):  # listeners meet it themselves when they read
                 if (end := await self.outbox.end()) != self._end:
                     self._end = end
                     self._moved.set()

@@ -23,7 +23,6 @@ INTRODUCTIONS = {
     "gemini-cli": "gemini",
     "opencode": "opencode",
 }
-OTHER_PROGRAMS = {"codex", "gemini", "opencode"}  # they may run inside a Claude Code shell and inherit its environment
 LABEL_CHARS = 100
 NO_CLIENT = "cli"
 SESSIONS_LOOKED_AT = 200
@@ -63,7 +62,7 @@ def who_calls(
     """From what a client says of itself, its environment (on this machine) and what it adds to a request."""
     env = environment or {}
     client = client_name(introduced_as)
-    is_claude = client not in OTHER_PROGRAMS
+    is_claude = client in (None, "claude")  # others may run inside a Claude Code shell and inherit its environment
     folder = (env.get("CLAUDE_PROJECT_DIR") if is_claude else None) or folder
     worktree = None if folder is None else _worktree_of(folder)
     if native_id := _codex_id(meta):
@@ -148,9 +147,10 @@ async def find_latest(sessions: SessionService, caller: Caller) -> Session | Non
 
 
 async def _open_of_client(sessions: SessionService, client: str) -> list[Session]:
-    """Without a worktree, as on a server: the newest open ones of this developer and client."""
+    """Without a worktree, as on a server: the client's newest open ones that belong to no worktree and no native id."""
     newest = await sessions.list_sessions(SESSIONS_LOOKED_AT)
-    return [session for session in newest if session.ended_at is None and session.client == client][:2]
+    own = [session for session in newest if session.ended_at is None and session.client == client]
+    return [session for session in own if session.worktree is None and session.native_id is None][:2]
 
 
 def _newest(found: list[Session]) -> Choice:

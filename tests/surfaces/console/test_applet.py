@@ -1,6 +1,7 @@
 """The file behind the editor: opened, replaced, or refused in words."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,24 @@ def test_too_much_is_neither_opened_nor_saved(roots: list[ConfinedRoot]):
 def test_without_a_folder_nothing_is_shown():
     with pytest.raises(PathOutsideError, match="no folder was named"):
         applet.open_file([], "/etc/passwd")
+
+
+def test_what_git_runs_is_shown_and_never_written(roots: list[ConfinedRoot]):
+    (Path(roots[0].folder) / ".git").mkdir()
+    path = f"{roots[0].folder}/.git/config"
+    Path(path).write_bytes(b"[core]\n")
+    base = applet.open_file(roots, path)
+
+    with pytest.raises(PathOutsideError, match="belongs to git"):
+        applet.save_file(roots, path, "[core]\nfsmonitor = evil\n", base.hash)
+    assert Path(path).read_bytes() == b"[core]\n"
+
+
+def test_of_two_who_save_at_once_one_is_told(roots: list[ConfinedRoot]):
+    """From the same version, again and again: never do both succeed."""
+    for number in range(20):
+        base = applet.open_file(roots, put(roots, f"{number}\n".encode()))
+        with ThreadPoolExecutor(4) as threads:
+            saves = [threads.submit(applet.save_file, roots, base.path, f"{name}\n", base.hash) for name in "abcd"]
+        refused = [save.exception() for save in saves if save.exception()]
+        assert [type(error) for error in refused] == [FileChangedError] * 3

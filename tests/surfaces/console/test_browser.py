@@ -187,12 +187,12 @@ def test_a_text_goes_through_the_browser_as_it_is(console: Console):
     expect(page.locator("#text")).to_be_focused()
     page.keyboard.press("Control+s")
     expect(page.locator("#saved")).to_have_text("Nothing changed")
-    page.keyboard.press("Control+End")
+    page.keyboard.press("Control+Home")
     page.keyboard.type("!")
     page.locator("#save").click()
     expect(page.locator("#saved")).to_contain_text("Saved")
 
-    assert Path(path).read_bytes() == data + b"!"
+    assert Path(path).read_bytes() == b"!" + data
 
 
 def test_a_file_that_changed_meanwhile_is_shown_before_it_is_overwritten(console: Console):
@@ -257,6 +257,19 @@ def test_a_running_session_grows_and_keeps_what_is_unfolded(console: Console):
     assert is_same_page(console)
 
 
+def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
+    """Nothing but a request comes: the turn that was newest before must not go with the piece that is replaced."""
+    session_id = console.start_session(asked("first"))
+    page = console.open_live(f"/sessions/{session_id}")
+
+    for number, words in enumerate(("second", "third"), 2):
+        with console.api as api:
+            api.post(f"/api/sessions/{session_id}/events", json=asked(words))
+        expect(page.locator(".turn")).to_have_count(number)
+
+    assert [words in page.locator("main").inner_text() for words in ("first", "second", "third")] == [True] * 3
+
+
 def test_a_new_session_joins_the_list_without_a_reload(console: Console):
     console.start_session(asked("an old one"))
     page = console.open_live("/")
@@ -315,6 +328,18 @@ def test_a_person_comes_in_by_the_link_that_is_printed(own_console: Console, bro
         page.goto(own_console.server.url)
         expect(page.locator("h1")).to_have_text("Holdfast")
         page.goto(own_console.server.started["login_url"])
+        expect(page.locator(".empty h1")).to_have_text("No sessions yet")
+    finally:
+        context.close()
+
+
+def test_a_person_comes_in_by_the_token_as_well(own_console: Console, browser: Browser):
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(f"{own_console.server.url}/login")
+        page.locator("#token").fill(Path(own_console.server.started["token_file"]).read_text().strip())
+        page.get_by_role("button", name="Log in").click()
         expect(page.locator(".empty h1")).to_have_text("No sessions yet")
     finally:
         context.close()

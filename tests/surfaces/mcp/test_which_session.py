@@ -127,7 +127,9 @@ async def test_several_that_fit_are_warned_about(sessions: SessionService):
 
 async def test_without_a_worktree_only_the_clients_own_session_is_meant(sessions: SessionService):
     """As on a server, where nobody knows which folder somebody stands in."""
-    mine = await sessions.create_session("a", "u1", client="a", worktree="/w")
+    mine = await sessions.create_session("a", "u1", client="a")
+    await sessions.create_session("a", "u1", client="a", worktree="/w")
+    await sessions.create_session("a", "u1", client="a", native_id="n-1")
     await sessions.create_session("b", "u1", client="b")
 
     assert (await find_session(sessions, None, Caller("a"))).session == mine

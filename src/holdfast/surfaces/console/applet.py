@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from holdfast.ground.confined import ConfinedRoot, FileCopy, find_root, hash_of
 from holdfast.surfaces.console import links, texts
 
 MOST_BYTES = 1 << 20
+_SAVING = threading.Lock()  # two who save at once: the second has to see what the first has written
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,13 @@ def open_file(roots: Sequence[ConfinedRoot], path: str) -> OpenFile:
 
 def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: str) -> FileCopy:
     """Replace a text by another, unless it is no longer the one that was shown."""
-    root = root_of(roots, path)
+    if ".git" in path.split("/"):
+        raise PathOutsideError(path, "belongs to git, which runs what stands there; it is only shown")
+    with _SAVING:
+        return _save(root_of(roots, path), path, text, base_hash)
+
+
+def _save(root: ConfinedRoot, path: str, text: str, base_hash: str) -> FileCopy:
     current = root.read(path, max_bytes=MOST_BYTES)
     if current.hash != base_hash:
         raise FileChangedError(path)

@@ -69,7 +69,7 @@ async def follow_events(
 ) -> Response:
     """Everything beyond a cursor, and then what happens"""
     streams: Streams = request.app.state.streams
-    given = last_event_id if query.after is None else query.after
+    given = last_event_id or query.after  # a browser that reconnects keeps its address and brings the header
     if given is not None:
         await app.outbox.read(given, 1)  # refuses what is no cursor while there is still a status to answer with
     cursor = await app.outbox.end() if given is None else given

@@ -28,7 +28,7 @@ CSP = (
 HEADERS = [
     (b"content-security-policy", CSP),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # `no-referrer` would make our own form come from `Origin: null`
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 OURS = {name for name, _ in HEADERS} | {b"cache-control"}

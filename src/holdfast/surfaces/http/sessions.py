@@ -15,7 +15,6 @@ from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
 from holdfast.errors import InvalidValueError, RevisionConflictError
-from holdfast.sessions import context_sets
 from holdfast.sessions.model import Session, SessionEvent
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.http import models
@@ -74,15 +73,16 @@ async def patch_session(
 ) -> Response:
     """Change its name, hints and context sets, all or none"""
     given = body.model_dump(by_alias=True, exclude_unset=True)
+    notes: list[str] = []
 
     async def effect(sessions: SessionService) -> str:
         expected = None if if_match is None else await _expected(sessions, session_id, if_match)
-        session, _ = await sessions.patch_session(session_id, **_changes(body), expected_revision=expected)
+        session, notes[:] = await sessions.patch_session(session_id, **_changes(body), expected_revision=expected)
         return session.id
 
     operation = f"PATCH /api/sessions/{{id}} {session_id}"
     subject = await do_once(app, operation, key, {"body": given, "if_match": if_match}, effect)
-    return answer(await app.sessions.get_session(subject), warnings=_warnings(body))
+    return answer(await app.sessions.get_session(subject), warnings=notes)
 
 
 @router.post("/{session_id}/end", responses={200: {"model": models.Session}})
@@ -199,11 +199,6 @@ def _changes(body: models.PatchSession) -> dict[str, Any]:
 
 def _pair(change: models.ContextSet | None) -> tuple[str, list[str]] | None:
     return None if change is None else (change.set_name, change.items)
-
-
-def _warnings(body: models.PatchSession) -> list[str]:
-    names = [change.set_name for change in (body.set_context, body.union_context) if change is not None]
-    return [warning for warning in map(context_sets.name_warning, names) if warning]
 
 
 def _without(given: dict[str, Any], field: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ ITEMS: Schema = {"type": "array", "items": {"type": "string"}}
 
 
 async def set_relevant_context(call: Call) -> Answer:
+    from holdfast.sessions.context_sets import pushed_out
+
     name, items, mode = call.arguments["setName"], call.arguments["items"], call.arguments.get("mode", "replace")
 
     async def verb(sessions: SessionService, session: Session) -> tuple[str, SetChange]:
@@ -33,7 +35,9 @@ async def set_relevant_context(call: Call) -> Answer:
 
     (session_id, change), is_first, choice = await call.write(verb, subject=lambda done: done[0], again=again)
     warnings = [*choice.warnings, *([change.warning] if change.warning else ()), *repeated(is_first)]
-    return Answer({**change.to_dict(), "session_id": session_id}, [*warnings, *_pushed_out(change, mode)])
+    if mode == "merge" and (note := pushed_out(change)):
+        warnings.append(note)
+    return Answer({**change.to_dict(), "session_id": session_id}, warnings)
 
 
 async def get_relevant_context(call: Call) -> Answer:
@@ -45,13 +49,6 @@ async def get_relevant_context(call: Call) -> Answer:
         return Answer({"context": {}, "session_id": None}, next_actions=NO_SESSION)
     context = await call.app.sessions.get_relevant_context(choice.session.id, name)
     return Answer({"context": context, "session_id": choice.session.id}, choice.warnings)
-
-
-def _pushed_out(change: SetChange, mode: str) -> list[str]:
-    """A merge only adds, so whatever left had to make room."""
-    if mode != "merge" or not change.removed:
-        return []
-    return [f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."]
 
 
 def _set_properties() -> dict[str, Schema]:
