@@ -1,6 +1,8 @@
 """Session meta of another program: comes in once, by our own rules, and what cannot is named."""
 
+import errno
 import json
+import os
 
 import apsw
 import pytest
@@ -200,3 +202,18 @@ def test_meta_is_checked_by_our_own_rules():
     for wrong in (None, [], "x", {}):
         with pytest.raises(InvalidValueError):
             caco.check_meta(wrong)
+
+
+async def test_a_file_that_the_system_does_not_open_is_named(sessions, caco_folder, monkeypatch):
+    write_meta(caco_folder, "n1", {"name": "x"})
+    real = os.open
+
+    def refuse(path, *args, **kwargs):
+        if str(path).endswith("meta.json"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", refuse)
+    report = await caco.import_caco(sessions, str(caco_folder))
+
+    assert report.problems == ("n1: file 'meta.json' cannot be read: permission denied.",)
