@@ -6,6 +6,7 @@ import tomllib
 import pytest
 from importlinter.cli import lint_imports
 
+from holdfast.clients import CLIENTS
 from tests.house import source
 
 # A library outside its place costs every process that passes by, and ties the rooms to somebody else's words.
@@ -117,3 +118,15 @@ def test_what_a_type_checker_reads_is_no_import(tmp_path):
     )
 
     assert source.imports(path) == {"holdfast", "holdfast.sessions", "rich.table"}
+
+
+def test_an_agent_program_is_named_in_its_own_file_only():
+    """Whatever is particular to one of them is found, and thrown away, in one place; the demo replays a recorded one."""
+    elsewhere = [
+        source.module_of(path)
+        for path in source.files()
+        if not is_within(source.module_of(path), "holdfast.clients")
+        if any(f'"{name}' in path.read_text().casefold() for name in CLIENTS)
+    ]
+
+    assert elsewhere == ["holdfast.surfaces.cli.demo_command"]

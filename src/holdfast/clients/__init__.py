@@ -9,6 +9,10 @@ if TYPE_CHECKING:
 CLIENTS = ("claude", "codex", "gemini")
 
 
+def list_clients() -> list[Client]:
+    return [client for name in CLIENTS if (client := find_client(name))]
+
+
 def find_client(name: str) -> Client | None:
     """The client of that name; only its own file is imported, because a hook asks for one."""
     if name not in CLIENTS:

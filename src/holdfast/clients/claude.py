@@ -17,6 +17,10 @@ MESSAGES = {
 }
 TOOL_EVENT = "PostToolUse"
 EVENTS = (*MESSAGES, TOOL_EVENT)
+INTRODUCED_AS = "claude-code"
+NATIVE_ID_META = ()
+NATIVE_ID_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:

@@ -17,6 +17,10 @@ MESSAGES = {
 }
 TOOL_EVENT = "PostToolUse"
 EVENTS = (*MESSAGES, TOOL_EVENT)
+INTRODUCED_AS = "codex"
+NATIVE_ID_META = ("x-codex-turn-metadata", "session_id")
+NATIVE_ID_VARIABLE = None
+PROJECT_VARIABLE = None
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:

@@ -13,13 +13,19 @@ from holdfast.ground import canonical, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any, Protocol
 
     class Client(Protocol):
         NAME: str
         TITLE: str
         EVENTS: Collection[str]  # the hooks of which something is kept
+
+        # Over MCP: how it begins its own name, and where it says which session and which folder it is in.
+        INTRODUCED_AS: str
+        NATIVE_ID_META: Sequence[str]  # in a request's `_meta`, from the outside in
+        NATIVE_ID_VARIABLE: str | None
+        PROJECT_VARIABLE: str | None
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""

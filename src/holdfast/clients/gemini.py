@@ -17,6 +17,10 @@ MESSAGES = {
 }
 TOOL_EVENT = "AfterTool"
 EVENTS = (*MESSAGES, TOOL_EVENT)
+INTRODUCED_AS = "gemini-cli"
+NATIVE_ID_META = ()
+NATIVE_ID_VARIABLE = None
+PROJECT_VARIABLE = None
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:

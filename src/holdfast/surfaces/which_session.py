@@ -10,19 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients import list_clients
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
 
-# How agent programs introduce themselves, by the beginning of the name. Whoever is not here goes by its own name.
-INTRODUCTIONS = {
-    "claude-code": "claude",
-    "codex": "codex",
-    "gemini-cli": "gemini",
-    "opencode": "opencode",
-}
 LABEL_CHARS = 100
 NO_CLIENT = "cli"
 SESSIONS_LOOKED_AT = 200
@@ -60,16 +55,18 @@ def who_calls(
     folder: str | None = None,
 ) -> Caller:
     """From what a client says of itself, its environment (on this machine) and what it adds to a request."""
-    env = environment or {}
-    client = client_name(introduced_as)
-    is_claude = client in (None, "claude")  # others may run inside a Claude Code shell and inherit its environment
-    folder = (env.get("CLAUDE_PROJECT_DIR") if is_claude else None) or folder
+    name = client_name(introduced_as)
+    # One program may run inside another's shell and inherit its environment: only its own variables count.
+    own = [client for client in list_clients() if name in (None, client.NAME)]
+    named = [_variable(environment, client.PROJECT_VARIABLE) for client in own]
+    folder = next(filter(None, named), folder)
     worktree = None if folder is None else _worktree_of(folder)
-    if native_id := _codex_id(meta):
-        return Caller("codex", native_id, worktree)
-    if is_claude and (native_id := as_label(env.get("CLAUDE_CODE_SESSION_ID"))):
-        return Caller("claude", native_id, worktree)
-    return Caller(client, None, worktree)
+    said = [(client.NAME, as_label(_inside(meta, client.NATIVE_ID_META))) for client in list_clients()]
+    said += [(client.NAME, as_label(_variable(environment, client.NATIVE_ID_VARIABLE))) for client in own]
+    for client_said, native_id in said:
+        if native_id:
+            return Caller(client_said, native_id, worktree)
+    return Caller(name, None, worktree)
 
 
 def client_name(introduced_as: object) -> str | None:
@@ -77,9 +74,9 @@ def client_name(introduced_as: object) -> str | None:
     label = as_label(introduced_as)
     if label is None:
         return None
-    for beginning, name in INTRODUCTIONS.items():
-        if label.casefold().startswith(beginning) or label.casefold() == name:
-            return name
+    for client in list_clients():
+        if label.casefold().startswith(client.INTRODUCED_AS) or label.casefold() == client.NAME:
+            return client.NAME
     return label
 
 
@@ -91,9 +88,16 @@ def as_label(text: object) -> str | None:
     return " ".join(words)[:LABEL_CHARS].strip() or None
 
 
-def _codex_id(meta: Mapping[str, Any] | None) -> str | None:
-    turn = (meta or {}).get("x-codex-turn-metadata")
-    return as_label(turn.get("session_id")) if isinstance(turn, dict) else None
+def _variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
+    return (environment or {}).get(name) if name else None
+
+
+def _inside(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
+    """What lies at the end of a path of names, however strange the things on the way."""
+    found: object = meta if names else None
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
 
 
 def _worktree_of(folder: str) -> str | None:
