@@ -121,7 +121,7 @@ def test_what_a_type_checker_reads_is_no_import(tmp_path):
 
 
 def test_an_agent_program_is_named_in_its_own_file_only():
-    """Whatever is particular to one of them is found, and thrown away, in one place; the demo replays a recorded one."""
+    """Whatever is particular to one of them is found and thrown away in one place; the demo replays one."""
     elsewhere = [
         source.module_of(path)
         for path in source.files()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StoreDamagedError
-from holdfast.storage.queries import Room
+from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database
-
-QUERIES = Room("holdfast", __file__)
 
 
 async def check_health(database: Database, owner: Owner) -> None:

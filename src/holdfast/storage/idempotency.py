@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import IdTakenError, InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
 from holdfast.storage.in_transaction import InTransaction
-from holdfast.storage.queries import Room
+from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database, Transaction
 
-QUERIES = Room("holdfast", __file__)
 KEY_BYTES = 200
 REQUEST_BYTES = 16 << 20
 ATTEMPTS = 3  # of two who bring one key at once, the second finds it when it tries again

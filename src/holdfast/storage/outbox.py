@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
-from holdfast.storage.queries import Room
+from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database, Row
 
-QUERIES = Room("holdfast", __file__)
 LARGEST_PAGE = 10_000
 
 

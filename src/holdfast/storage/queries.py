@@ -69,3 +69,6 @@ class Room:
             sql = "\n".join(line for line in lines if not line.startswith("-- "))
             queries.append(Query(self, name, " ".join(why), f"{sql}\n"))
         return queries
+
+
+STORAGE = Room("holdfast", __file__)  # what belongs to no room: the outbox, keys of requests, health

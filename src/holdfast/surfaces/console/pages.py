@@ -22,6 +22,7 @@ from holdfast.surfaces.console import applet, links, screens, showing
 from holdfast.surfaces.console.card import card_of
 from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
 from holdfast.surfaces.console.stock import Stock
+from holdfast.surfaces.http import bodies
 
 BODY_BYTES = 8 * applet.MOST_BYTES
 # Beyond what any of these may be; only to stop reading.
@@ -235,20 +236,10 @@ async def _parse_file(request: Request) -> tuple[str, str, str]:
         data += part
         if len(data) > BODY_BYTES:
             raise InvalidValueError("body", "…", f"is larger than {BODY_BYTES:,} bytes")
-    body = _json_object(bytes(data))
+    body = bodies.parse(bytes(data))
+    if not isinstance(body, dict):
+        raise InvalidValueError("body", type(body).__name__, "is not a JSON object")
     for key in ("path", "text", "base_hash"):
         if not isinstance(body.get(key), str):
             raise InvalidValueError(key, body.get(key), "is not a text")
     return body["path"], body["text"], body["base_hash"]
-
-
-def _json_object(data: bytes) -> dict[str, Any]:
-    import json
-
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        raise InvalidValueError("body", f"{len(data)} bytes", "is not JSON") from None
-    if not isinstance(value, dict):
-        raise InvalidValueError("body", type(value).__name__, "is not a JSON object")
-    return value
