@@ -233,7 +233,6 @@ def test_a_save_that_is_refused_says_why_and_keeps_the_text(console: Console):
 
     expect(page.locator("#saved")).to_contain_text("Not saved: File")
     expect(page.locator("#text")).to_have_value("mine\n")
-    page.evaluate("document.getElementById('reload').click()")
 
 
 # --- live --------------------------------------------------------------------------------------------------
