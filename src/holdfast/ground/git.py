@@ -1,0 +1,46 @@
+"""Everything that Holdfast asks git, so that nothing a repository configures ever runs (`git_process` says how).
+
+What comes back is somebody else's text: names of branches, paths and authors are data, never part of a command line
+without a check, and texts that are no UTF-8 come through as `surrogateescape` has them. A path is relative to the
+working tree, with slashes. A commit is a whole id: anything shorter could be the name of a branch. Functions wait for
+git, so a caller with an event loop runs them in a thread. A `Repository` is what was found at one moment: find it anew
+for each piece of work.
+"""
+
+from __future__ import annotations
+
+from holdfast.ground.git_history import (
+    DiffText,
+    LastChange,
+    LineCount,
+    count_commits,
+    diff_text,
+    has_commit,
+    is_ancestor,
+    last_change,
+    numstat,
+    read_blob,
+)
+from holdfast.ground.git_repository import DETACHED, Branch, Repository, find_default_branch, find_repository
+from holdfast.ground.git_state import FileChange, TreeState, read_state
+
+__all__ = [
+    "DETACHED",
+    "Branch",
+    "DiffText",
+    "FileChange",
+    "LastChange",
+    "LineCount",
+    "Repository",
+    "TreeState",
+    "count_commits",
+    "diff_text",
+    "find_default_branch",
+    "find_repository",
+    "has_commit",
+    "is_ancestor",
+    "last_change",
+    "numstat",
+    "read_blob",
+    "read_state",
+]

@@ -1,0 +1,161 @@
+"""What files that differ from a commit hold now, hashed as git would store them.
+
+Small plain files are hashed here, without asking anybody. What git might store otherwise (other line ends, an encoding,
+an id to fill in) is asked of git, which does what attributes say and runs no filter: a file under a filter counts as
+it lies there. Nothing is waited for: a pipe or a device in a file's place counts by what it is, a file that may not be
+read by the reason, one of more than half a gigabyte by its size and time.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from holdfast.errors import GitFailedError
+from holdfast.ground.git_process import Git
+from holdfast.ground.git_tree import Entry, object_id
+
+READ_BYTES = 8 * 1024 * 1024  # git reads what is larger
+LARGEST_BYTES = 512 * 1024 * 1024
+PATHS_AT_ONCE = 200
+
+_SUBMODULE = b"160000"
+_OLD = re.compile(rb"i/(crlf|mixed) ")
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One line of git's comparison. `new` is None where git has not looked into the file."""
+
+    path: bytes
+    status: str
+    old: Entry | None
+    new: Entry | None
+    mode: bytes
+
+
+def parse_differences(listed: bytes) -> list[Difference]:
+    """`:100644 100644 OLD NEW M`, then the path, each ended by a NUL."""
+    parts = listed.split(b"\0")
+    return [_difference(head, path) for head, path in zip(parts[::2], parts[1::2], strict=False)]
+
+
+def _difference(head: bytes, path: bytes) -> Difference:
+    old_mode, mode, old, new, status = head[1:].split(b" ")
+    before = Entry(old_mode, bytes.fromhex(old.decode())) if int(old_mode) else None
+    after = Entry(mode, bytes.fromhex(new.decode())) if new.strip(b"0") else None
+    return Difference(path, status[:1].decode(), before, after, mode)
+
+
+def look(git: Git, found: list[Difference], kind: str) -> dict[bytes, Entry | None]:
+    """What each of these paths holds now. git is asked about files that it would not store as they are."""
+    now: dict[bytes, Entry | None] = {}
+    unsure: dict[bytes, Entry] = {}
+    for each in found:
+        entry, is_sure = _look_at(git, each, kind)
+        now[each.path] = entry
+        if entry and not is_sure:
+            unsure[each.path] = entry
+    return now | _as_stored(git, unsure) if unsure else now
+
+
+def _look_at(git: Git, each: Difference, kind: str) -> tuple[Entry | None, bool]:
+    """And whether that is what git would store."""
+    if each.new or each.status == "D":
+        return each.new, True
+    if each.mode == _SUBMODULE:
+        return Entry(each.mode, _checked_out(git, each.path, kind)), True
+    path = os.path.join(os.fsencode(git.folder), each.path)
+    try:
+        blob, is_sure = _blob_of(path, kind)
+    except FileNotFoundError:
+        return None, True
+    except OSError as error:
+        return Entry(each.mode, object_id(f"unreadable {error.errno}", b"", kind)), True
+    return Entry(each.mode, blob), is_sure
+
+
+def _blob_of(path: bytes, kind: str) -> tuple[bytes, bool]:
+    """Never waits: a pipe or a device in a file's place is known by what it is, a huge file by its size and time."""
+    try:
+        fd = os.open(path, _FILE)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return object_id("blob", os.readlink(path), kind), True
+        raise
+    with os.fdopen(fd, "rb") as file:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            return object_id(f"special {stat.S_IFMT(found.st_mode)}", b"", kind), True
+        if found.st_size > LARGEST_BYTES:
+            return object_id(f"large {found.st_mtime_ns} {found.st_size}", b"", kind), True
+        data = file.read(READ_BYTES + 1)
+    return object_id("blob", data, kind), len(data) <= READ_BYTES and _is_stored_as_it_is(data)
+
+
+def _is_stored_as_it_is(data: bytes) -> bool:
+    """Whether no attribute can make git store something else: no line ends to change, no id to fill in, no encoding."""
+    if b"\r\n" in data or b"$Id" in data or b"\0" in data:
+        return False
+    with suppress(UnicodeDecodeError):
+        data.decode()
+        return True
+    return False
+
+
+def _as_stored(git: Git, unsure: Mapping[bytes, Entry]) -> dict[bytes, Entry | None]:
+    """With the ids that git would give these files, line ends and encodings as their attributes want them.
+
+    `hash-object` does not look at the index, and so does not know that git leaves line ends alone in a file that has
+    CRLF there already, unless an attribute insists. `ls-files --eol` says which files those are.
+    """
+    old, auto = _with_old_line_ends(git, unsure)
+    found = _hashed(git, [path for path in unsure if path not in old])
+    found |= _hashed(git, list(old - auto), "-c", "core.autocrlf=false")
+    return {path: entry._replace(id=found.get(path, entry.id)) for path, entry in unsure.items()}
+
+
+def _hashed(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = {}
+    # A file that went away meanwhile ends it; the next look will see that.
+    with git.start(*options, "hash-object", "--stdin-paths", talks=True) as hashing, suppress(GitFailedError):
+        for path in paths:
+            hashing.say(quoted(path) + b"\n")
+            found[path] = bytes.fromhex(hashing.hear_line().decode())
+    return found
+
+
+def _with_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], set[bytes]]:
+    """Files whose CRLF stays because it is in the index, and those of them for which an attribute says `auto`."""
+    names, old, auto = [os.fsdecode(path) for path in paths], set(), set()
+    for start in range(0, len(names), PATHS_AT_ONCE):
+        some = names[start : start + PATHS_AT_ONCE]
+        for row in git.ask("ls-files", "--eol", "-z", "--", *some).split(b"\0")[:-1]:
+            facts, _, path = row.partition(b"\t")
+            is_old, insists, is_auto = _OLD.match(facts), b"attr/text " in facts, b"attr/text=auto" in facts
+            if is_old and not insists:
+                old.add(path)
+            if is_old and is_auto:
+                auto.add(path)
+    return old, auto
+
+
+def quoted(path: bytes) -> bytes:
+    """In git's own quotes, so that no byte of a name ends the line."""
+    return b'"%b"' % b"".join(b"\\%03o" % byte for byte in path)
+
+
+def _checked_out(git: Git, path: bytes, kind: str) -> bytes:
+    """A submodule's commit. Its folder is asked only if it is a repository, or the answer would be the one above."""
+    folder = os.path.join(git.folder, os.fsdecode(path))
+    if os.path.lexists(os.path.join(folder, ".git")):
+        answer = Git(folder).run("rev-parse", "--verify", "--quiet", "HEAD")
+        if answer.code == 0:
+            return bytes.fromhex(answer.out.decode().strip())
+    return object_id("unreadable submodule", b"", kind)

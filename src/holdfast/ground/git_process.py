@@ -1,0 +1,211 @@
+"""git, started so that nothing a repository configures can run.
+
+A repository that somebody zipped, shared or talked an agent into editing can name programs in its configuration: file
+monitors, hooks, filters, diff drivers, transports. Every one that a command of ours could meet is named anew with the
+highest rank there is, the environment of a command: it reaches each process that git starts itself and carries names
+that a command line cannot. Filters have names of the repository's choice, so its settings are read first, by a command
+that runs nothing. What git finds in our own environment about where to look is taken away, and no command asks,
+pages, locks, fetches, waits for ever or answers without end.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.errors import GitFailedError, GitMissingError
+from holdfast.ground import git_settings
+from holdfast.ground.git_settings import Settings
+
+if TYPE_CHECKING:
+    import subprocess
+
+SECONDS = 30.0
+MOST_BYTES = 256 * 1024 * 1024
+PART_BYTES = 64 * 1024
+
+OPTIONS = ("--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--no-pager")
+ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",  # a missing object would be fetched by whatever program the remote's address names
+    "GIT_NO_LAZY_FETCH": "1",
+}
+NAMED_ANEW = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", os.devnull),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("core.alternateRefsCommand", "false"),
+    ("credential.helper", ""),
+    ("log.showSignature", "false"),
+    ("protocol.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What git wrote before it ended, or until it had written enough."""
+
+    code: int
+    out: bytes
+    complaint: str
+    is_cut: bool = False
+
+
+class Git:
+    """git in one folder."""
+
+    def __init__(self, folder: str, settings: Settings | None = None):
+        self.folder, self.settings = folder, settings or Settings()
+
+    def run(self, *arguments: str, most_bytes: int = MOST_BYTES) -> Answer:
+        return self.start(*arguments).finish(most_bytes)
+
+    def ask(self, *arguments: str) -> bytes:
+        """What git answers, where anything but an answer is an error."""
+        answer = self.run(*arguments)
+        if answer.code or answer.is_cut:
+            raise GitFailedError(self.folder, answer.complaint or f"more than {MOST_BYTES:,} bytes came back")
+        return answer.out
+
+    def start(self, *arguments: str, talks: bool = False) -> Running:
+        """`talks`: it reads lines and answers each; every other command has nothing to read."""
+        import subprocess
+
+        argv = [find_git(os.environ), *OPTIONS, "-C", self.folder, *arguments]
+        anew = [*NAMED_ANEW, git_settings.MARK, *blanked(self.settings.filters)]
+        where = clean_environment(os.environ) | as_environment(anew)
+        stdin = subprocess.PIPE if talks else subprocess.DEVNULL
+        pipe = subprocess.PIPE
+        # From the root, because a relative name would be looked up in the repository; in a session of its own, so
+        # that there is no terminal to ask at, and whatever git started ends with it.
+        process = subprocess.Popen(
+            argv, cwd="/", env=where, stdin=stdin, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+        return Running(process, self.folder)
+
+    def read_settings(self, answer: Answer | None = None, own_files: Iterable[str] = ()) -> Settings:
+        """From the answer to the listing, or asked for now."""
+        answer = answer or self.run(*git_settings.LISTING)
+        lines = git_settings.parse_listing(answer.out)
+        if answer.code:
+            raise GitFailedError(self.folder, answer.complaint)
+        if not git_settings.is_understood(lines):
+            raise GitMissingError("is older than 2.31")
+        return git_settings.settings_of(lines, self.folder, own_files)
+
+
+class Running:
+    """A git process that was started: two of them work while one is read. It ends with its `with`, or when finished."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: str):
+        assert process.stdout
+        assert process.stderr
+        self.process, self.folder = process, folder
+        self.deadline = time.monotonic() + SECONDS
+        self.out, self.complaint = bytearray(), bytearray()
+        self.streams = {process.stdout.fileno(): self.out, process.stderr.fileno(): self.complaint}
+        self.poll = select.poll()
+        for stream in self.streams:
+            self.poll.register(stream, select.POLLIN)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
+        self.process.wait()
+
+    def finish(self, most_bytes: int = MOST_BYTES) -> Answer:
+        with self:
+            while self.streams and len(self.out) <= most_bytes:
+                self._read()
+            is_cut = len(self.out) > most_bytes
+            code = 0 if is_cut else self.process.wait()
+        return Answer(code, bytes(self.out[:most_bytes]), first_line(self.complaint), is_cut)
+
+    def say(self, line: bytes) -> None:
+        """Keep it to a few kilobytes between two answers: more than a pipe holds would wait for itself."""
+        assert self.process.stdin
+        with suppress(BrokenPipeError):  # the next answer says why
+            self.process.stdin.write(line)
+
+    def hear_line(self) -> bytes:
+        return self._take(lambda: self.out.find(b"\n") + 1)[:-1]
+
+    def hear(self, size: int) -> bytes:
+        return self._take(lambda: size if len(self.out) >= size else 0)
+
+    def _take(self, end: Callable[[], int]) -> bytes:
+        while not (size := end()):
+            if self.process.stdout and self.process.stdout.fileno() not in self.streams:
+                raise GitFailedError(self.folder, first_line(self.complaint) or "it ended before it had answered")
+            self._read()
+        taken = bytes(self.out[:size])
+        del self.out[:size]
+        return taken
+
+    def _read(self) -> None:
+        ready = self.poll.poll(max(0.0, self.deadline - time.monotonic()) * 1000)
+        if not ready:
+            raise GitFailedError(self.folder, f"no answer came within {SECONDS:g} seconds")
+        for stream, _ in ready:
+            part = os.read(stream, PART_BYTES)
+            self.streams[stream] += part
+            if not part:
+                self.poll.unregister(stream)
+                del self.streams[stream]
+
+
+def find_git(environment: Mapping[str, str]) -> str:
+    """The first one on the search path, where a path that depends on the folder one is in does not count."""
+    for folder in _absolute(environment.get("PATH", os.defpath)):
+        path = os.path.join(folder, "git")
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    raise GitMissingError("is not installed, or not on the PATH")
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Ours without anything that tells git where to look or what to run."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(("GIT_", "LC_"))}
+    return kept | ENVIRONMENT | {"PATH": os.pathsep.join(_absolute(environment.get("PATH", os.defpath)))}
+
+
+def as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Settings in the form that outranks every file. A name may hold what `-c name=value` would cut it at."""
+    named = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(settings)}
+    valued = {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(settings)}
+    return {"GIT_CONFIG_COUNT": str(len(settings))} | named | valued
+
+
+def blanked(filters: Iterable[str]) -> list[tuple[str, str]]:
+    """Each of these filters does nothing, and nobody minds."""
+    lines = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    return [(f"filter.{name}.{key}", value) for name in filters for key, value in lines]
+
+
+def text(data: bytes | bytearray) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def first_line(complaint: bytes | bytearray) -> str:
+    """Of what git wrote about its trouble, the line that says it."""
+    lines = complaint.decode("utf-8", "replace").splitlines()
+    return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+
+
+def _absolute(search_path: str) -> list[str]:
+    return [folder for folder in search_path.split(os.pathsep) if os.path.isabs(folder)]

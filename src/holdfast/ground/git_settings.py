@@ -1,0 +1,102 @@
+"""What we need to know of a repository's settings, and no more: other settings may hold passwords.
+
+Settings come from several files, and a file may name others. Whoever keeps what was read has to notice when one of
+those files changes, because a filter that was named in the meantime would run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from holdfast.ground.git_remote import normalise_remote, rewrite
+
+LISTING = ("config", "--list", "--show-scope", "--show-origin", "-z")
+# Comes back with the listing, unless this git is too old to look for settings in its environment.
+MARK = ("holdfast.asks", "1")
+
+_FILTER = re.compile(r"filter\.(.*)\.[^.]+", re.DOTALL)
+_REMOTE = re.compile(r"remote\.(.*)\.url", re.DOTALL)
+_REWRITE = re.compile(r"url\.(.*)\.insteadof", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`remote` is `origin` or the one that is named first, `remote_name` what its address says about the repository."""
+
+    filters: tuple[str, ...] = ()
+    remote: str | None = None
+    remote_name: str | None = None
+    names_others: bool = False
+    files: tuple[str, ...] = ()
+    stamps: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def is_current(self) -> bool:
+        """No file changed since. Where the repository names other files, one of them may not have been there yet."""
+        return not self.names_others and self.stamps == stamps_of(self.files)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One setting: `scope` tells the repository's own from the person's."""
+
+    scope: str
+    origin: str
+    key: str
+    value: str
+
+
+def parse_listing(listing: bytes) -> list[Line]:
+    """Key and value are parted by the first line break; a key has none."""
+    parts = listing.decode("utf-8", "surrogateescape").split("\0")
+    rows = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
+    return [Line(scope, origin, *setting.partition("\n")[::2]) for scope, origin, setting in rows]
+
+
+def is_understood(lines: Iterable[Line]) -> bool:
+    return any((line.key, line.value) == MARK for line in lines)
+
+
+def settings_of(lines: Sequence[Line], folder: str, own_files: Iterable[str] = ()) -> Settings:
+    """`own_files`: looked at later as well, because one that is not there yet may come."""
+    origins = [line.origin.removeprefix("file:") for line in lines if line.origin.startswith("file:")]
+    files = tuple(sorted({os.path.join(folder, path) for path in (*origins, *own_files)}))
+    remote = _find_remote(lines)
+    return Settings(
+        filters=tuple(sorted({name for name, _ in _matching(_FILTER, lines)})),
+        remote=remote,
+        remote_name=_name_of(remote, lines),
+        names_others=any(line.scope in ("local", "worktree") and line.key.startswith("include") for line in lines),
+        files=files,
+        stamps=stamps_of(files),
+    )
+
+
+def stamps_of(files: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    return tuple(_stamp(path) for path in files)
+
+
+def _find_remote(lines: Iterable[Line]) -> str | None:
+    names = [name for name, _ in _matching(_REMOTE, lines)]
+    return "origin" if "origin" in names else next(iter(names), None)
+
+
+def _name_of(remote: str | None, lines: Sequence[Line]) -> str | None:
+    address = next((value for name, value in _matching(_REMOTE, lines) if name == remote), "")
+    return normalise_remote(rewrite(address, _matching(_REWRITE, lines)))
+
+
+def _matching(pattern: re.Pattern[str], lines: Iterable[Line]) -> list[tuple[str, str]]:
+    found = ((pattern.fullmatch(line.key), line.value) for line in lines)
+    return [(match.group(1), value) for match, value in found if match]
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    with suppress(OSError):
+        found = os.stat(path)
+        return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return ()

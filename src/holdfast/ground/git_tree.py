@@ -1,0 +1,116 @@
+"""The id that git would give to a tree, with some files exchanged and others left out.
+
+A tree's id is a hash over its entries, and a folder's entry is the id of its own tree. So two states with the same
+contents have the same id, however they came about, and only the folders on the way to a change have to be read and
+hashed anew: a repository of a hundred thousand files with one edit costs three trees.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+FOLDER = b"40000"
+
+
+class Entry(NamedTuple):
+    """A file, a link, a folder or a submodule: how git writes its mode, and its id as bytes."""
+
+    mode: bytes
+    id: bytes
+
+
+Tree = dict[bytes, Entry]
+ReadTrees = Callable[[list[bytes]], list[Tree]]
+
+
+def tree_id(
+    root: bytes | None, changes: Mapping[bytes, Entry | None], without: Iterable[bytes], read: ReadTrees, kind: str
+) -> bytes:
+    """The id of the tree `root` (None: the empty one) after changes by path, where None removes a file."""
+    own = outermost(without)
+    edits = {path: entry for path, entry in changes.items() if not is_left_out(path, own)} | dict.fromkeys(own)
+    folders = _folders_on_the_way(edits)
+    trees = _load(root, folders, read)
+    for path, entry in edits.items():
+        folder, _, name = path.rpartition(b"/")
+        _put(trees[folder], name, entry)
+    for path in reversed(folders[1:]):
+        folder, _, name = path.rpartition(b"/")
+        _close_folder(trees[folder], name, trees[path], kind)
+    return object_id("tree", format_tree(trees[b""]), kind)
+
+
+def outermost(paths: Iterable[bytes]) -> list[bytes]:
+    """Without those that lie in another one."""
+    found = set(paths)
+    return sorted(path for path in found if not is_left_out(path, found - {path}))
+
+
+def is_left_out(path: bytes, without: Iterable[bytes]) -> bool:
+    return any(path == own or path.startswith(own + b"/") for own in without)
+
+
+def object_id(type_: str, data: bytes, kind: str) -> bytes:
+    """As git counts it: a short head, then the bytes."""
+    return hashlib.new(kind, f"{type_} {len(data)}\0".encode() + data, usedforsecurity=False).digest()
+
+
+def parse_tree(data: bytes, kind: str) -> Tree:
+    size, tree, at = hashlib.new(kind, usedforsecurity=False).digest_size, Tree(), 0
+    while at < len(data):
+        space = data.index(b" ", at)
+        end = data.index(b"\0", space)
+        tree[data[space + 1 : end]] = Entry(data[at:space], data[end + 1 : end + 1 + size])
+        at = end + 1 + size
+    return tree
+
+
+def format_tree(tree: Tree) -> bytes:
+    """In git's order, in which a folder's name ends with a slash."""
+    ordered = sorted(tree.items(), key=lambda item: item[0] + b"/" if item[1].mode == FOLDER else item[0])
+    return b"".join(b"%b %b\0%b" % (entry.mode, name, entry.id) for name, entry in ordered)
+
+
+def _folders_on_the_way(paths: Iterable[bytes]) -> list[bytes]:
+    """Every folder above one of the paths, the outer ones first."""
+    found = {b""}
+    for path in paths:
+        folder = path.rpartition(b"/")[0]
+        while folder not in found:
+            found.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return sorted(found, key=lambda folder: (folder.count(b"/") + bool(folder), folder))
+
+
+def _load(root: bytes | None, folders: list[bytes], read: ReadTrees) -> dict[bytes, Tree]:
+    """The trees of these folders, level by level; a folder that is not there yet is empty."""
+    trees: dict[bytes, Tree] = {folder: {} for folder in folders}
+    wanted = {b"": root} if root else {}
+    while wanted:
+        trees |= zip(wanted, read(list(wanted.values())), strict=True)
+        below = {path: _find_folder(trees, path) for path in folders if path and path.rpartition(b"/")[0] in wanted}
+        wanted = {path: found for path, found in below.items() if found}
+    return trees
+
+
+def _find_folder(trees: Mapping[bytes, Tree], path: bytes) -> bytes | None:
+    folder, _, name = path.rpartition(b"/")
+    entry = trees[folder].get(name)
+    return entry.id if entry and entry.mode == FOLDER else None
+
+
+def _put(tree: Tree, name: bytes, entry: Entry | None) -> None:
+    if entry:
+        tree[name] = entry
+    else:
+        tree.pop(name, None)
+
+
+def _close_folder(above: Tree, name: bytes, tree: Tree, kind: str) -> None:
+    """git knows no empty folder. A file that took its place stays."""
+    if tree:
+        above[name] = Entry(FOLDER, object_id("tree", format_tree(tree), kind))
+    elif name in above and above[name].mode == FOLDER:
+        del above[name]

@@ -1,0 +1,195 @@
+"""What commits say, asked with whole ids and with paths that stay inside."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import GitFailedError, InvalidValueError, PathOutsideError
+from holdfast.ground import git
+from tests.ground.repositories import Work, clone, make, make_filled
+
+NOWHERE = "0123456789" * 4
+BAD_COMMITS = ["", "HEAD", "main", "-c", "--output=x", "HEAD~1", "abc123", "A" * 40, f"{NOWHERE}\n", f"{NOWHERE}^"]
+BAD_PATHS = ["", "/etc/passwd", "../x", "a/../../x", "a\0b", "src/"]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return make_filled(tmp_path / "work")
+
+
+def test_commits_are_counted_where_one_is_below_the_other(work: Work, tmp_path: Path):
+    first = work.git("rev-parse", "HEAD")
+    work.commit("second")
+    third = work.commit("third")
+    work.git("switch", "--quiet", "-c", "side", first)
+    aside = work.commit("aside")
+    work.git("switch", "--quiet", "main")
+    found = work.found()
+
+    assert [git.count_commits(found, commit) for commit in (first, third, aside, NOWHERE)] == [2, 0, None, None]
+    assert [git.is_ancestor(found, commit) for commit in (first, third, aside, NOWHERE)] == [True, True, False, None]
+    assert git.is_ancestor(found, first, of=aside) is True
+    assert git.is_ancestor(found, third, of=aside) is False
+    shallow = clone(work, tmp_path / "shallow", "--depth=1").found()
+    assert (git.count_commits(shallow, first), git.count_commits(shallow, third)) == (None, 0)
+
+
+def test_only_the_whole_id_of_a_commit_is_a_commit(work: Work):
+    found, head = work.found(), work.git("rev-parse", "HEAD")
+    work.git("branch", "--quiet", "deadbeef")
+
+    assert git.has_commit(found, head)
+    for other in (*BAD_COMMITS, NOWHERE, head[:12], "deadbeef", work.git("rev-parse", "HEAD^{tree}"), None, 7):
+        assert not git.has_commit(found, other)
+
+
+@pytest.mark.parametrize("commit", BAD_COMMITS)
+def test_anything_else_is_refused_before_git_sees_it(work: Work, commit: str):
+    found = work.found()
+
+    for ask in (
+        lambda: git.count_commits(found, commit),
+        lambda: git.is_ancestor(found, commit),
+        lambda: git.numstat(found, commit, ["README.md"]),
+        lambda: git.diff_text(found, commit, "README.md", max_bytes=100),
+        lambda: git.read_blob(found, commit, "README.md", max_bytes=100),
+    ):
+        with pytest.raises(InvalidValueError):
+            ask()
+
+
+@pytest.mark.parametrize("path", BAD_PATHS)
+def test_a_path_has_to_stay_in_the_working_tree(work: Work, path: str):
+    found, head = work.found(), work.git("rev-parse", "HEAD")
+
+    for ask in (
+        lambda: git.numstat(found, head, [path]),
+        lambda: git.diff_text(found, head, path, max_bytes=100),
+        lambda: git.read_blob(found, head, path, max_bytes=100),
+        lambda: git.last_change(found, path),
+    ):
+        with pytest.raises((InvalidValueError, PathOutsideError)):
+            ask()
+
+
+def test_lines_are_counted_with_edits_that_are_not_committed(work: Work):
+    first = work.git("rev-parse", "HEAD")
+    work.write("src/app.py", "print('one')\nprint('two')\n")
+    work.commit()
+    work.write("src/app.py", "print('two')\nprint('three')\n")
+    work.write("picture", b"\0\1\2")
+    work.write("caf\udce9\n.txt", "x\n")
+    work.git("add", "picture", os.fsencode("caf\udce9\n.txt"))
+    os.remove(work.place("README.md"))
+    paths = ["src/app.py", "picture", "README.md", "docs/plan.md", "caf\udce9\n.txt", "nowhere"]
+
+    counted = git.numstat(work.found(), first, paths)
+
+    assert counted == {
+        "src/app.py": (2, 1),
+        "picture": (None, None),
+        "README.md": (0, 1),
+        "caf\udce9\n.txt": (1, 0),
+    }
+    assert git.numstat(work.found(), first, []) == {}
+    many = [f"nowhere/{number}" for number in range(450)]
+    assert git.numstat(work.found(), first, [*many, "README.md"]) == {"README.md": (0, 1)}
+    with pytest.raises(GitFailedError):
+        git.numstat(work.found(), NOWHERE, ["README.md"])
+
+
+def test_a_name_is_a_name_and_no_pattern(work: Work):
+    first = work.git("rev-parse", "HEAD")
+    for name in ("*", ":(top)src", ":!README.md", "[a-z]"):
+        work.write(name, "odd\n")
+    work.write("src/app.py", "edited\n")
+    work.commit()
+
+    assert git.numstat(work.found(), first, ["*", ":(top)src"]) == {"*": (1, 0), ":(top)src": (1, 0)}
+    assert git.last_change(work.found(), ":!README.md").commit == work.git("rev-parse", "HEAD")[:7]
+
+
+def test_a_pipe_in_a_files_place_is_passed_over(work: Work):
+    head = work.git("rev-parse", "HEAD")
+    os.remove(work.place("README.md"))
+    os.mkfifo(work.place("README.md"))
+    found = work.found()
+
+    assert git.numstat(found, head, ["README.md", "src/app.py"]) == {}
+    assert git.diff_text(found, head, "README.md", max_bytes=1000) == ("", False)
+
+
+def test_a_diff_is_given_whole_or_cut_at_a_line(work: Work):
+    head = work.git("rev-parse", "HEAD")
+    work.write("src/app.py", "".join(f"line {number}\n" for number in range(1000)))
+    found = work.found()
+
+    whole = git.diff_text(found, head, "src/app.py", max_bytes=1_000_000)
+    cut = git.diff_text(found, head, "src/app.py", max_bytes=500)
+
+    assert not whole.is_cut
+    assert whole.text.splitlines()[-1] == "+line 999"
+    assert "-print('one')" in whole.text
+    assert cut.is_cut
+    assert len(cut.text) <= 500
+    assert cut.text.endswith("\n")
+    assert whole.text.startswith(cut.text)
+    assert git.diff_text(found, head, "README.md", max_bytes=500) == ("", False)
+    with pytest.raises(GitFailedError):
+        git.diff_text(found, NOWHERE, "README.md", max_bytes=500)
+
+
+def test_the_last_change_names_commit_and_author(work: Work):
+    work.git("config", "i18n.logOutputEncoding", "ISO-8859-1")
+    work.write("src/app.py", "x\n")
+    work.git("add", "--all")
+    work.git("commit", "--quiet", "-m", "x", GIT_AUTHOR_NAME="dev-ß $(touch x)")
+    second = work.git("rev-parse", "HEAD")
+    work.write("docs/plan.md", "x\n")
+    work.commit()
+    found = work.found()
+
+    assert git.last_change(found, "src/app.py") == (second[:7], "dev-ß $(touch x)")
+    assert git.last_change(found, "nowhere") is None
+
+
+def test_a_file_is_read_as_a_commit_has_it(work: Work):
+    first = work.git("rev-parse", "HEAD")
+    work.write("README.md", "edited\n")
+    os.symlink("README.md", work.place("link"))
+    second = work.commit()
+    found = work.found()
+
+    assert git.read_blob(found, first, "README.md", max_bytes=100) == b"read me\n"
+    assert git.read_blob(found, second, "README.md", max_bytes=7) == b"edited\n"
+    assert git.read_blob(found, second, "link", max_bytes=100) == b"README.md"
+    for path, commit in (("nowhere", first), ("src", first), ("README.md", NOWHERE)):
+        assert git.read_blob(found, commit, path, max_bytes=100) is None
+    with pytest.raises(InvalidValueError, match="larger than 6 bytes"):
+        git.read_blob(found, second, "README.md", max_bytes=6)
+
+
+def test_a_repository_without_a_commit_has_no_history(tmp_path: Path):
+    found = make(tmp_path / "work").found()
+
+    assert git.count_commits(found, NOWHERE) is None
+    assert git.is_ancestor(found, NOWHERE) is None
+    assert git.last_change(found, "x") is None
+    assert git.find_default_branch(found) is None
+    assert not git.has_commit(found, NOWHERE)
+
+
+def test_a_filter_that_was_named_after_the_repository_was_found_does_not_run(work: Work, tmp_path: Path):
+    """A server may hold on to a repository for longer than it should."""
+    found, head = work.found(), work.git("rev-parse", "HEAD")
+    work.git("config", "filter.late.clean", f"touch {tmp_path}/canary; cat")
+    (work.root / ".git" / "info" / "attributes").write_text("* filter=late\n")
+    work.write("src/app.py", "edited\n")
+
+    git.read_state(found)
+    git.numstat(found, head, ["src/app.py"])
+    git.diff_text(found, head, "src/app.py", max_bytes=100)
+
+    assert not (tmp_path / "canary").exists()
