@@ -1,0 +1,146 @@
+"""Text written by somebody else, shown to an agent as data.
+
+A teammate's summary, a memory, a file's words: whoever wrote them must not be able to speak as the user, as the
+client or as us. So such a text stands between two markers that carry a number nobody else can know, under a line that
+says whose it is; every one of its lines is marked, nothing in it is unseen, and whatever looks like the words of a
+client or like a marker is made to look like what it is. The number is a keyed hash of what is shown: the same text
+gives the same bytes, and only this data folder could have made it.
+
+Our own words state and never ask: a fence that gives orders looks like the attack that it is there against.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from holdfast.ground import files
+from holdfast.ground.canonical import new_sha256
+from holdfast.ground.text import ELLIPSIS, cut
+
+MIN_CHARS = 400  # room for the longest header, both markers and a first line; with less, a fence may be empty
+AUTHOR_CHARS, SOURCE_CHARS, AT_CHARS = 60, 120, 40
+NONCE_CHARS = 32
+LOOKAHEAD_CHARS = 64  # more than any pattern looks beyond its place, so what follows the cut need not be read
+KEY_BYTES = 32
+FILE_BYTES = 1000
+PREFIX = "| "
+
+# Patterns are texts: `re` compiles each when it is needed first, and an import pays for none.
+_LINE_ENDS = "\r\n|[\r\x0b\x0c\x85\u2028\u2029]"
+_UNSEEN = (
+    "["
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # controls but tab and newline; the ends of lines are newlines by now
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # bidi controls
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\ufe00-\ufe0f\U000e0000-\U000e0fff"  # variation selectors and tags: whole hidden alphabets
+    "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # controls of scripts, shorthand and music
+    "\ud800-\udfff"  # halves of pairs, which nothing can be sent as
+    "\ue000-\uf8ff\U000f0000-\U0010ffff\ufdd0-\ufdef\ufffe\uffff"  # what each font shows as it likes, or never
+    "]"
+)
+# Each quantifier is bounded or possessive and starts at one place of a run, so that a megabyte of `<` costs a megabyte.
+_ROLES = "human|user|assistant|system|developer|tool|function|model|ai"
+_SIGNS = f"{_ROLES}|inst|sys|begin|end|start|stop|resumed|untrusted|holdfast|context|instructions?"
+_ANGLES = rf"(?i)(?<![<＜﹤])[<＜﹤]++(?=[^\W\d]|[/|!?$:&@%\[{{]|[ \t]{{1,8}}(?:[/|]|(?:{_SIGNS})\b))|<{{3,}}+"
+_CLOSING_ANGLES = r">{3,}+|(?<=\|)>"
+_BRACKET = rf"(?i)\[(?=[ \t]{{0,8}}/?[ \t]{{0,8}}(?:{_SIGNS})(?:[\s\]:/_-]|$))|(?<=!)\["
+_CODE_FENCE = r"`{3,}+|~{3,}+"
+_RULE = rf"(?i)(?<![-=*#_])[-=*#_]{{3,}}+(?=[ \t]{{0,8}}(?:{_SIGNS})\b)"
+_SPEAKER = rf"(?im)^([ \t]{{0,8}}(?:[#>*_-]{{1,6}}[ \t]{{0,4}})?(?:{_ROLES})[*_ \t]{{0,4}})[:：]"
+_PARTIAL_LINE = rf"\n\|?{ELLIPSIS}\Z"
+_KEY = rb"[0-9a-f]{64}"
+
+
+def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars: int) -> str:
+    """The text as data, in at most so many characters; empty where there is nothing to show or no room for it."""
+    body = _disarmed(_visible(text).strip()[: max(0, max_chars) + LOOKAHEAD_CHARS])
+    header = f"author={_quoted(author, AUTHOR_CHARS)} source={_quoted(source, SOURCE_CHARS)} at={_quoted(at, AT_CHARS)}"
+    room = max_chars - len(_enclosed("-" * NONCE_CHARS, header, PREFIX))
+    if room < 1 or not body:
+        return ""
+    lines = PREFIX + _cut_lines(body.replace("\n", f"\n{PREFIX}"), room)
+    return _enclosed(first_absent(_nonces(key, f"{header}\n{lines}"), f"{header}\n{lines}"), header, lines)
+
+
+def one_line(text: str, max_chars: int) -> str:
+    """A short value of somebody else's, such as a branch or a title, to stand inside a line of ours."""
+    return cut(_disarmed(" ".join(_visible(text).split())[: max(0, max_chars) + LOOKAHEAD_CHARS]), max_chars)
+
+
+def clean(text: str) -> str:
+    """The text without anything unseen, and without what could be taken for a marker or for another speaker."""
+    return _disarmed(_visible(text))
+
+
+def fence_key(home: str) -> bytes:
+    """The secret of this data folder; two who make it at the same moment get the same one."""
+    path = os.path.join(home, "fence.key")
+    if key := _read_key(path):
+        return key
+    files.private_folder(home)
+    with files.Lock(path):
+        if key := _read_key(path):
+            return key
+        key = os.urandom(KEY_BYTES)
+        files.write_atomic(path, key.hex().encode() + b"\n")
+    return key
+
+
+def first_absent(nonces: Iterable[str], text: str) -> str:
+    """The first that the text does not hold: it could only by chance, and even then it closes nothing."""
+    lowered = text.lower()
+    return next(nonce for nonce in nonces if nonce not in lowered)
+
+
+def hmac_sha256(key: bytes, message: bytes) -> bytes:
+    """As `hmac` has it, which would load OpenSSL: three milliseconds of a hook's time."""
+    block = (key if len(key) <= 64 else new_sha256(key).digest()).ljust(64, b"\0")
+    inner = new_sha256(bytes(byte ^ 0x36 for byte in block) + message).digest()
+    return new_sha256(bytes(byte ^ 0x5C for byte in block) + inner).digest()
+
+
+def _enclosed(nonce: str, header: str, lines: str) -> str:
+    return f"[untrusted text {nonce} {header} verified=no]\n{lines}\n[end of untrusted text {nonce}]"
+
+
+def _nonces(key: bytes, shown: str) -> Iterator[str]:
+    number = 0
+    while True:
+        yield hmac_sha256(key, b"fence %d\n" % number + shown.encode()).hex()[:NONCE_CHARS]
+        number += 1
+
+
+def _cut_lines(lines: str, max_chars: int) -> str:
+    """Cut, and a last line of which only the mark is left goes with its mark."""
+    return re.sub(_PARTIAL_LINE, ELLIPSIS, cut(lines, max_chars))
+
+
+def _quoted(value: str, max_chars: int) -> str:
+    return '"' + one_line(value, max_chars).replace('"', "'") + '"'
+
+
+def _visible(text: str) -> str:
+    return re.sub(_UNSEEN, "", re.sub(_LINE_ENDS, "\n", text))
+
+
+def _disarmed(text: str) -> str:
+    """As long as before, readable, and nothing that a client or a model takes for more than a word."""
+    text = re.sub(_ANGLES, lambda run: "‹" * len(run[0]), text)
+    text = re.sub(_CLOSING_ANGLES, lambda run: "›" * len(run[0]), text)
+    text = re.sub(_CODE_FENCE, lambda run: "'" * len(run[0]), text)
+    text = re.sub(_BRACKET, "(", re.sub(_SPEAKER, r"\1·", text))
+    return re.sub(_RULE, lambda run: "·" * len(run[0]), text)
+
+
+def _read_key(path: str) -> bytes | None:
+    """None when there is no file, or none that could be a key: a new one is made then."""
+    data = (files.find_bytes(path, max_bytes=FILE_BYTES) or b"").strip()
+    if not re.fullmatch(_KEY, data):
+        return None
+    with contextlib.suppress(OSError):  # copied here by somebody who did not think of its mode
+        if os.stat(path).st_mode & 0o077:
+            os.chmod(path, 0o600)
+    return bytes.fromhex(data.decode())

@@ -1,0 +1,265 @@
+"""Secrets out of text that is stored or shared.
+
+A log of an agent's work holds whatever passed by: keys in command output, passwords in settings. They are found by what
+a provider's key looks like and by the name that a value is given, in the text as it is, as it would read without the
+escapes of JSON and of addresses, and as it would read without the line ends that a window put into it. What is found
+is replaced by a mark that says which rule found it, and lets the same secret be known again.
+
+The other danger is a reader that destroys: ids, hashes, what a client encrypted for itself and the structure around
+them are never touched, and a text that was redacted once stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, namedtuple
+from itertools import pairwise
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical
+from holdfast.ground.redaction_rules import EXACT, OPEN, RULES, WHOLE, Rule, is_secret_name, is_secret_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
+    from collections.abc import Callable, Iterator
+    from typing import Any, NamedTuple
+
+    class Found(NamedTuple):
+        rule: str
+        start: int
+        end: int
+
+    class Redacted(NamedTuple):
+        text: str
+        found: list[Found]
+else:
+    Found = namedtuple("Found", ("rule", "start", "end"))
+    Redacted = namedtuple("Redacted", ("text", "found"))
+
+PASSES = 4
+ENTROPY_BITS = 4.2
+
+# Patterns are texts: `re` compiles each when it is needed first, and an import pays for none.
+_MARK = r"\[REDACTED:[a-z_]{1,40}:[0-9a-f]{8}\]"
+_ESCAPE = r"\\{1,8}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/nrt]))|%(?:25){0,3}([0-9a-fA-F]{2})"
+_MEANS = {"n": "\n", "r": "\r", "t": "\t"}
+# A line end that may stand inside of a key: nothing but a quotation or the margin of a listing beside it.
+_LINE_END = (
+    r"(?<=[A-Za-z0-9_+/=.~-])(?:[\"'][ \t]{0,4}[+.]?)?[ \t]{0,2}\\?\r?\n"
+    r"[ \t]{0,40}(?:[|>+#*-][ \t]|[0-9]{1,6}[→|:\t][ \t]?)?[\"']?(?=[A-Za-z0-9_+/=.~-])"
+)
+# A line of its own rather than the rest of a key: words, numbers and times, or too little to tell.
+_OTHER_LINE = (
+    r".{0,5}|(?:[A-Z]?[a-z]*|[A-Z]*|[0-9]+(?:T[0-9]*)?)(?:[_/+=.-](?:[A-Z]?[a-z]*|[A-Z]*|[0-9]+(?:T[0-9]*)?))*"
+)
+_OPAQUE_FIELD = (
+    r"(?:^|_)(?:id|ids|uuid|guid|sha|sha1|sha256|sha512|hash|hashes|digest|checksum|integrity|etag|cursor|signature"
+    r"|fingerprint|nonce)$|^encrypted|encrypted_content|(?:Id|Ids|Uuid|Hash|Digest|Sha)$"
+)
+_LONG_WORD = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,128}+={0,2}(?![A-Za-z0-9+/_=-])"
+_PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
+
+
+def find_secrets(text: str) -> list[Found]:
+    """Where each secret stands, from first to last; no two overlap."""
+    hidden = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), text)
+    found: list[Found] = []
+    # Again while there is something: a key may only stand alone once its neighbour is gone.
+    for _ in range(PASSES):
+        if not (new := _merged(_hits(hidden))):
+            break
+        found += new
+        hidden = _with(hidden, new, lambda secret: "\0" * (secret.end - secret.start))
+    return sorted(found, key=lambda secret: secret.start)
+
+
+def redact(text: str, *, key: bytes = b"") -> Redacted:
+    """The text with `[REDACTED:rule:hash8]` for each secret, and where they stood.
+
+    The hash of a weak password lets whoever can guess it be sure. With the key of a data folder, only there.
+    """
+    found = find_secrets(text)
+    return Redacted(_with(text, found, lambda secret: _mark(text, secret, key)), found)
+
+
+def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[Found]]:
+    """A JSON value with the secrets out of its texts; keys, ids, hashes and the structure stay as they are."""
+    found: list[Found] = []
+
+    def leaf(text: str, field: str) -> str:
+        if is_opaque_field(field) and len(text.split(maxsplit=1)) < 2:  # words are no id, whatever the field is called
+            return text
+        secrets = _secrets_of_field(text, field)
+        found.extend(secrets)
+        return _with(text, secrets, lambda secret: _mark(text, secret, key))
+
+    return _walked(value, "", leaf, 1), found
+
+
+def is_opaque_field(name: str) -> bool:
+    """Whether a field of this name holds an id, a hash or something encrypted; the id of a key is half a secret."""
+    return bool(re.search(_OPAQUE_FIELD, name)) and "key" not in name.lower()
+
+
+def find_suspicious(text: str) -> list[Found]:
+    """Long words that look random. For a warning only: most of them are hashes and ids, so nothing is changed by it."""
+    return [
+        Found("high_entropy", *word.span())
+        for word in re.finditer(_LONG_WORD, text)
+        if not re.fullmatch(_PLAIN_WORD, word[0]) and _entropy(word[0]) >= ENTROPY_BITS
+    ]
+
+
+class _View:
+    """A text as somebody would read it, which knows where each of its characters stands in the original."""
+
+    __slots__ = ("_pieces", "_under", "text")
+
+    def __init__(self, text: str, under: _View | None = None, pieces: list[tuple[int, int, int]] | None = None):
+        self.text, self._under, self._pieces = text, under, pieces or []
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        if self._under is None:
+            return start, end
+        return self._under.span(*self.span_under(start, end))
+
+    def span_under(self, start: int, end: int) -> tuple[int, int]:
+        return self._place(start)[0], self._place(end - 1)[1]
+
+    def read(self, pattern: str, reading: Callable[[re.Match[str]], str]) -> _View:
+        """The text with each match read as one character or none."""
+        parts: list[str] = []
+        pieces, at, last = [(0, 0, 1)], 0, 0
+        for match in re.finditer(pattern, self.text):
+            at += match.start() - last
+            parts += (self.text[last : match.start()], character := reading(match))
+            if character:
+                pieces.append((at, match.start(), match.end() - match.start()))
+                at += 1
+            pieces.append((at, last := match.end(), 1))
+        return _View("".join((*parts, self.text[last:])), self, pieces) if last else self
+
+    def breaks(self, start: int, end: int) -> list[int]:
+        """The places between two others where something was read as nothing."""
+        first = bisect_right(self._pieces, start, key=_first)
+        return [piece[0] for piece in self._pieces[first : bisect_left(self._pieces, end, key=_first)]]
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """Where the character starts and ends in the text under this one."""
+        begins, place, width = self._pieces[bisect_right(self._pieces, at, key=_first) - 1]
+        return place + at - begins, place + at - begins + width
+
+
+def _hits(text: str) -> Iterator[tuple[int, int, int]]:
+    """Start, end and rank of the rule, in every reading; a key that ended with its line does not go on in the next."""
+    plain = _View(text)
+    unescaped = _unescaped(plain)
+    seen: set[tuple[int, int]] = set()
+    for view in dict.fromkeys((plain, unescaped)):
+        for rank, rule in _worth_a_look(view):
+            for start, end in (view.span(*span) for span in rule.spans(view.text)):
+                seen.add((start, rank))
+                yield start, end, rank
+    for start, end, rank in _hits_over_lines(unescaped):
+        if RULES[rank].lines == OPEN or (start, rank) not in seen:
+            yield start, end, rank
+
+
+def _hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
+    joined = _joined(view)
+    for rank, rule in _worth_a_look(joined) if joined is not view else ():
+        for start, end in rule.spans_over_lines(joined.text) if rule.lines != WHOLE else ():
+            first, last = joined.span_under(start, _own_end(rule, joined, start, end))
+            if "\n" in view.text[first:last] and _stands_alone(rule, view.text, first, last):
+                yield *view.span(first, last), rank
+
+
+def _stands_alone(rule: Rule, text: str, start: int, end: int) -> bool:
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    return not before.isalnum() and not (rule.lines == EXACT and after.isalnum())
+
+
+def _own_end(rule: Rule, joined: _View, start: int, end: int) -> int:
+    """Where the key is whole and the next line is a line of its own, else the end."""
+    for at, following in pairwise((*joined.breaks(start, end), end)):
+        is_other = re.fullmatch(_OTHER_LINE, joined.text[at:following])
+        if is_other and re.compile(rule.pattern).fullmatch(joined.text, start, at):
+            return at
+    return end
+
+
+def _worth_a_look(view: _View) -> Iterator[tuple[int, Rule]]:
+    lowered = view.text.lower()
+    return ((rank, rule) for rank, rule in enumerate(RULES) if any(hint in lowered for hint in rule.hints))
+
+
+def _merged(hits: Iterator[tuple[int, int, int]]) -> list[Found]:
+    """What overlaps is one secret, named by the rule that knows most."""
+    merged: list[tuple[int, int, int]] = []
+    for start, end, rank in sorted(hits):
+        if merged and start < merged[-1][1]:
+            first, last, best = merged.pop()
+            start, end, rank = first, max(last, end), min(best, rank)
+        merged.append((start, end, rank))
+    return [Found(RULES[rank].name, start, end) for start, end, rank in merged]
+
+
+def _with(text: str, found: list[Found], instead: Callable[[Found], str]) -> str:
+    parts: list[str] = []
+    last = 0
+    for secret in found:
+        parts += (text[last : secret.start], instead(secret))
+        last = secret.end
+    return "".join((*parts, text[last:]))
+
+
+def _mark(text: str, secret: Found, key: bytes) -> str:
+    """The same for the same secret, however it was written."""
+    read = _joined(_unescaped(_View(text[secret.start : secret.end]))).text
+    digest = canonical.sha256(key, read.encode(errors="surrogatepass"))
+    return f"[REDACTED:{secret.rule}:{digest.hex()[:8]}]"
+
+
+def _unescaped(view: _View) -> _View:
+    """Twice: JSON may stand in an address, and an address in JSON."""
+    return view.read(_ESCAPE, _character).read(_ESCAPE, _character)
+
+
+def _joined(view: _View) -> _View:
+    return view.read(_LINE_END, lambda _: "") if "\n" in view.text else view
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[4]
+    return chr(int(code, 16)) if code else _MEANS.get(escape[3], escape[3])
+
+
+def _first(piece: tuple[int, int, int]) -> int:
+    return piece[0]
+
+
+def _walked(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -> Any:
+    if isinstance(value, str):
+        return leaf(value, field)
+    if depth > canonical.MAX_DEPTH:
+        raise InvalidValueError("value", "…", f"is nested deeper than {canonical.MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        return {name: _walked(item, str(name), leaf, depth + 1) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_walked(item, field, leaf, depth + 1) for item in value]
+    return value
+
+
+def _secrets_of_field(text: str, field: str) -> list[Found]:
+    found = find_secrets(text)
+    if found or not is_secret_name(field) or re.search(_MARK, text) or not is_secret_value(text):
+        return found
+    return [Found("assigned_secret", 0, len(text))]
+
+
+def _entropy(word: str) -> float:
+    from math import log2
+
+    counts = Counter(word).values()
+    return -sum(count / len(word) * log2(count / len(word)) for count in counts)

@@ -1,0 +1,303 @@
+"""Secrets out of text: found in every reading, marked so that they are known again, and nothing else touched."""
+
+import json
+import random
+import re
+import string
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import redaction as module
+from holdfast.ground.redaction import find_secrets, find_suspicious, is_opaque_field, redact, redact_value
+from holdfast.ground.redaction_rules import RULES
+
+
+def made(prefix: str, count: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    """Never a literal, so that nobody's scanner finds a secret in this file."""
+    return prefix + "".join(random.Random(prefix).choices(alphabet, k=count))
+
+
+GITHUB, ANTHROPIC, AWS = made("ghp_", 36), made("sk-ant-api03-", 95), made("AKIA", 16, string.ascii_uppercase)
+VALUE = made("v", 20) + "7"
+
+
+# --- finding -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "secret"),
+    [
+        (f"push with {GITHUB}.", "github_token", GITHUB),
+        (f"{AWS}\n", "aws_access_key", AWS),
+        (f"export API_KEY={VALUE}", "assigned_secret", VALUE),
+        ("DB_PASSWORD=it's; or not", "assigned_secret", ""),
+        ("DB_PASSWORD=kittens", "assigned_secret", "kittens"),
+        ('MY_SECRET="two words & more"', "assigned_secret", "two words & more"),
+        (f"token: '{VALUE}'", "assigned_secret", VALUE),
+        (f"url?access_token={VALUE}&page=2", "assigned_secret", VALUE),
+        (f"tool --api-key {VALUE} --fast", "assigned_secret", VALUE),
+        (f"Authorization: Bearer {VALUE}", "authorization", VALUE),
+        ("redis://:p4ss@cache:6379/0", "url_password", "p4ss"),
+        (f"SECRET_KEY_BASE={VALUE}, then", "assigned_secret", VALUE),
+    ],
+)
+def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) -> None:
+    found = find_secrets(text)
+
+    assert [(f.rule, text[f.start : f.end]) for f in found] == ([(rule, secret)] if secret else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API_KEY=your_key_here DB_PASSWORD=changeme TOKEN=${TOKEN} SECRET=<secret> PASSWORD=********",
+        "postgres://user:password@localhost/db and https://example.org:8080/a@b",
+        "token = next_token2(text)\npassword = self.config.password1\nsecret: Optional[str]",
+        "max_tokens=200000 tokens: 12345678 token_count=99999999 token_id=abc12345678",
+        "PWD=/home/ana/project1 OLDPWD=/tmp/x1",
+        "primary_key: 'user_id_2' cache_key=abc123def456 keyboard: qwerty12345",
+        "api_key = os.environ['API_KEY_2'] apiKey: process.env.API_KEY_2",
+        "the password must be at least 12 characters, the token of page 2 expires",
+        "password_file=/run/secrets/db1 tokenizer: cl100k_base2",
+        "task-1234567890abcdef1234567890abcdef risk-ant-hill",
+        "git@github.com:acme/payouts.git ssh://git@host/x",
+    ],
+)
+def test_what_stands_for_a_secret_or_only_speaks_of_one_is_left(text: str) -> None:
+    assert redact(text) == (text, [])
+
+
+def test_a_secret_is_found_behind_every_kind_of_escape() -> None:
+    for text in (
+        json.dumps({"a": json.dumps({"b": f"x\n{GITHUB}\ty"})}),
+        f"q%3D{GITHUB}%26p",
+        f"q%253D{GITHUB}%2526p",
+        f"\\u0022{GITHUB}\\u0022 \\x3d",
+        f"'a\\n{GITHUB}\\n'",
+    ):
+        assert [text[f.start : f.end] for f in find_secrets(text)] == [GITHUB]
+
+
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\\\n", "\n    ", "\n| ", "\n> ", '" +\n  "', "\n  42→", "\\n"])
+def test_a_secret_is_found_over_a_line_end(between: str) -> None:
+    for secret in (GITHUB, ANTHROPIC, AWS):
+        text = f"before\n{secret[:12]}{between}{secret[12:]}\nafter that"
+
+        assert redact(text).text.startswith("before\n[REDACTED:")
+        assert redact(text).text.endswith("]\nafter that")
+
+
+@pytest.mark.parametrize("after", ["done", "2026-11-16T12:51:03Z ok", "DEBUG=1", "next-step: x", "user_id: 7", "x1"])
+def test_the_line_after_a_secret_is_not_taken_for_the_rest_of_it(after: str) -> None:
+    for secret in (GITHUB, ANTHROPIC):
+        assert redact(f"{secret}\n{after}").text.endswith(f"]\n{after}")
+
+
+def test_a_hash_on_the_line_after_a_whole_key_stays() -> None:
+    checksum = made("", 40, "0123456789abcdef")
+
+    assert redact(f"{GITHUB}\n{checksum}").text.endswith(f"]\n{checksum}")
+
+
+def test_a_private_key_is_found_without_its_end() -> None:
+    """A listing may be cut off: what is there of the key is still a key."""
+    lines = "\n".join(made(str(number), 64) for number in range(5))
+    text = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n[cut]"
+
+    assert redact(text).text.partition(":")[0] == "[REDACTED"
+    assert redact(text).text.endswith("]\n[cut]")
+
+
+def test_words_that_only_name_a_private_key_are_left() -> None:
+    text = "It starts with -----BEGIN PRIVATE KEY----- and is never committed."
+
+    assert redact(text).text == text
+
+
+def test_each_secret_of_a_text_is_found_once_and_in_order() -> None:
+    text = f"{GITHUB} {AWS} GITHUB_TOKEN={GITHUB} url=https://x:{VALUE}@h/"
+
+    found = find_secrets(text)
+
+    assert [f.rule for f in found] == ["github_token", "aws_access_key", "github_token", "url_password"]
+    assert all(a.end <= b.start for a, b in pairwise(found))
+
+
+# --- marks -------------------------------------------------------------------------------------------------
+
+
+def test_equal_secrets_have_equal_marks_and_others_do_not() -> None:
+    other = made("gho_", 36)
+
+    first, again, third = redact(f"{GITHUB} {GITHUB} {other}").text.split(" ")
+
+    assert first == again != third
+    assert first.startswith("[REDACTED:github_token:")
+
+
+def test_with_a_key_nobody_else_can_check_a_guess() -> None:
+    text = f"https://x:{VALUE}@h/"
+
+    assert redact(text, key=b"a").text != redact(text, key=b"b").text != redact(text).text
+    assert redact(text, key=b"a").text == redact(text, key=b"a").text
+
+
+QUOTES = ['"', "'", "\\n", "\n", "\\", "%3D", "%", "://", ":", "@", "&", " ", ".", "--", "\0"]
+STARTS = ["PASSWORD=", "token: ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "eyJ", "[REDACTED:", "]"]
+FRAGMENTS = st.sampled_from([GITHUB, ANTHROPIC, AWS, VALUE, "a1b2c3d4e5", *QUOTES, *STARTS])
+
+
+@given(st.lists(FRAGMENTS | st.text(max_size=4), max_size=14).map("".join))
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once = redact(text).text
+
+    assert redact(once) == (once, [])
+
+
+@given(st.text(st.characters()))
+def test_any_text_is_taken(text: str) -> None:
+    redacted, found = redact(text)
+
+    assert (redacted == text) == (found == [])
+
+
+# --- values ------------------------------------------------------------------------------------------------
+
+
+def test_only_the_texts_of_a_value_are_changed() -> None:
+    value = {GITHUB: 1, "a": [f"x {GITHUB}", 2.5, None, True, {"b": ""}], "c": {}}
+
+    cleaned, found = redact_value(value)
+
+    assert cleaned == {GITHUB: 1, "a": [f"x {redact(GITHUB).text}", 2.5, None, True, {"b": ""}], "c": {}}
+    assert [f.rule for f in found] == ["github_token"]
+
+
+@pytest.mark.parametrize(
+    "field", ["password", "clientSecret", "api_key", "X-Api-Key", "accessToken", "DB_PASSWORD_PROD"]
+)
+def test_a_field_that_is_called_a_secret_holds_one(field: str) -> None:
+    cleaned, _ = redact_value({field: VALUE, "other": VALUE})
+
+    assert cleaned[field].startswith("[REDACTED:assigned_secret:")
+    assert cleaned["other"] == VALUE
+    assert redact_value(cleaned) == (cleaned, [])
+
+
+@pytest.mark.parametrize("field", ["nextToken", "tokens", "primary_key", "secretary", "token_id", "password_hash"])
+def test_a_field_that_only_sounds_like_it_does_not(field: str) -> None:
+    assert redact_value({field: VALUE}) == ({field: VALUE}, [])
+
+
+@pytest.mark.parametrize(
+    "field", ["id", "session_id", "toolUseId", "sha256", "content_hash", "encrypted_content", "etag"]
+)
+def test_ids_hashes_and_what_is_encrypted_stay_as_they_are(field: str) -> None:
+    value = {field: GITHUB, "list": {field: [GITHUB]}}
+
+    assert is_opaque_field(field)
+    assert redact_value(value) == (value, [])
+
+
+def test_a_sentence_is_no_id_whatever_its_field_is_called() -> None:
+    assert redact_value({"id": f"made with {GITHUB}"})[1]
+
+
+def test_the_id_of_an_access_key_is_no_such_id() -> None:
+    assert redact_value({"AccessKeyId": AWS})[1]
+
+
+def test_a_value_too_deep_is_refused() -> None:
+    deep: object = "x"
+    for _ in range(5000):
+        deep = [deep]
+
+    with pytest.raises(InvalidValueError, match="nested deeper than 64"):
+        redact_value(deep)
+
+
+# --- entropy -----------------------------------------------------------------------------------------------
+
+
+def test_a_random_word_is_a_warning_and_never_redacted() -> None:
+    word = made("", 48)
+
+    assert [(f.rule, f.start, f.end) for f in find_suspicious(f"see {word} there")] == [("high_entropy", 4, 52)]
+    assert redact(f"see {word} there").found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        made("", 64, "0123456789abcdef"),
+        "a_very_long_name_of_a_function_that_somebody_wrote",
+        "a/path/that/is/long/enough/to/be/looked/at/by/this",
+        "=" * 80,
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1A",
+    ],
+)
+def test_hashes_names_and_paths_are_no_warning(text: str) -> None:
+    assert find_suspicious(text) == []
+
+
+# --- cost --------------------------------------------------------------------------------------------------
+
+WORST = [
+    *("a", "\\", "%25", "\n", "a\n", "aB3\n", "token=", 'token="', "TOKEN='", "secret_key=", "api_key ", "--token "),
+    *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 24 + "\n", "eyJ", "eyJaaaaaaaaaaa.eyJ"),
+    *(
+        "eyJ\n",
+        "://",
+        "://a:",
+        "://a:b",
+        "sk-",
+        "sk-ant-",
+        "xoxb-\n",
+        "aaa8Q~",
+        "AKIA",
+        "SK0",
+        "12345678:AA",
+        "Bearer a1",
+    ),
+    *("\\u0041", "%41", '"\n"', 'a"+\n"', "token=a1b2c3d4 ", f"{GITHUB} ", f"{GITHUB}\n", "[REDACTED:", "a-", "A&"),
+]
+
+
+@pytest.mark.parametrize("piece", WORST)
+def test_a_megabyte_of_the_worst_returns(piece: str) -> None:
+    """TS18: the guard against hanging is the measure; a pattern that is not linear would need hours."""
+    text = piece * ((1 << 20) // len(piece))
+
+    find_secrets(text)
+    find_suspicious(text)
+
+
+def test_every_pattern_is_bounded_or_takes_what_it_takes_for_good() -> None:
+    """`*`, `+` and `{n,}` may only stand with a `+` behind them: then no step is ever taken back."""
+    loose = [
+        (rule.name, found[0])
+        for rule in RULES
+        for found in re.finditer(
+            r"(?<!\\)(?:\*|\+|\{\d+,\})(?!\+)", re.sub(r"\[(?:\\.|[^\]])*\]|\+\+|\*\+|\}\+", "", rule.pattern)
+        )
+    ]
+
+    assert loose == []
+
+
+def test_a_hook_that_imports_it_pays_for_no_heavy_module() -> None:
+    source = str(Path(module.__file__).parents[2])
+    code = "import sys; import holdfast.ground.redaction as r; r.redact_value({'a': 'b'}); print(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": source}
+    )
+
+    assert not {"typing", "dataclasses", "hashlib", "random", "datetime", "urllib"} & set(done.stdout.split())
