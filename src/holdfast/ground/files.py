@@ -32,6 +32,7 @@ CHUNK_BYTES = 1 << 20
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_WRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
+_ADVICE = "Set HOLDFAST_HOME, or HOLDFAST_DATABASE where that is set, to a place that can be used."
 _NOT_A_FILE = {
     errno.ELOOP: "is a symbolic link",
     errno.EISDIR: "is a folder",
@@ -46,7 +47,7 @@ def translate(os_error: OSError, path: Path) -> Unavailable:
         return StoreFullError(where)
     if os_error.errno in _NOT_WRITABLE:
         return StoreReadOnlyError(where, cause)
-    return StoreUnreachableError(where, cause)
+    return StoreUnreachableError(where, cause, _ADVICE)
 
 
 def private_folder(path: Path) -> None:
@@ -128,7 +129,7 @@ def find_bytes(path: Path, *, max_bytes: int) -> bytes | None:
     try:
         fd = open_regular(path, os.O_RDONLY)
         try:
-            return _read_all(fd, path, max_bytes)
+            return read_open(fd, path, max_bytes)
         finally:
             os.close(fd)
     except FileNotFoundError:
@@ -223,7 +224,8 @@ def _replace(folder_fd: int, name: str, data: bytes, mode: int) -> None:
         raise
 
 
-def _read_all(fd: int, path: Path, max_bytes: int) -> bytes:
+def read_open(fd: int, path: Path, max_bytes: int) -> bytes:
+    """The bytes of an open file, or a refusal where there are more."""
     parts: list[bytes] = []
     left = max_bytes + 1  # counted, not asked: a file may grow, and some report no size at all
     if os.fstat(fd).st_size < left:

@@ -1,0 +1,138 @@
+"""A folder inside somebody's repository, opened step by step and never through a link.
+
+Whoever may write into a repository chooses what stands there: `data` may be a link to a home, a file may be a pipe.
+So each step is opened inside the one before it, and files are read, replaced and locked by the open folder: what was
+checked is what is used. Files have the mode that a repository's files have; folders are made only when asked to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+from holdfast.errors import PathOutsideError, StoreBusyError
+from holdfast.ground import confined, files
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOT_PLAIN = "is reached through a symbolic link, or is no regular file"
+
+
+class Folder:
+    """An open folder; close it, or use it in a `with` block."""
+
+    def __init__(self, path: str, fd: int):
+        self.path, self._fd = path, fd
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        os.close(self._fd)
+
+    def find(self, name: str, *, max_bytes: int) -> bytes | None:
+        """A regular file's bytes, or None where there is none."""
+        with self._translated(name):
+            try:
+                fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=self._fd)
+            except FileNotFoundError:
+                return None
+            try:
+                self._check_plain(fd, name)
+                return files.read_open(fd, self._at(name), max_bytes)
+            finally:
+                os.close(fd)
+
+    def replace(self, name: str, data: bytes) -> None:
+        """A whole file in the place of another; what stands there and is no regular file is left alone."""
+        with self._translated(name):
+            mode = 0o644
+            try:
+                found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+            except FileNotFoundError:
+                pass
+            else:
+                if not stat.S_ISREG(found.st_mode):
+                    raise PathOutsideError(self._at(name), _NOT_PLAIN)
+                mode = stat.S_IMODE(found.st_mode)
+            files.write_atomic_at(self._fd, name, data, mode=mode)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """One writer at a time, until the block ends or the process dies.
+
+        The folder itself is locked: a lock file would be litter in a repository, and a clean-up would break it.
+        """
+        deadline = time.monotonic() + files.LOCK_SECONDS
+        while not self._try_lock():
+            if time.monotonic() >= deadline:
+                raise StoreBusyError(self.path)
+            time.sleep(files.LONGEST_PAUSE_SECONDS)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)  # a child that was forked meanwhile would hold it on
+
+    def _try_lock(self) -> bool:
+        with _refusing(self.path):
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
+
+    def _check_plain(self, fd: int, name: str) -> None:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise PathOutsideError(self._at(name), _NOT_PLAIN)
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    @contextlib.contextmanager
+    def _translated(self, name: str) -> Iterator[None]:
+        with _refusing(self._at(name)):
+            yield
+
+
+def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
+    """The folder at a path below a root; None where it is not there and not to be made."""
+    steps = confined.checked_steps(path)
+    fd = -1
+    with _refusing(os.path.join(root, path)):
+        try:
+            fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            for step in steps:
+                inner = _step(fd, step, create)
+                os.close(fd)
+                fd = inner
+        except FileNotFoundError:
+            os.close(fd)
+            return None
+        except BaseException:
+            if fd >= 0:
+                os.close(fd)
+            raise
+    return Folder(os.path.join(root, path), fd)
+
+
+def _step(fd: int, name: str, create: bool) -> int:
+    if create:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=fd)
+            files.sync_folder(fd)
+    return os.open(name, _FOLDER, dir_fd=fd)
+
+
+@contextlib.contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """What the system says about a step becomes the error that a door can show."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.ENODEV, errno.EISDIR):
+            raise PathOutsideError(path, _NOT_PLAIN) from None
+        raise files.translate(error, path) from error

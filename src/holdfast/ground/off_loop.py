@@ -1,0 +1,35 @@
+"""Work that waits for a disk or a process, out of the way of whoever shares the loop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """In a thread where a loop runs; in place where none does, so that a command needs none."""
+    if not _is_on_loop():
+        return function(*args, **kwargs)
+    import asyncio
+
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """For a plain function that has to drive coroutines itself: where a loop runs, in a thread that has none."""
+    if not _is_on_loop():
+        return function(*args, **kwargs)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *args, **kwargs).result()
+
+
+def _is_on_loop() -> bool:
+    """Without loading asyncio where nobody has."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None

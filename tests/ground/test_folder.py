@@ -1,0 +1,131 @@
+"""A folder in somebody's repository: opened step by step, never through a link, and locked by the open folder."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import InvalidValueError, PathOutsideError, StoreBusyError
+from holdfast.ground import files
+from holdfast.ground.folder import Folder, open_folder
+
+PLACE = "data/context"
+
+
+def opened(root: Path) -> Folder:
+    folder = open_folder(str(root), PLACE, create=True)
+    assert folder is not None
+    return folder
+
+
+def test_a_folder_that_is_not_there_is_made_only_when_asked_for(tmp_path: Path):
+    assert open_folder(str(tmp_path), PLACE) is None
+    assert not (tmp_path / "data").exists()
+
+    with opened(tmp_path) as folder:
+        assert folder.find("a.json", max_bytes=10) is None
+        folder.replace("a.json", b"one")
+        folder.replace("a.json", b"two")
+        assert folder.find("a.json", max_bytes=10) == b"two"
+
+    assert [path.name for path in (tmp_path / PLACE).iterdir()] == ["a.json"]
+    assert (tmp_path / PLACE / "a.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_file_keeps_the_mode_that_somebody_gave_it(tmp_path: Path):
+    with opened(tmp_path) as folder:
+        folder.replace("a", b"one")
+        (tmp_path / PLACE / "a").chmod(0o600)
+        folder.replace("a", b"two")
+
+    assert (tmp_path / PLACE / "a").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("step", ["data", "data/context"])
+def test_a_link_on_the_way_is_never_followed(tmp_path: Path, step: str):
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    (outside / "context").mkdir(parents=True)
+    (root / step).parent.mkdir(parents=True)
+    (root / step).symlink_to(outside)
+
+    for create in (False, True):
+        with pytest.raises(PathOutsideError, match="symbolic link"):
+            open_folder(str(root), PLACE, create=create)
+    assert [path.name for path in outside.rglob("*")] == ["context"]
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path):
+    (tmp_path / "data").write_text("x")
+
+    with pytest.raises(PathOutsideError):
+        open_folder(str(tmp_path), PLACE, create=True)
+
+
+@pytest.mark.parametrize("name", ["link", "pipe", "folder"])
+def test_what_is_no_regular_file_is_neither_read_nor_replaced_nor_waited_for(tmp_path: Path, name: str):
+    with opened(tmp_path) as folder:
+        place = tmp_path / PLACE
+        (tmp_path / "secret").write_text("secret")
+        (place / "link").symlink_to(tmp_path / "secret")
+        os.mkfifo(place / "pipe")
+        (place / "folder").mkdir()
+
+        with pytest.raises(PathOutsideError):
+            folder.find(name, max_bytes=100)
+        with pytest.raises(PathOutsideError):
+            folder.replace(name, b"x")
+
+    assert (tmp_path / "secret").read_text() == "secret"
+
+
+def test_a_file_too_large_is_refused(tmp_path: Path):
+    with opened(tmp_path) as folder:
+        folder.replace("a", b"12345")
+        with pytest.raises(InvalidValueError, match="larger than 4 bytes"):
+            folder.find("a", max_bytes=4)
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../b", "", "a/"])
+def test_a_path_that_leads_elsewhere_is_no_folder(tmp_path: Path, path: str):
+    with pytest.raises(PathOutsideError):
+        open_folder(str(tmp_path), path, create=True)
+
+
+def test_a_full_disk_says_so_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with opened(tmp_path) as folder:
+        folder.replace("a", b"old")
+        monkeypatch.setattr(files, "write_all", _no_space)
+        with pytest.raises(files.StoreFullError):
+            folder.replace("a", b"new")
+        assert folder.find("a", max_bytes=10) == b"old"
+    assert [path.name for path in (tmp_path / PLACE).iterdir()] == ["a"]
+
+
+def _no_space(fd: int, data: bytes) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_second_writer_waits_and_then_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0.0)
+    with opened(tmp_path) as one, opened(tmp_path) as two:
+        with one.locked(), pytest.raises(StoreBusyError), two.locked():
+            pass
+        with two.locked():
+            pass
+
+
+def test_writers_one_after_the_other_lose_nothing_and_leave_no_lock_file(tmp_path: Path):
+    def add(number: int) -> None:
+        with opened(tmp_path) as folder, folder.locked():
+            known = folder.find("a", max_bytes=10_000) or b""
+            folder.replace("a", known + b"%d\n" % number)
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len((tmp_path / PLACE / "a").read_text().splitlines()) == 40
+    assert [path.name for path in (tmp_path / PLACE).iterdir()] == ["a"]
