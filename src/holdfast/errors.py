@@ -5,16 +5,24 @@ its data as attributes and a stable code, and its message names the thing, its v
 
     HoldfastError
     ├── NotFound (3)      SessionNotFoundError · EventNotFoundError · FileMissingError
+    │                     · NoRepositoryError · ProofNotFoundError · ReceiptNotFoundError · MemoryNotFoundError
+    │                     · ReceiptForgottenError · RoundNotFoundError
     ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · IdTakenError
     │                     · RevisionConflictError · KeyReusedError · ServerRunningError · PortTakenError
-    │                     · FileChangedError
+    │                     · FileChangedError · ContextChangedError · ExportRefusedError · ProofRunningError
+    │                     · RoundOpenError · RoundMovedError · WrongRoleError
     ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
     │                     · PermissionRefusedError · SchemaTakenError · WrongEncodingError · UnauthorizedError
     │                     · ForeignRequestError · NetworkRefusedError · PathOutsideError
+    │                     · NoWorkingTreeError · SharedContextOffError · EvidenceMissingError · NotVerifiedError
+    │                     · ReadOnlyContextError
+    │                     · EvidenceNotThereError · MemoryForgottenError · AdoptedMemoriesError
+    │                     · ReceiptOutdatedError · SourceMissingError
     ├── Invalid (2)       InvalidValueError · NotADatabaseError · WrongMediaTypeError · TooLargeError · TooSlowError
     └── Unavailable (6)   StoreBusyError · StoreUnreachableError · StoreFullError · StoreReadOnlyError
                           · StoreDamagedError · SchemaMissingError · SqliteTooOldError · StoreClosedError
                           · LoginRefusedError · TooManyError · EventsLostError · ExtraMissingError
+                          · GitMissingError · GitFailedError
 """
 
 from __future__ import annotations
@@ -99,6 +107,70 @@ class FileMissingError(NotFound):
         super().__init__(f"File {shown(path)} does not exist, or is no file. Check its path.")
 
 
+class NoRepositoryError(NotFound):
+    """A verb about a repository, called outside of one."""
+
+    code = "no_repository"
+
+    def __init__(self, folder: str):
+        self.folder = folder
+        super().__init__(
+            f"Folder {shown(folder)} is in no git repository. Change into one, or begin one with `git init`."
+        )
+
+
+class ProofNotFoundError(NotFound):
+    code = "proof_not_found"
+
+    def __init__(self, proof_id: object):
+        self.proof_id = proof_id
+        super().__init__(
+            f"Proof {shown(proof_id)} does not exist. `holdfast workstream show --json` lists the last ones."
+        )
+
+
+class ReceiptNotFoundError(NotFound):
+    code = "receipt_not_found"
+
+    def __init__(self, receipt_id: object):
+        self.receipt_id = receipt_id
+        super().__init__(
+            f"Receipt {shown(receipt_id)} does not exist. `holdfast bundle show` builds a bundle and its receipt."
+        )
+
+
+class MemoryNotFoundError(NotFound):
+    code = "memory_not_found"
+
+    def __init__(self, memory_id: object):
+        self.memory_id = memory_id
+        super().__init__(
+            f"Memory {shown(memory_id)} does not exist, or was forgotten. `holdfast memory recall WORDS` shows ids.",
+            next_actions=["holdfast memory recall WORDS"],
+        )
+
+
+class ReceiptForgottenError(NotFound):
+    """It was there; what it held was erased, and only that it was made is still known."""
+
+    code = "receipt_forgotten"
+
+    def __init__(self, receipt_id: str):
+        self.receipt_id = receipt_id
+        super().__init__(f"Receipt {receipt_id} was forgotten, so its bundle cannot be made again.")
+
+
+class RoundNotFoundError(NotFound):
+    code = "round_not_found"
+
+    def __init__(self, workstream_id: str):
+        self.workstream_id = workstream_id
+        super().__init__(
+            f"Workstream {shown(workstream_id)} has no open round. Start one: `holdfast round start --topic TOPIC`.",
+            next_actions=["holdfast round start --topic TOPIC"],
+        )
+
+
 # --- conflict ----------------------------------------------------------------------------------------------
 
 
@@ -156,14 +228,41 @@ class IdTakenError(Conflict):
         super().__init__("An id is taken. Use a new one.")
 
 
+class ContextChangedError(Conflict):
+    """A repo context that somebody else has written since it was read."""
+
+    code = "context_changed"
+
+    def __init__(self, expected: int, actual: int):
+        self.expected, self.actual = expected, actual
+        super().__init__(
+            f"The repo context is at revision {actual}, not {expected}: written meanwhile. Load it again, then save."
+        )
+
+
+class ExportRefusedError(Conflict):
+    """A file that would lose what only it has."""
+
+    code = "export_refused"
+
+    def __init__(self, path: str, unknown: int):
+        self.path, self.unknown = path, unknown
+        lines = f"{unknown:,} line{'' if unknown == 1 else 's'}"
+        super().__init__(
+            f"File {shown(path)} has {lines} that this store does not know, so it was left as it is. Bring them in "
+            "first, or name another file.",
+            next_actions=[f"holdfast memory import {path}"],
+        )
+
+
 class RevisionConflictError(Conflict):
     code = "revision_conflict"
     http_status = 412
 
-    def __init__(self, session_id: str, expected: int, actual: int):
+    def __init__(self, session_id: str, expected: int | str, actual: int | str):
         self.session_id, self.expected, self.actual = session_id, expected, actual
         super().__init__(
-            f"Session {session_id} is at revision {actual}, not {expected}. Read it again, then change it."
+            f"Session {session_id} is at revision {actual}, not {shown(expected)}. Read it again, then change it."
         )
 
 
@@ -175,6 +274,52 @@ class FileChangedError(Conflict):
         super().__init__(
             f"File {shown(path)} was changed by somebody else since it was read. Nothing was written. "
             "Read it again, or overwrite it knowingly."
+        )
+
+
+class ProofRunningError(Conflict):
+    code = "proof_running"
+
+    def __init__(self, command: Sequence[str]):
+        self.command = tuple(command)
+        super().__init__(
+            f"A proof is running already: {shown(' '.join(command))}. Nothing was started. Wait until it has ended."
+        )
+
+
+class RoundOpenError(Conflict):
+    code = "round_open"
+
+    def __init__(self, topic: str):
+        self.topic = topic
+        super().__init__(
+            f"A round about {shown(topic)} is open. `holdfast round next` says whose turn it is; close it first.",
+            next_actions=["holdfast round next", "holdfast round close"],
+        )
+
+
+class RoundMovedError(Conflict):
+    """Two took the same step of a round, and this one came second."""
+
+    code = "round_moved"
+
+    def __init__(self, topic: str):
+        self.topic = topic
+        super().__init__(
+            f"The round about {shown(topic)} went on meanwhile. Nothing was written. "
+            "`holdfast round next` says where it is.",
+            next_actions=["holdfast round next"],
+        )
+
+
+class WrongRoleError(Conflict):
+    code = "wrong_role"
+
+    def __init__(self, role: object, expected: str):
+        self.role, self.expected = role, expected
+        super().__init__(
+            f"Role {shown(role)} does not speak now: it is the turn of {expected}. Nothing was written.",
+            next_actions=["holdfast round next"],
         )
 
 
@@ -263,9 +408,138 @@ class PathOutsideError(Refused):
 
     code = "path_outside"
 
-    def __init__(self, path: object, problem: str):
+    ADVICE = "`holdfast serve --root DIR` names the folders that are shown."
+
+    def __init__(self, path: object, problem: str, advice: str = ADVICE):
         self.path, self.problem = path, problem
-        super().__init__(f"Path {shown(path)} {problem}. `holdfast serve --root DIR` names the folders that are shown.")
+        super().__init__(f"Path {shown(path)} {problem}. {advice}")
+
+
+class NoWorkingTreeError(Refused):
+    """A server for a team has nobody's files."""
+
+    code = "no_working_tree"
+
+    def __init__(self) -> None:
+        super().__init__("This server has no working tree. Ask the `holdfast mcp` of the machine that has one.")
+
+
+class SharedContextOffError(Refused):
+    """Nobody has agreed to keep context in this repository, so nothing of it is read or written."""
+
+    code = "shared_context_off"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Shared context is off, so nothing in this repository is read or written for it. Switch it on with "
+            'SHARED_CONTEXT_ENABLED=true, or with "shared_context": true in settings.json of the data folder.',
+            next_actions=["SHARED_CONTEXT_ENABLED=true holdfast workstream show"],
+        )
+
+
+class EvidenceMissingError(Refused):
+    """Somebody says that something is done, and shows nothing."""
+
+    code = "evidence_missing"
+
+    def __init__(self, claim: str, word: str | None):
+        self.claim, self.word = claim, word
+        because = f"says {shown(word)}" if word else "is of kind completion"
+        super().__init__(
+            f"Claim {shown(claim)} {because} and has no evidence. Name a path with lines or a symbol, or a command "
+            "that was seen to pass.",
+            next_actions=[
+                "holdfast workstream claim TEXT --evidence PATH:L1-L2",
+                "holdfast workstream claim TEXT --evidence PATH#SYMBOL",
+                "holdfast prove -- COMMAND",
+            ],
+        )
+
+
+class EvidenceNotThereError(Refused):
+    """Evidence is checked when it is given; what is not there shows nothing."""
+
+    code = "evidence_not_there"
+
+    def __init__(self, evidence: str, problem: str):
+        self.evidence, self.problem = evidence, problem
+        super().__init__(f"Evidence {shown(evidence)} is not there: {problem}. Name a place that is.")
+
+
+class NotVerifiedError(Refused):
+    """A summary would be written against a state that nobody has checked."""
+
+    code = "not_verified"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The summary is kept as it is: tracked files have uncommitted changes, and no command was seen to pass on "
+            "them. Prove or commit them, then save.",
+            next_actions=["holdfast prove -- COMMAND", "git commit"],
+        )
+
+
+class ReadOnlyContextError(Refused):
+    """A file that this program must not write again; its problem says what to do."""
+
+    code = "read_only_context"
+
+    def __init__(self, problem: str):
+        self.problem = problem
+        super().__init__(f"Nothing was changed: {problem}")
+
+
+class MemoryForgottenError(Refused):
+    """A text that somebody wanted gone, about to come back."""
+
+    code = "memory_forgotten"
+
+    def __init__(self, memory_id: str):
+        self.memory_id = memory_id
+        super().__init__(
+            f"This text was forgotten (memory {memory_id}), and what was forgotten is not kept again. Nothing was "
+            "stored. Say it in other words if it should be remembered after all."
+        )
+
+
+class AdoptedMemoriesError(Refused):
+    """A table that was there before Holdfast has no walls between developers."""
+
+    code = "adopted_memories"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(
+            f"The table memori.memories in {where} was made by another program, so nothing keeps one developer's "
+            "memories from another. It is for one person's use and not served. Serve another database, and bring them "
+            "there with `holdfast memory export FILE` and `holdfast memory import FILE`.",
+            next_actions=["holdfast memory export FILE"],
+        )
+
+
+class ReceiptOutdatedError(Refused):
+    code = "receipt_outdated"
+
+    def __init__(self, receipt_id: str):
+        self.receipt_id = receipt_id
+        super().__init__(
+            f"Receipt {receipt_id} was written by another version of Holdfast, and this one would write its bundle "
+            "differently. That version makes the exact bytes."
+        )
+
+
+class SourceMissingError(Refused):
+    """Somebody speaks in a round, and says neither where it is from nor that it is nothing new."""
+
+    code = "source_missing"
+
+    def __init__(self, role: str):
+        self.role = role
+        super().__init__(
+            f"{role} names no source. Give one as repo:PATH, tool:COMMAND or user:WORDS, or begin the text with "
+            '"No new fact".',
+            next_actions=["holdfast round submit --role ROLE --text TEXT --source repo:PATH"],
+        )
 
 
 # --- invalid -----------------------------------------------------------------------------------------------
@@ -302,9 +576,9 @@ class StoreBusyError(Unavailable):
 class StoreUnreachableError(Unavailable):
     code = "store_unreachable"
 
-    def __init__(self, where: str, cause: str):
+    def __init__(self, where: str, cause: str, advice: str = "Check that it runs and that HOLDFAST_DATABASE is right."):
         self.where, self.cause = where, cause
-        super().__init__(f"{where} cannot be reached: {cause}. Check that it runs and that HOLDFAST_DATABASE is right.")
+        super().__init__(f"{where} cannot be reached: {cause}. {advice}")
 
 
 class StoreFullError(Unavailable):
@@ -384,13 +658,14 @@ class LoginRefusedError(StoreUnreachableError):
 class ServerRunningError(Conflict):
     code = "server_running"
 
-    def __init__(self, home: str, pid: int | None, port: int | None):
-        self.home, self.pid, self.port = home, pid, port
+    def __init__(self, store: str, pid: int | None, port: int | None):
+        self.store, self.pid, self.port = store, pid, port
         who = f"process {pid}" if pid else "another process"
         where = f" on port {port}" if port else ""
         stop = f"Stop it with `kill {pid}` first" if pid else "Stop it first"
         super().__init__(
-            f"{home} is served by {who}{where} already. {stop}, or set HOLDFAST_HOME to another folder.",
+            f"{store} is served by {who}{where} already. {stop}, or set HOLDFAST_HOME to another folder (and "
+            "HOLDFAST_DATABASE, where that is set, to another file).",
             next_actions=[f"kill {pid}"] if pid else (),
         )
 
@@ -495,4 +770,26 @@ class ExtraMissingError(Unavailable):
         super().__init__(
             f"`{command}` needs what is not installed. Install it with `pip install 'holdfast[{extra}]'`.",
             next_actions=[f"pip install 'holdfast[{extra}]'"],
+        )
+
+
+# --- git ---------------------------------------------------------------------------------------------------
+
+
+class GitMissingError(Unavailable):
+    code = "git_missing"
+
+    def __init__(self, problem: str):
+        self.problem = problem
+        super().__init__(f"git {problem}. Install git 2.31 or newer, then try again.")
+
+
+class GitFailedError(Unavailable):
+    code = "git_failed"
+
+    def __init__(self, folder: str, complaint: str):
+        self.folder, self.complaint = folder, complaint
+        super().__init__(
+            f"git does not answer about {shown(folder)}: {shown(complaint)}. `git status` there says what is wrong.",
+            next_actions=["git status"],
         )

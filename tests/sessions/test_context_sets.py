@@ -92,7 +92,7 @@ def test_fifty_items_are_the_most_in_all():
         ("/a", "is not a list of texts"),
         ({"/a"}, "is not a list of texts"),
         ({"/a": 1}, "is not a list of texts"),
-        ([f"/{number}" for number in range(11)], "'11 of them' is more than 10 for one set"),
+        ([f"/{number}" for number in range(11)], "Number of items 11 is more than the 10 that a set holds"),
         (["/a", 7], "is not a text"),
         ([""], "is empty"),
         (["/a\n/b"], "line break"),

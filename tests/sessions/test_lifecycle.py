@@ -307,3 +307,39 @@ async def test_a_service_without_a_right_workspace_is_refused(database, monkeypa
 def test_a_service_takes_nothing_but_a_database_or_a_pool(nothing):
     with pytest.raises(InvalidValueError, match="is no open database and no asyncpg"):
         holdfast.SessionService(nothing)
+
+
+async def test_names_are_found_by_how_they_begin(sessions):
+    """That of the newest session first, each once, however its ASCII letters are written."""
+    for name in ("Login", "logout", "100%", "ärger", "Login", "billing"):
+        await sessions.create_session("architect", "u1", name=name)
+    await sessions.create_session("architect", "u1")
+
+    assert await sessions.list_names() == ["billing", "Login", "ärger", "100%", "logout"]
+    assert await sessions.list_names("LOG") == ["Login", "logout"]
+    assert await sessions.list_names("ä") == ["ärger"]
+    assert await sessions.list_names("%") == await sessions.list_names("login ") == []
+    assert await sessions.list_names(limit=2) == ["billing", "Login"]
+    for wrong in ("\x00", "x" * 401, 5):
+        with pytest.raises(InvalidValueError):
+            await sessions.list_names(wrong)
+
+
+async def test_the_session_that_says_something_is_the_newest_with_context_or_hint(sessions):
+    """Cleared sets say nothing; events count where there is neither, but not one's own."""
+    eventful = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/w")
+    await sessions.append_event(eventful.id, "user_message", "user", "hi")
+    cleared = await sessions.create_session("a", "u1", worktree="/w")
+    await sessions.set_relevant_context(cleared.id, "ports", ["80"])
+    await sessions.set_relevant_context(cleared.id, "ports", [])
+
+    assert (await sessions.find_telling_session("/w")).id == eventful.id
+    assert (await sessions.find_telling_session()).id == eventful.id
+    assert (await sessions.find_telling_session(client="b", native_id="n-1")).id == eventful.id
+    assert await sessions.find_telling_session(client="a", native_id="n-1") is None
+    assert await sessions.find_telling_session("/v") is None
+    hinted = await sessions.create_session("a", "u1", worktree="/v")
+    await sessions.update_metadata(hinted.id, {"envHint": "staging"})
+    await sessions.set_relevant_context(cleared.id, "ports", ["81"])
+    assert (await sessions.find_telling_session("/w")).id == cleared.id
+    assert (await sessions.find_telling_session()).id == hinted.id

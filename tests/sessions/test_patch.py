@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.errors import InvalidValueError, RevisionConflictError, SessionNotFoundError
+from holdfast.errors import InvalidValueError, SessionNotFoundError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 
@@ -40,21 +40,14 @@ async def test_a_whole_context_replaces_what_was_there(sessions):
     assert last["applet"] == {"slug": "git-diff"}
 
 
-async def test_nothing_to_change_changes_only_the_revision(sessions):
+async def test_nothing_to_change_changes_nothing(sessions):
     s = await sessions.create_session("architect", "u1")
-
-    patched, warnings = await sessions.patch_session(s.id)
-
-    assert (patched.metadata, patched.revision, warnings) == (s.metadata, s.revision + 1, [])
-
-
-async def test_a_stale_revision_changes_nothing(sessions):
-    s = await sessions.create_session("architect", "u1")
-    await sessions.rename_session(s.id, "newer")
 
     async with nothing_changes(sessions):
-        with pytest.raises(RevisionConflictError):
-            await sessions.patch_session(s.id, set_context=("files", ["/a.md"]), expected_revision=s.revision)
+        assert await sessions.patch_session(s.id) == (s, [])
+        assert await sessions.patch_session(s.id, metadata={}) == (s, [])
+        with pytest.raises(SessionNotFoundError):
+            await sessions.patch_session(UNKNOWN)
 
 
 async def test_one_bad_part_undoes_the_others(sessions):

@@ -2,6 +2,8 @@
 
 import apsw
 
+from holdfast import SessionService, open_database
+from holdfast.sessions.store import QUERIES
 from tests.sessions.tables import in_schema
 
 SEED_COLUMNS = {
@@ -29,6 +31,42 @@ async def test_the_accounts_count_numbers_rows_and_sessions(sessions):
     await sessions.forget_events([event.id])
 
     assert tuple(await sessions.store.count_events()) == (3, 3, 3)
+
+
+async def test_the_ends_of_the_logs_are_counted_without_their_rows(sessions):
+    """The same as all rows, where nothing is missing; one's own only."""
+    assert tuple(await sessions.store.count_ends()) == (0, 0, 0)
+    for number in range(3):
+        s = await sessions.create_session("architect", "u1")
+        for _ in range(number):
+            await sessions.append_event(s.id, "user_message", "user", "hi")
+
+    assert tuple(await sessions.store.count_ends()) == tuple(await sessions.store.count_events()) == (3, 3, 3)
+
+
+async def test_what_the_ends_cost_does_not_follow_the_logs(tmp_path):
+    """By SQLite's own count of steps; on the other engine it is the same look into the same index."""
+    path = str(tmp_path / "test.db")
+    async with open_database(f"sqlite:///{path}") as database:
+        sessions = SessionService(database)
+        s = await sessions.create_session("architect", "u1")
+        steps = []
+        for _ in range(2):
+            event = {"type": "user_message", "role": "user", "content": "hi"}
+            await sessions.append_events(s.id, [event] * 500)
+            steps.append(steps_of(path, QUERIES["count_ends"].statements[0], sessions.store.owner))
+
+        assert await sessions.store.count_ends() == (1000, 1000, 1)
+    assert steps[0] == steps[1]
+
+
+def steps_of(path, statement, owner):
+    counted = []
+    connection = apsw.Connection(path)
+    connection.set_progress_handler(lambda: counted.append(1) or False, 1)
+    connection.execute(statement, {str(number): value for number, value in enumerate(owner, start=1)}).fetchall()
+    connection.close()
+    return len(counted)
 
 
 async def test_the_tables_have_the_seed_s_names_and_columns(sessions):

@@ -61,7 +61,7 @@ def check_items(items: object) -> list[str]:
     if isinstance(items, str) or not isinstance(items, Sequence):
         raise InvalidValueError("items", items, "is not a list of texts")
     if len(items) > ITEMS_PER_SET:
-        raise InvalidValueError("items", f"{len(items)} of them", f"is more than {ITEMS_PER_SET} for one set")
+        raise InvalidValueError("Number of items", len(items), f"is more than the {ITEMS_PER_SET} that a set holds")
     return list(dict.fromkeys(rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items))
 
 
@@ -77,15 +77,16 @@ def pushed_out(change: SetChange) -> str | None:
     return f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."
 
 
-def name_warning(set_name: str) -> str | None:
-    """A typo such as `fles` works, and says so."""
+def name_warning(set_name: str, *, kept: bool = True) -> str | None:
+    """A typo such as `fles` works, and says so; whoever only asks for a set has kept nothing."""
     if set_name in KNOWN_SETS:
         return None
     from difflib import get_close_matches
 
     nearest = get_close_matches(set_name, KNOWN_SETS, n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else f" Known sets: {', '.join(KNOWN_SETS)}."
-    return f"{set_name!r} is not a known context set; it was kept as it is.{hint}"
+    done = "; it was kept as it is" if kept else ""
+    return f"{set_name!r} is not a known context set{done}.{hint}"
 
 
 def context_event(

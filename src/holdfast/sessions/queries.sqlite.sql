@@ -51,6 +51,44 @@ where workspace_id = $1 and developer_id = $2 and worktree = $3 and ended_at is 
 order by started_at desc, id desc
 limit 2;
 
+-- unplaced_sessions
+-- The newest open sessions of a client that belong to no worktree, as a server's do; the index of open ones by worktree
+-- has those without one together.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and worktree is null and ended_at is null
+  and client = $3 and native_id is null
+order by started_at desc, id desc
+limit 2;
+
+-- telling_session
+-- Where somebody would go on: the newest session with context sets or a hint, else the newest with events that is not
+-- the caller's own. From the newest on, and no further than the first that fits.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and ($3 is null or worktree = $3)
+  and (json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '')
+order by started_at desc, id desc
+limit 1;
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions
+where workspace_id = $1 and developer_id = $2 and ($3 is null or worktree = $3)
+  and last_sequence > 0 and ($5 is null or client is not $4 or native_id is not $5)
+order by started_at desc, id desc
+limit 1;
+
+-- session_names
+-- Names that begin like this, that of the newest session first; the index of names holds all that is asked for.
+select name
+from sessions
+where workspace_id = $1 and developer_id = $2 and name is not null and substr(lower(name), 1, length($3)) = lower($3)
+group by name
+order by max(started_at) desc, name
+limit $4;
+
 -- native_session
 -- The open session that a client calls by its own id; the unique index makes it the only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
@@ -271,6 +309,16 @@ update session_state set scratchpad = merge_json(scratchpad, $4), updated_at = n
 where workspace_id = $1 and developer_id = $2 and session_id = $3
   and exists (select 1 from sessions where workspace_id = $1 and id = $3 and ended_at is null)
 returning session_id, scratchpad, updated_at;
+
+-- count_ends
+-- Numbers handed out and the number that each log ends with: they are the same, or the end of a log was lost. One step
+-- into an index for each session, however long its log is; a hole in the middle only shows when all rows are counted.
+select coalesce(sum(last_sequence), 0),
+       coalesce(sum((select max(e.sequence) from session_events e
+                     where e.workspace_id = $1 and e.session_id = s.id)), 0),
+       count(*)
+from sessions s
+where workspace_id = $1 and developer_id = $2;
 
 -- count_events
 -- Numbers handed out and rows that are there: they are the same, or something acknowledged was lost.

@@ -82,6 +82,10 @@ class SessionService:
     async def get_session(self, session_id: str) -> Session:
         return session_from(await self.store.get_session(session_id))
 
+    async def lock_session(self, session_id: str) -> Session:
+        """The same, and nobody else changes it before the transaction ends in which it was asked for."""
+        return session_from(await self.db.transaction(lambda tx: self.store.lock_session(tx, session_id)))
+
     async def find_session(self, id_or_name: str) -> Session:
         """By id, or the newest one of that name; raises when there is neither."""
         if row := await self.store.find_session(id_or_name):
@@ -123,6 +127,32 @@ class SessionService:
         """The newest open session of a worktree, and a second one when there are several."""
         rows = await self.store.list_open(rules.check_worktree(worktree), rules.check_optional_label("client", client))
         return [session_from(row) for row in rows]
+
+    async def find_unplaced_sessions(self, client: str) -> list[Session]:
+        """The newest open session of a client that has neither worktree nor native id, and a second one."""
+        rows = await self.store.list_unplaced(rules.check_label("client", client))
+        return [session_from(row) for row in rows]
+
+    async def find_telling_session(
+        self, worktree: str | None = None, *, client: str | None = None, native_id: str | None = None
+    ) -> Session | None:
+        """The newest session that says something, open or ended, here or with None anywhere.
+
+        One with context sets or a hint comes before one that has only events; of those, that of the asking client
+        itself does not count.
+        """
+        label = rules.check_optional_label
+        row = await self.store.find_telling(
+            None if worktree is None else rules.check_worktree(worktree),
+            label("client", client),
+            label("native_id", native_id),
+        )
+        return session_from(row) if row else None
+
+    async def list_names(self, begun: str = "", limit: int = 50) -> list[str]:
+        """Names that begin like this, that of the newest session first; small and large letters of ASCII are alike."""
+        checked = canonical.check_text("begun", begun, max_bytes=rules.LABEL_BYTES)
+        return await self.store.list_names(checked, rules.check_count("limit", limit, least=1))
 
     async def end_session(self, session_id: str) -> None:
         """End it; ending it again does nothing, and nothing of it is removed."""
@@ -389,15 +419,15 @@ class SessionService:
         context: Mapping[str, Sequence[str]] | None = None,
         set_context: tuple[str, Sequence[str]] | None = None,
         union_context: tuple[str, Sequence[str]] | None = None,
-        expected_revision: int | None = None,
     ) -> tuple[Session, list[str]]:
         """Any of these together, all or none; also answers with what to look at, such as a set's unusual name."""
 
         async def work(tx: Transaction) -> tuple[Session, list[str]]:
             inside = SessionService(InTransaction(self.db.engine, tx), owner=self.owner)
-            session = await inside.update_metadata(session_id, metadata or {}, expected_revision=expected_revision)
+            if metadata:
+                await inside.update_metadata(session_id, metadata)
             if context is not None:
-                session = await inside.replace_context(session_id, context)
+                await inside.replace_context(session_id, context)
             changes = [
                 await inside.set_relevant_context(session_id, name, items, mode=mode)
                 for mode, given in (("replace", set_context), ("merge", union_context))
@@ -407,7 +437,7 @@ class SessionService:
             names = [context_sets.name_warning(name) for name in context or ()]
             pushed = context_sets.pushed_out(changes[-1]) if union_context is not None else None
             warnings = [note for note in (*names, *(change.warning for change in changes), pushed) if note]
-            return (await inside.get_session(session_id) if changes else session), warnings
+            return await inside.get_session(session_id), warnings
 
         return await self.db.transaction(work)
 

@@ -93,6 +93,15 @@ class SessionStore:
     async def list_open(self, worktree: str, client: str | None) -> list[Row]:
         return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree, client)
 
+    async def list_unplaced(self, client: str) -> list[Row]:
+        return await self.database.read(QUERIES["unplaced_sessions"], *self.owner, client)
+
+    async def find_telling(self, worktree: str | None, client: str | None, native_id: str | None) -> Row | None:
+        return first(await self.database.read(QUERIES["telling_session"], *self.owner, worktree, client, native_id))
+
+    async def list_names(self, begun: str, limit: int) -> list[str]:
+        return [row[0] for row in await self.database.read(QUERIES["session_names"], *self.owner, begun, limit)]
+
     async def list_sessions(self, below: str | None, limit: int) -> list[Row]:
         return await self.database.read(QUERIES["list_sessions"], *self.owner, below, limit)
 
@@ -213,6 +222,11 @@ class SessionStore:
             return row
         session = await self.get_session(session_id)
         raise errors.SessionEndedError(session[0], moment(session[7]))
+
+    async def count_ends(self) -> Row:
+        """Numbers handed out, numbers that the logs end with, sessions: what it costs does not follow the logs."""
+        [row] = await self.database.read(QUERIES["count_ends"], *self.owner)
+        return row
 
     async def count_events(self) -> Row:
         [row] = await self.database.read(QUERIES["count_events"], *self.owner)

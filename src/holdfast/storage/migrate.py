@@ -159,6 +159,7 @@ def backups(path: str) -> list[str]:
 
 LOCK_NUMBER = 0x486F6C64
 INSUFFICIENT_PRIVILEGE = "42501"
+DUPLICATE_SCHEMA = "42P06"  # what a migration raises that finds somebody else's `memori.memories` and cannot use it
 LEDGER = """
 create schema if not exists holdfast;
 create table if not exists holdfast.migrations (
@@ -212,6 +213,8 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
         async with connection.transaction(isolation="read_committed"):  # to see what was done while we waited
             return await _apply_postgres(connection, where)
     except Exception as error:
+        if getattr(error, "sqlstate", None) == DUPLICATE_SCHEMA:
+            raise errors.SchemaTakenError(where, "memori") from error
         if getattr(error, "sqlstate", None) != INSUFFICIENT_PRIVILEGE:
             raise
         raise errors.PermissionRefusedError(where, str(error), await _owner_advice(connection)) from error

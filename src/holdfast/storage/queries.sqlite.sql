@@ -37,3 +37,47 @@ returning beats;
 select beats
 from heartbeats
 where workspace_id = $1 and developer_id = $2;
+
+-- keep_entry
+-- One document more in the journal; the same id again finds the first.
+insert into journal (workspace_id, developer_id, id, kind, subject, content, created_at)
+select $1, $2, $3, $4, $5, $6, now_utc()
+where not exists (select 1 from journal where workspace_id = $1 and id = $3);
+select id, subject, content, created_at, erased_at
+from journal
+where workspace_id = $1 and developer_id = $2 and id = $3;
+
+-- find_entry
+-- One document by its id, if it is this developer's and of this kind.
+select id, subject, content, created_at, erased_at
+from journal
+where workspace_id = $1 and developer_id = $2 and id = $4 and kind = $3;
+
+-- newest_entries
+-- The newest documents about one subject; numbers rise.
+select id, subject, content, created_at, erased_at
+from journal
+where workspace_id = $1 and developer_id = $2 and kind = $3 and subject = $4
+order by number desc
+limit $5;
+
+-- newest_of_kind
+-- The newest documents of a kind, whatever they are about.
+select id, subject, content, created_at, erased_at
+from journal
+where workspace_id = $1 and developer_id = $2 and kind = $3
+order by number desc
+limit $4;
+
+-- entries_with_text
+-- Which documents hold a text exactly as it is written.
+select id, kind
+from journal
+where workspace_id = $1 and developer_id = $2 and erased_at is null and instr(content, $3) > 0
+order by id;
+
+-- erase_entry
+-- Empty one document and leave its place.
+update journal set content = '', erased_at = now_utc()
+where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null
+returning id;

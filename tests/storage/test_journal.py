@@ -1,0 +1,77 @@
+"""Documents as they were at one moment: kept once, found by id or as the newest about their subject, and erased."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import IdTakenError, InvalidValueError
+from holdfast.ground import ids
+from holdfast.ground.settings import Owner
+from holdfast.storage.journal import Journal
+
+ANA, BO = Owner("north", "ana"), Owner("north", "bo")
+
+
+@pytest.fixture
+def journal(database: Any) -> Journal:
+    return Journal(database, ANA)
+
+
+async def test_the_newest_about_a_subject_comes_first(journal: Journal):
+    for number in range(3):
+        await journal.add("proof", ["repo", "a"], {"number": number})
+    await journal.add("proof", ["repo", "b"], {"number": 9})
+    await journal.add("receipt", ["repo", "a"], {"number": 8})
+
+    assert [one.content for one in await journal.newest("proof", ["repo", "a"], 2)] == [{"number": 2}, {"number": 1}]
+    assert [one.content for one in await journal.newest_of_kind("proof", 2)] == [{"number": 9}, {"number": 2}]
+    assert await journal.newest("proof", ["repo a"]) == []
+
+
+async def test_a_document_is_found_by_its_id_and_kind(journal: Journal):
+    kept = await journal.add("proof", ["r"], {"ü": [1, None, "\u2028"]})
+
+    found = await journal.find("proof", kept.id)
+
+    assert found == kept
+    assert await journal.find("receipt", kept.id) is None
+    assert await journal.find("proof", "no id") is None
+    assert await journal.find("proof", ids.new_id()) is None
+
+
+async def test_the_same_id_again_gives_the_first(journal: Journal):
+    kept = await journal.add("proof", ["r"], {"a": 1})
+
+    assert (await journal.add("proof", ["r"], {"a": 2}, entry_id=kept.id)).content == {"a": 1}
+
+
+async def test_what_was_erased_leaves_its_place(journal: Journal):
+    kept = await journal.add("proof", ["r"], {"token": 'se"cret'})
+    other = await journal.add("proof", ["r"], {"token": "none"})
+    assert await journal.list_with_text('se"cret') == [(kept.id, "proof")]
+
+    assert await journal.erase(kept.id)
+    assert not await journal.erase(kept.id)
+
+    assert await journal.list_with_text('se"cret') == []
+    assert [one.content for one in await journal.newest("proof", ["r"], 5)] == [{"token": "none"}, None]
+    assert (await journal.add("proof", ["r"], {"token": "again"}, entry_id=kept.id)).content is None
+    assert other.content
+
+
+async def test_nobody_reads_or_erases_anothers(database: Any, journal: Journal):
+    kept = await journal.add("proof", ["r"], {"a": "mine"})
+    theirs = Journal(database, BO)
+
+    assert await theirs.find("proof", kept.id) is None
+    assert await theirs.newest_of_kind("proof", 5) == []
+    assert await theirs.list_with_text("mine") == []
+    assert not await theirs.erase(kept.id)
+    with pytest.raises(IdTakenError):
+        await theirs.add("proof", ["r"], {}, entry_id=kept.id)
+
+
+async def test_what_no_engine_could_keep_is_refused(journal: Journal):
+    for content in ({"a": "\x00"}, {"a": "\ud800"}, {"a": float("nan")}):
+        with pytest.raises(InvalidValueError):
+            await journal.add("proof", ["r"], content)
