@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any, TypeVar
 
+    from holdfast.bundles.service import BundleService, RoundService
+    from holdfast.memories.service import MemoryService
     from holdfast.sessions.service import SessionService
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.idempotency import Idempotency
+    from holdfast.storage.journal import Journal
     from holdfast.storage.outbox import Outbox
     from holdfast.storage.spool import Spool
+    from holdfast.workstreams.service import WorkstreamService
 
     T = TypeVar("T")
 
@@ -96,6 +100,12 @@ class App:
         return SessionService(self.database, owner=self.settings.owner)
 
     @property
+    def memories(self) -> MemoryService:
+        from holdfast.memories.service import MemoryService
+
+        return MemoryService(self.database, owner=self.settings.owner)
+
+    @property
     def outbox(self) -> Outbox:
         from holdfast.storage.outbox import Outbox
 
@@ -106,6 +116,39 @@ class App:
         from holdfast.storage.idempotency import Idempotency
 
         return Idempotency(self.database, self.settings.owner)
+
+    @property
+    def journal(self) -> Journal:
+        from holdfast.storage.journal import Journal
+
+        return Journal(self.database, self.settings.owner)
+
+    def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:
+        """Context in the repository that a folder is in; `share` is what a program says about the flag."""
+        from holdfast.workstreams.service import WorkstreamService
+
+        return WorkstreamService(self.settings, self.journal, folder=folder, share=share)
+
+    def bundles(self, work: WorkstreamService) -> BundleService:
+        """What an agent is handed about that repository."""
+        from holdfast.bundles.service import BundleService
+        from holdfast.clients import text_limit
+        from holdfast.ground.user_settings import load_user_settings
+
+        return BundleService(
+            self.journal,
+            self.sessions,
+            load=work.load,
+            recall=self.memories.recall,
+            native_ids=work.list_client_sessions,
+            rules=load_user_settings(self.settings.home).pinned_rules,
+            text_limit=text_limit,
+        )
+
+    def rounds(self, work: WorkstreamService) -> RoundService:
+        from holdfast.bundles.service import RoundService
+
+        return RoundService(self.bundles(work), work.decide)
 
     @property
     def spool(self) -> Spool:
@@ -128,14 +171,18 @@ class App:
 
     def count(self) -> Accounting:
         _ = self.database
-        return self.run(self.take_stock())
+        return self.run(self.take_stock(every_row=True))
 
-    async def take_stock(self) -> Accounting:
-        """Where every accepted input is: stored, spooled or rejected, and none lost."""
+    async def take_stock(self, *, every_row: bool = False) -> Accounting:
+        """Where every accepted input is: stored, spooled or rejected, and none lost.
+
+        A server that is asked all the time looks at the end of each log; `every_row` finds a hole in the middle too.
+        """
         from holdfast.storage.accounting import Accounting
 
         await self.drain()
-        numbered, stored, sessions = await self.sessions.store.count_events()
+        store = self.sessions.store
+        numbered, stored, sessions = await (store.count_events() if every_row else store.count_ends())
         spooled, rejected, lost = self.spool.count_spooled(), self.spool.count_rejected(), self.spool.count_lost()
         return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
 

@@ -1,0 +1,126 @@
+"""A store in one file of JSON lines: `data/memory/vectorstore/memories.jsonl`, as another program keeps it.
+
+An import takes what it can read and names the rest; an export writes the whole file anew, in one order and one form.
+`TemporalMemoryStore` searches such a file, or a service, with the same rules.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ExportRefusedError, FileMissingError, InvalidValueError, MemoryForgottenError
+from holdfast.ground import canonical, clock, files, ids, jsonl
+from holdfast.memories import rules
+from holdfast.memories.model import ImportReport, Memory, Recalled
+from holdfast.memories.service import MemoryService
+from holdfast.memories.words import words
+
+if TYPE_CHECKING:
+    from holdfast.memories.rules import Statement
+
+DEFAULT_PATH = "data/memory/vectorstore/memories.jsonl"
+RECORD_BYTES = 1 << 20
+
+
+async def import_memories(memories: MemoryService, path: str) -> ImportReport:
+    """Repeating it changes nothing; what was forgotten stays out."""
+    contents, now = _read(path), clock.now()
+    counts = {"imported": 0, "known": 0, "forgotten": 0}
+    problems = [f"Line {one.line_number}: {one.reason}" for one in contents.damaged]
+    for number, record in enumerate(contents.records, start=1):
+        try:
+            statement = rules.check_record(record, now)
+        except InvalidValueError as wrong:
+            problems.append(f"Record {number}: {wrong.message}")
+            continue
+        counts[await _brought_in(memories, statement, record)] += 1
+    return ImportReport(**counts, problems=tuple(problems))
+
+
+async def export_memories(memories: MemoryService, path: str) -> int:
+    """Every memory that was not forgotten, the oldest first; the same memories give the same bytes.
+
+    A file that holds what this store does not know, or what nobody can read, is left as it is: an empty store must
+    never empty somebody's file.
+    """
+    kept = [memory async for memory in memories.read_memories()]
+    _make_folder(path)
+    with files.Lock(path):
+        if unknown := await _count_unknown(memories, path, {rules.content_hash(memory.content) for memory in kept}):
+            raise ExportRefusedError(path, unknown)
+        files.write_atomic(path, "".join(map(_line, kept)).encode())
+    return len(kept)
+
+
+class TemporalMemoryStore:
+    """Searches a file of JSON lines, or the memories of a service."""
+
+    def __init__(self, path_or_service: str | os.PathLike[str] | MemoryService = DEFAULT_PATH):
+        self.source = path_or_service
+
+    async def search(
+        self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
+    ) -> list[Recalled]:
+        """What answers a question, best first; a file is read as it is now, and one that is missing is empty."""
+        if isinstance(self.source, MemoryService):
+            return await self.source.recall(query, limit=limit, min_relevance=min_relevance)
+        asked, now = rules.check_query(query), clock.now()
+        checked = rules.check_limit(limit), rules.check_share("min_relevance", min_relevance)
+        kept = [one for one in self._memories(now) if one.expires_at is None or one.expires_at > now]
+        candidates = [(memory, words(memory.content)) for memory in kept]
+        counts = {word: sum(word in has for _, has in candidates) for word in asked}
+        weights = rules.weigh(asked, counts, len(kept))
+        return rules.rank(candidates, weights, now=now, limit=checked[0], min_relevance=checked[1])
+
+    def _memories(self, now: Any) -> list[Memory]:
+        found: dict[bytes, Memory] = {}
+        for record in jsonl.read_records(os.fspath(self.source)).records:  # type: ignore[arg-type]  # a path, as above
+            try:
+                statement = rules.check_record(record, now)
+            except InvalidValueError:  # another line may be the answer; an import names this one
+                continue
+            found.setdefault(statement.content_hash, rules.as_memory(statement, _id_of(record, statement), now))
+        return list(found.values())
+
+
+def _read(path: str) -> jsonl.Contents:
+    if not os.path.lexists(path):
+        raise FileMissingError(path)
+    return jsonl.read_records(path)
+
+
+def _make_folder(path: str) -> None:
+    files.private_folder(os.path.dirname(os.path.abspath(path)))
+
+
+async def _count_unknown(memories: MemoryService, path: str, known: set[bytes]) -> int:
+    """Lines that an export would lose: neither kept here nor forgotten here."""
+    contents, now = jsonl.read_records(path), clock.now()
+    unknown = len(contents.damaged)
+    for record in contents.records:
+        try:
+            statement = rules.check_record(record, now)
+        except InvalidValueError:
+            unknown += 1
+            continue
+        unknown += statement.content_hash not in known and not await memories.was_forgotten(statement.content)
+    return unknown
+
+
+async def _brought_in(memories: MemoryService, statement: Statement, record: Mapping[str, Any]) -> str:
+    try:
+        added = await memories.add_statement(statement, ids.parse_id(record.get("id")))
+    except MemoryForgottenError:
+        return "forgotten"
+    return "known" if added is None else "imported"
+
+
+def _id_of(record: Mapping[str, Any], statement: Statement) -> str:
+    given = record.get("id")
+    return str(given) if isinstance(given, str | int) else ids.named_id("memory", statement.content_hash.hex())
+
+
+def _line(memory: Memory) -> str:
+    return canonical.canonical_object("memory", rules.as_record(memory), max_bytes=RECORD_BYTES) + "\n"

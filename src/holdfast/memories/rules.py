@@ -1,0 +1,301 @@
+"""What may be remembered, how belief in it moves, and what answers a question.
+
+Relevance is the share of a question's words that a memory has, each weighted by how rare it is among one's memories;
+a word that no memory has weighs most, so a question about something else is declined. It alone decides whether a
+memory is an answer. How new, believed and used the memory is only changes the order among answers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical, clock
+from holdfast.memories.model import Memory, Recalled
+from holdfast.memories.words import words
+
+SOURCE_TYPES = ("explicit", "implicit", "bootstrap", "tool_output")
+
+CONTENT_BYTES = 64 << 10
+QUERY_BYTES = 16 << 10
+MATCH_BYTES = 4 << 20
+METADATA_BYTES = 64 << 10
+LABEL_BYTES = 400
+MOST_TTL_DAYS = 36_500
+MOST_LINEAGE = 200
+LARGEST_LIMIT = 1000
+LARGEST_COUNT = (1 << 31) - 1
+
+CONFIDENCE = 0.80
+WITNESS = 0.25  # of the doubt that is left goes with each session that says the same
+DOUBT = 0.5  # of the belief stays after each session that says otherwise
+
+LIMIT = 5
+MIN_RELEVANCE = 0.35
+CANDIDATES = 300  # memories that are looked at for one question
+MOST_COUNTED = 1000  # a word in more memories than that weighs next to nothing
+QUERY_WORDS = 64
+LEAST_TOTAL = 100
+HALF_LIFE_DAYS = 90.0
+RECENCY, BELIEF, USE = 0.10, 0.10, 0.05  # how much each can add to an answer's score
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is to be stored, checked: the same shape for what is said now and for what is imported."""
+
+    content: str
+    content_hash: bytes
+    words: tuple[str, ...]
+    category: str | None
+    metadata: str
+    source_type: str
+    confidence: float = CONFIDENCE
+    lineage: tuple[str, ...] = ()
+    user_id: str | None = None
+    use_count: int = 0
+    last_used_at: datetime | None = None
+    expires_at: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+# --- what may be remembered --------------------------------------------------------------------------------
+
+
+def check_statement(
+    content: object, category: object, source_type: object, ttl_days: object, metadata: object, now: datetime
+) -> Statement:
+    if not isinstance(source_type, str) or source_type not in SOURCE_TYPES:
+        raise InvalidValueError("source_type", source_type, "is unknown", known=SOURCE_TYPES)
+    text = _check_filled("content", content, CONTENT_BYTES)
+    return Statement(
+        content=text,
+        content_hash=content_hash(text),
+        words=tuple(sorted(words(text))),
+        category=None if category is None else check_label("category", category),
+        metadata=canonical.canonical_object("metadata", {} if metadata is None else metadata, max_bytes=METADATA_BYTES),
+        source_type=source_type,
+        expires_at=None if ttl_days is None else now + timedelta(days=_check_days(ttl_days)),
+    )
+
+
+def said_by(statement: Statement, user_id: object, session_id: str | None) -> Statement:
+    """With its namespace, which is the developer's own unless somebody says otherwise, and its first witness."""
+    named = None if user_id is None else check_label("user_id", user_id)
+    return replace(statement, user_id=named, lineage=() if session_id is None else (session_id,))
+
+
+def content_hash(content: str) -> bytes:
+    """The same for texts that differ in case, in spaces or in how a letter is put together: they say the same."""
+    said = " ".join(unicodedata.normalize("NFC", content).casefold().split())
+    return canonical.sha256(said.encode())
+
+
+def check_query(query: object) -> list[str]:
+    """The words that are asked for; a question of nothing but small words asks for none."""
+    return sorted(words(_check_filled("query", query, QUERY_BYTES)))[:QUERY_WORDS]
+
+
+def check_match(match: object) -> str:
+    """As long as an event may be: it is looked for there as well."""
+    return _check_filled("match", match, MATCH_BYTES)
+
+
+def check_limit(limit: object) -> int:
+    return _check_count("limit", limit, 1, LARGEST_LIMIT)
+
+
+def check_share(field: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidValueError(field, value, "is not a number between 0 and 1")
+    return float(value)
+
+
+def check_id(memory_id: object) -> str | None:
+    """An id as it may be, or None for what no memory can be called."""
+    try:
+        return check_label("memory_id", memory_id)
+    except InvalidValueError:
+        return None
+
+
+def check_label(field: str, value: object) -> str:
+    checked = _check_filled(field, value, LABEL_BYTES)
+    if not checked.isprintable():
+        raise InvalidValueError(field, checked, "contains a line break or another control character")
+    return checked
+
+
+def _check_filled(field: str, value: object, max_bytes: int) -> str:
+    checked = canonical.check_text(field, value, max_bytes=max_bytes)
+    if not checked.strip():
+        raise InvalidValueError(field, checked, "is empty")
+    return checked
+
+
+def _check_days(value: object) -> int:
+    return _check_count("ttl_days", value, 1, MOST_TTL_DAYS)
+
+
+def _check_count(field: str, value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidValueError(field, value, "is not a whole number")
+    if not least <= value <= most:
+        raise InvalidValueError(field, value, f"is not between {least} and {most}")
+    return value
+
+
+# --- belief ------------------------------------------------------------------------------------------------
+
+
+def corroborated(memory: Memory, session_id: str | None) -> Memory:
+    """A quarter nearer to 1; a session that has spoken before is no second witness."""
+    if session_id is not None and session_id in memory.lineage:
+        return memory
+    return _judged(memory, memory.confidence + WITNESS * (1 - memory.confidence), session_id)
+
+
+def contradicted(memory: Memory, session_id: str | None) -> Memory:
+    """Half of the belief, whoever says so: a session may correct itself."""
+    return _judged(memory, DOUBT * memory.confidence, session_id)
+
+
+def _judged(memory: Memory, confidence: float, session_id: str | None) -> Memory:
+    heard = memory.lineage if session_id is None else tuple(dict.fromkeys([*memory.lineage, session_id]))
+    bounded = min(1.0, max(0.0, round(confidence, 2)))
+    return replace(memory, confidence=bounded, lineage=heard[-MOST_LINEAGE:])
+
+
+def said_again(memory: Memory, expires_at: datetime | None, session_id: str | None) -> Memory:
+    """Corroborated, and kept as long as the longer of the two wants it: what had expired is back."""
+    ends = (memory.expires_at, expires_at)
+    return replace(corroborated(memory, session_id), expires_at=None if None in ends else max(filter(None, ends)))
+
+
+# --- what answers a question -------------------------------------------------------------------------------
+
+
+def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[str, float]:
+    """How much each word says: the rarer among the memories, the more; among a handful nothing is common."""
+    of = max(total, LEAST_TOTAL)
+    return {word: math.log(1 + (max(of - n, 0) + 0.5) / (n + 0.5)) for word in asked for n in [counts.get(word, 0)]}
+
+
+def choose_words(counts: Mapping[str, int]) -> list[str]:
+    """The words to look memories up by: the rarest first, until they lead to enough of them."""
+    chosen: list[str] = []
+    found = 0
+    for word, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+        if count and (not chosen or found + count <= CANDIDATES):
+            chosen.append(word)
+            found += count
+    return chosen
+
+
+def rank(
+    candidates: Iterable[tuple[Memory, Iterable[str]]],
+    weights: Mapping[str, float],
+    *,
+    now: datetime,
+    limit: int,
+    min_relevance: float,
+) -> list[Recalled]:
+    """Those that pass the gate, best first; the same candidates in the same order on every engine."""
+    found = [_rated(memory, relevance(has, weights), now) for memory, has in candidates]
+    passed = [one for one in found if one.relevance >= min_relevance and one.relevance > 0]
+    passed.sort(key=lambda one: (-one.score, -clock.microseconds(one.memory.updated_at), one.memory.id))
+    return passed[:limit]
+
+
+def relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
+    """The weight of the words that are there, of the weight of all that were asked for."""
+    total = math.fsum(weights.values())
+    met = math.fsum(weights[word] for word in set(has) if word in weights)
+    return round(met / total, 4) if total else 0.0
+
+
+def _rated(memory: Memory, share: float, now: datetime) -> Recalled:
+    age_days = max((now - memory.updated_at) / timedelta(days=1), 0.0)
+    recency = 0.5 ** (age_days / HALF_LIFE_DAYS)
+    used = min(1.0, math.log1p(memory.use_count) / math.log1p(100))
+    bonus = RECENCY * recency + BELIEF * memory.confidence + USE * used
+    return Recalled(memory, share, round(share * (1 + bonus), 6))
+
+
+# --- what other programs have kept -------------------------------------------------------------------------
+
+CONTENT_KEYS = ("content", "text", "memory")
+
+
+def check_record(record: Mapping[str, Any], now: datetime) -> Statement:
+    """One line of a JSONL store; keys that nobody knows are left alone."""
+    content = next((record[key] for key in CONTENT_KEYS if record.get(key) is not None), None)
+    given = {key: value for key, value in record.items() if value is not None}
+    metadata = given.get("metadata", {})
+    checked = check_statement(
+        content, given.get("category"), given.get("source_type", "bootstrap"), None, metadata, now
+    )
+    times: dict[str, Any] = {name: _check_time(name, given[name]) for name in RECORD_TIMES if name in given}
+    return replace(
+        checked,
+        confidence=round(check_share("confidence", given.get("confidence", CONFIDENCE)), 2),
+        lineage=_check_lineage(given.get("lineage", ())),
+        user_id=check_label("user_id", given["user_id"]) if "user_id" in given else None,
+        use_count=_check_count("use_count", given.get("use_count", 0), 0, LARGEST_COUNT),
+        **times,
+    )
+
+
+RECORD_TIMES = ("last_used_at", "expires_at", "created_at", "updated_at")
+
+
+def _check_lineage(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise InvalidValueError("lineage", value, "is not a list of session ids")
+    return tuple(dict.fromkeys(check_label("lineage", one) for one in value))[-MOST_LINEAGE:]
+
+
+def _check_time(field: str, value: object) -> datetime:
+    try:
+        moment = clock.from_text(value)  # type: ignore[arg-type]  # whatever it is
+    except (ValueError, OverflowError, TypeError):
+        moment = clock.EPOCH.replace(year=1)
+    if moment.year < 1970:  # a text of a year before 1000 would not sort
+        raise InvalidValueError(field, value, "is not a time such as 2026-11-16T09:04:00Z")
+    return moment
+
+
+def as_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
+    """What a line says, without a store that would keep it."""
+    return Memory(
+        id=memory_id,
+        user_id=statement.user_id or "",
+        content=statement.content,
+        category=statement.category,
+        metadata=json.loads(statement.metadata),
+        source_type=statement.source_type,
+        confidence=statement.confidence,
+        lineage=statement.lineage,
+        last_used_at=statement.last_used_at,
+        use_count=statement.use_count,
+        expires_at=statement.expires_at,
+        created_at=statement.created_at or now,
+        updated_at=statement.updated_at or statement.created_at or now,
+    )
+
+
+def as_record(memory: Memory) -> dict[str, Any]:
+    """The line of a memory in an export."""
+    return {key: value for key, value in memory.to_dict().items() if key != "erased_at"}
+
+
+def as_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
+    """The words of a memory as its index has them; where the index is not ours, from the text itself."""
+    return words(memory.content) if stored is None else stored.split()

@@ -1,0 +1,224 @@
+"""The verbs on memories: check by rule, one transaction, return a frozen type."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError, MemoryForgottenError, MemoryNotFoundError
+from holdfast.ground import clock, ids, settings
+from holdfast.memories import rules
+from holdfast.memories.model import Memory, Recalled, Remembered
+from holdfast.memories.store import MemoryStore
+from holdfast.storage.opening import as_database
+
+if TYPE_CHECKING:
+    from asyncio import Task
+
+    from holdfast.memories.rules import Statement
+    from holdfast.storage.database import Transaction
+
+PAGE = 500
+
+_noting: set[Task[None]] = set()  # held here, because a loop only keeps weak references to its tasks
+
+
+class MemoryService:
+    """Keeps memories of one developer of one workspace, and finds them again.
+
+    Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated before.
+    """
+
+    def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
+        self.db = as_database(db_pool)
+        self.owner = owner or settings.load_settings().owner
+        self.store = MemoryStore(self.db, self.owner)
+
+    # --- keeping -------------------------------------------------------------------------------------------
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        category: str | None = None,
+        source_type: str = "explicit",
+        ttl_days: int | None = None,
+        session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        user_id: str | None = None,
+    ) -> Remembered:
+        """Keep a statement. One that is known is corroborated instead; one that was forgotten is refused."""
+        checked = rules.check_statement(content, category, source_type, ttl_days, metadata, clock.now())
+        session = _checked_session(session_id)
+        statement = rules.said_by(checked, user_id, session)
+
+        async def work(tx: Transaction) -> Remembered:
+            if known := await self.store.lock_content(tx, statement.content_hash, statement.content):
+                again = rules.said_again(known, statement.expires_at, session)
+                return Remembered(await self._saved(tx, known, again), is_new=False)
+            return Remembered(await self._added(tx, statement), is_new=True)
+
+        return await self.db.transaction(work)
+
+    async def add_statement(self, statement: Statement, memory_id: str | None = None) -> Memory | None:
+        """One that another program has kept, as it was; None when it is known. What was forgotten is refused."""
+
+        async def work(tx: Transaction) -> Memory | None:
+            if await self.store.lock_content(tx, statement.content_hash, statement.content):
+                return None
+            return await self._added(tx, statement, memory_id)
+
+        return await self.db.transaction(work)
+
+    async def corroborate(self, memory_id: str, session_id: str | None = None) -> Memory:
+        """Believe it more: somebody says the same."""
+        return await self._judge(memory_id, rules.corroborated, session_id)
+
+    async def contradict(self, memory_id: str, session_id: str | None = None) -> Memory:
+        """Believe it less: somebody says otherwise."""
+        return await self._judge(memory_id, rules.contradicted, session_id)
+
+    async def expire(self, memory_id: str) -> Memory:
+        """From now on it answers no question; expired again, it stays as it is."""
+        return _there(await self.store.expire(_checked_id(memory_id)), memory_id)
+
+    # --- finding -------------------------------------------------------------------------------------------
+
+    async def find_memory(self, memory_id: str) -> Memory | None:
+        checked = rules.check_id(memory_id)
+        return await self.store.find(checked) if checked else None
+
+    async def get_memory(self, memory_id: str) -> Memory:
+        return _there(await self.store.find(_checked_id(memory_id)), memory_id)
+
+    async def recall(
+        self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
+    ) -> list[Recalled]:
+        """What answers a question, best first; nothing where no memory is relevant enough."""
+        asked = rules.check_query(query)
+        checked = rules.check_limit(limit), rules.check_share("min_relevance", min_relevance)
+        found = await self._answers(asked, *checked)
+        if found:
+            await self._note_use([one.memory.id for one in found])
+        return found
+
+    async def list_memories(self, limit: int = PAGE, after: str | None = None) -> Sequence[Memory]:
+        """The oldest first; `after` is the last id of the page before."""
+        last = None if after is None else (await self.get_memory(after)).id
+        return await self.store.list(last, rules.check_limit(limit))
+
+    async def read_memories(self) -> AsyncIterator[Memory]:
+        """All of them, page by page."""
+        after = None
+        while page := await self.store.list(after, PAGE):
+            for memory in page:
+                yield memory
+            after = page[-1].id
+
+    async def is_adopted(self) -> bool:
+        """Whether the table was there before Holdfast: then it has no walls, and every developer's rows are one."""
+        return await self.store.is_adopted()
+
+    # --- forgetting ----------------------------------------------------------------------------------------
+
+    async def list_memories_with_text(self, match: str) -> Sequence[Memory]:
+        """Those that hold a piece of text exactly as it is written, in any part of them."""
+        return await self.store.matching(rules.check_match(match))
+
+    async def was_forgotten(self, content: str) -> bool:
+        """Whether exactly this statement was erased once, and so is not kept again."""
+
+        async def work(tx: Transaction) -> bool:
+            return await self.store.find_tombstone(tx, rules.content_hash(content)) is not None
+
+        return await self.db.transaction(work)
+
+    async def forget(self, memory_id: str, *, reason: str = "asked for") -> Memory:
+        """Erase the text and leave its hash, so that nothing brings it back; not to be undone."""
+        checked = _checked_id(memory_id), rules.check_label("reason", reason)
+
+        async def work(tx: Transaction) -> Memory:
+            known = _there(await self.store.lock(tx, checked[0]), memory_id)
+            if known.erased_at is not None:
+                return known
+            digest = rules.content_hash(known.content)
+            return _there(await self.store.forget(tx, known.id, digest, checked[1]), memory_id)
+
+        forgotten = await self.db.transaction(work)
+        await self.db.scrub()
+        return forgotten
+
+    # --- within --------------------------------------------------------------------------------------------
+
+    async def _answers(self, asked: Sequence[str], limit: int, min_relevance: float) -> list[Recalled]:
+        if not asked:
+            return []
+        now = clock.now()
+        counts, total = await self.store.count_words(asked, rules.MOST_COUNTED, now)
+        if not (chosen := rules.choose_words(counts)):
+            return []
+        candidates = await self.store.find_candidates(chosen, rules.CANDIDATES, now)
+        weights = rules.weigh(asked, counts, total)
+        return rules.rank(candidates, weights, now=now, limit=limit, min_relevance=min_relevance)
+
+    async def _added(self, tx: Transaction, statement: Statement, memory_id: str | None = None) -> Memory:
+        if tombstone := await self.store.find_tombstone(tx, statement.content_hash):
+            raise MemoryForgottenError(tombstone[0])
+        added = await self.store.add(tx, memory_id, statement) if memory_id else None
+        return added or _there(await self.store.add(tx, ids.new_id(), statement), memory_id)
+
+    async def _judge(
+        self, memory_id: str, rule: Callable[[Memory, str | None], Memory], session_id: str | None
+    ) -> Memory:
+        checked, session = _checked_id(memory_id), _checked_session(session_id)
+
+        async def work(tx: Transaction) -> Memory:
+            known = _there(await self.store.lock(tx, checked), memory_id)
+            if known.erased_at is not None:
+                raise MemoryNotFoundError(memory_id)
+            return await self._saved(tx, known, rule(known, session))
+
+        return await self.db.transaction(work)
+
+    async def _saved(self, tx: Transaction, known: Memory, changed: Memory) -> Memory:
+        return known if changed == known else _there(await self.store.save(tx, changed), known.id)
+
+    async def _note_use(self, memory_ids: list[str]) -> None:
+        """After the answer where a loop runs, and in any case without a word when it does not work."""
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is None or asyncio._get_running_loop() is None:
+            await self._noted(memory_ids)
+            return
+        task = asyncio.create_task(self._noted(memory_ids))
+        _noting.add(task)
+        task.add_done_callback(_noting.discard)
+
+    async def _noted(self, memory_ids: list[str]) -> None:
+        with contextlib.suppress(HoldfastError, OSError):  # nobody's answer depends on it
+            await self.store.note_use(memory_ids)
+
+
+async def finish_noting() -> None:
+    """Wait until what was recalled so far counts as used."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(*(task for task in _noting if task.get_loop() is loop))
+
+
+def _checked_id(memory_id: object) -> str:
+    if (checked := rules.check_id(memory_id)) is None:
+        raise MemoryNotFoundError(memory_id)
+    return checked
+
+
+def _checked_session(session_id: object) -> str | None:
+    return None if session_id is None else rules.check_label("session_id", session_id)
+
+
+def _there(memory: Memory | None, memory_id: object) -> Memory:
+    if memory is None:
+        raise MemoryNotFoundError(memory_id)
+    return memory

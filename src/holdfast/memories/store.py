@@ -1,0 +1,114 @@
+"""The only file that turns memory verbs into queries. JSON and times cross as text, the same to both engines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from holdfast.ground import clock
+from holdfast.memories.model import Memory, memory_from
+from holdfast.memories.rules import Statement, as_words
+from holdfast.storage.queries import Room
+
+if TYPE_CHECKING:
+    from holdfast.ground.settings import Owner
+    from holdfast.storage.database import Database, Row, Transaction
+
+QUERIES = Room("memori", __file__, once={"note_use"})
+
+
+class MemoryStore:
+    def __init__(self, database: Database, owner: Owner):
+        self.database = database
+        self.owner = owner.workspace_id, owner.developer_id
+
+    async def find(self, memory_id: str) -> Memory | None:
+        return _first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
+
+    async def lock(self, tx: Transaction, memory_id: str) -> Memory | None:
+        return _first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
+
+    async def lock_content(self, tx: Transaction, content_hash: bytes, content: str) -> Memory | None:
+        return _first(await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content))
+
+    async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> Row | None:
+        rows = await tx.run(QUERIES["find_tombstone"], *self.owner, content_hash)
+        return rows[0] if rows else None
+
+    async def add(self, tx: Transaction, memory_id: str, statement: Statement) -> Memory | None:
+        """None when the id is taken."""
+        rows = await tx.run(
+            QUERIES["add_memory"],
+            *self.owner,
+            memory_id,
+            statement.user_id or self.owner[1],
+            statement.content,
+            statement.content_hash,
+            _as_json(statement.words),
+            statement.category,
+            statement.metadata,
+            statement.source_type,
+            statement.confidence,
+            _as_json(statement.lineage),
+            _as_text(statement.last_used_at),
+            statement.use_count,
+            _as_text(statement.expires_at),
+            _as_text(statement.created_at),
+            _as_text(statement.updated_at),
+        )
+        return _first(rows)
+
+    async def save(self, tx: Transaction, memory: Memory) -> Memory | None:
+        """Its belief, its lineage and its end; nothing else of a memory changes."""
+        now = memory.confidence, _as_json(memory.lineage), _as_text(memory.expires_at)
+        return _first(await tx.run(QUERIES["save_judgement"], *self.owner, memory.id, *now))
+
+    async def expire(self, memory_id: str) -> Memory | None:
+        return _first(await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id))
+
+    async def forget(self, tx: Transaction, memory_id: str, content_hash: bytes, reason: str) -> Memory | None:
+        return _first(await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason))
+
+    async def list(self, after: str | None, limit: int) -> Sequence[Memory]:
+        rows = await self.database.read(QUERIES["list_memories"], *self.owner, after, limit)
+        return [memory_from(row) for row in rows]
+
+    async def matching(self, text: str) -> Sequence[Memory]:
+        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+        rows = await self.database.read(QUERIES["matching_memories"], *self.owner, text, escaped)
+        return [memory_from(row) for row in rows]
+
+    async def count_words(self, words: Iterable[str], most: int, now: datetime) -> tuple[dict[str, int], int]:
+        """In how many memories each word is, and how many memories there are."""
+        asked = _as_json(words), most, clock.to_text(now)
+        rows = await self.database.read(QUERIES["count_words"], *self.owner, *asked)
+        counts = {row[0]: row[1] for row in rows}
+        return counts, counts.pop("")
+
+    async def find_candidates(
+        self, words: Iterable[str], limit: int, now: datetime
+    ) -> Sequence[tuple[Memory, Iterable[str]]]:
+        asked = _as_json(words), limit, clock.to_text(now)
+        rows = await self.database.read(QUERIES["find_candidates"], *self.owner, *asked)
+        return [(memory, as_words(memory, row[14])) for row in rows for memory in [memory_from(row)]]
+
+    async def note_use(self, memory_ids: Iterable[str]) -> None:
+        await self.database.write(QUERIES["note_use"], *self.owner, _as_json(memory_ids))
+
+    async def is_adopted(self) -> bool:
+        [(adopted,)] = await self.database.read(QUERIES["find_adoption"], *self.owner)
+        return bool(adopted)
+
+
+def _first(rows: Sequence[Row]) -> Memory | None:
+    return memory_from(rows[0]) if rows else None
+
+
+def _as_json(texts: Iterable[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False)
+
+
+def _as_text(moment: datetime | None) -> str | None:
+    return None if moment is None else clock.to_text(moment)

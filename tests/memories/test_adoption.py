@@ -1,0 +1,192 @@
+"""A table `memori.memories` that was there before Holdfast: it is added to, used, and never walled or served."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast import errors
+from holdfast.memories.jsonl_store import export_memories
+from holdfast.memories.service import MemoryService, finish_noting
+from holdfast.storage.migrate import migrate_postgres
+from tests.rig.commands import run_process
+from tests.rig.postgres import APP, OWNER, Cluster, execute
+
+# As the earlier program may have made it: ids of any kind, and its own full-text column, plain or made by the engine.
+COLUMNS = {
+    "uuid": "id uuid primary key default gen_random_uuid(), user_id text not null, content text not null",
+    "bigserial": "id bigserial primary key, user_id text not null, content text not null, metadata jsonb",
+    "identity": "id bigint generated always as identity primary key, user_id text not null, content text not null,"
+    " category text, content_tsv tsvector",
+    "plain bigint": "id bigint primary key, user_id text not null, content text not null",
+    "text": "id text primary key, user_id text not null, content text not null, created_at timestamptz default now(),"
+    " content_tsv tsvector generated always as (to_tsvector('simple', content)) stored",
+}
+ROWS = {
+    "uuid": "insert into memori.memories (user_id, content)",
+    "bigserial": "insert into memori.memories (user_id, content)",
+    "identity": "insert into memori.memories (user_id, content)",
+    "plain bigint": "insert into memori.memories (id, user_id, content)",
+    "text": "insert into memori.memories (id, user_id, content)",
+}
+TEXTS = ("Staging Postgres listens on port 6543", "Deployments happen on Tuesdays", "Money is stored as cents")
+
+
+@pytest.fixture(params=COLUMNS)
+def kind(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def make(postgres: Cluster, postgres_template: str) -> Iterator[Callable[..., str]]:
+    """The name of a database that has somebody else's table and nothing of ours; the group of roles is there."""
+    names: list[str] = []
+
+    def made(*statements: str) -> str:
+        names.append(postgres.create_database())
+        execute(postgres.dsn(names[-1], OWNER), "create schema memori", *statements)
+        return names[-1]
+
+    yield made
+    for name in names:
+        postgres.drop_database(name)
+
+
+@pytest.fixture
+def before(make: Callable[..., str], kind: str) -> str:
+    """With three rows in it."""
+    rows = [
+        f"{ROWS[kind]} values ({f'{number}, ' if '(id' in ROWS[kind] else ''}'pt2_architect', '{text}')"
+        for number, text in enumerate(TEXTS, start=1)
+    ]
+    tsv = ["update memori.memories set content_tsv = to_tsvector('english', content)"] if kind == "identity" else []
+    return make(f"create table memori.memories ({COLUMNS[kind]})", *rows, *tsv)
+
+
+@pytest.fixture
+async def adopted(postgres: Cluster, before: str) -> AsyncIterator[MemoryService]:
+    await migrate_postgres(postgres.dsn(before, OWNER))
+    async with holdfast.open_database(postgres.dsn(before, APP)) as database:
+        yield MemoryService(database)
+
+
+def rows(postgres: Cluster, name: str, columns: str = "*") -> list[Any]:
+    return execute(postgres.dsn(name), f"select {columns} from memori.memories order by id::text")
+
+
+async def test_rows_that_were_there_are_kept_backfilled_and_found(
+    adopted: MemoryService, postgres: Cluster, before: str
+):
+    kept = rows(postgres, before, "content, source_type, confidence::text, lineage::text, use_count, user_id")
+
+    assert sorted(row[0] for row in kept) == sorted(TEXTS)
+    assert {tuple(row)[1:] for row in kept} == {("bootstrap", "0.80", "[]", 0, "pt2_architect")}
+    [found] = await adopted.recall("which port does staging postgres listen on?")
+    assert (found.memory.content, found.memory.source_type, found.relevance) == (TEXTS[0], "bootstrap", 1.0)
+    assert [one.memory.content for one in await adopted.recall("on which day are deployments")] == [TEXTS[1]]
+    assert await adopted.recall("who owns the reconciliation service") == []
+    assert await adopted.is_adopted() is True
+
+
+async def test_nothing_of_the_table_is_walled_or_triggered(adopted: MemoryService, postgres: Cluster, before: str):
+    [table] = execute(
+        postgres.dsn(before),
+        "select relrowsecurity, relforcerowsecurity, relhastriggers,"
+        " (select count(*) from pg_policy where polrelid = c.oid),"
+        " (select count(*) from pg_attribute where attrelid = c.oid and attname in ('workspace_id', 'developer_id'))"
+        " from pg_class c where c.oid = 'memori.memories'::regclass",
+    )
+
+    assert tuple(table) == (False, False, False, 0, 0)
+
+
+async def test_every_verb_works_on_it(adopted: MemoryService, postgres: Cluster, before: str, tmp_path: Path):
+    kept = (await adopted.remember("Redis streams were rejected", category="decision", session_id="s-1")).memory
+    again = await adopted.remember(TEXTS[0], session_id="s-2")
+    more = await adopted.corroborate(kept.id, "s-2")
+    less = await adopted.contradict(kept.id)
+    [found] = await adopted.recall("why was redis rejected")
+    await finish_noting()
+    listed = [memory.content async for memory in adopted.read_memories()]
+    exported = await export_memories(adopted, str(tmp_path / "memories.jsonl"))
+    gone = await adopted.forget(again.memory.id)
+    expired = await adopted.expire(kept.id)
+
+    assert (kept.category, kept.lineage, kept.source_type) == ("decision", ("s-1",), "explicit")
+    assert (again.is_new, again.memory.lineage, again.memory.confidence) == (False, ("s-2",), 0.85)
+    assert (more.confidence, less.confidence, found.memory.id) == (0.85, 0.42, kept.id)
+    assert (await adopted.get_memory(kept.id)).use_count == 1
+    assert sorted(listed) == sorted([*TEXTS, "Redis streams were rejected"])
+    assert exported == 4
+    assert (gone.content, expired.expires_at is not None) == ("", True)
+    assert await adopted.recall("redis rejected", min_relevance=0) == []
+    assert await adopted.recall("staging postgres port", min_relevance=0.5) == []
+    assert len(await adopted.list_memories_with_text("Tuesdays")) == 1
+    with pytest.raises(errors.MemoryForgottenError):
+        await adopted.remember(TEXTS[0])
+    assert len(rows(postgres, before)) == 4
+
+
+async def test_what_its_own_program_adds_later_is_found(
+    adopted: MemoryService, postgres: Cluster, before: str, kind: str
+):
+    number = "99, " if "(id" in ROWS[kind] else ""
+    execute(postgres.dsn(before, OWNER), f"{ROWS[kind]} values ({number}'u9', 'Icons come from the Lucide set')")
+    if kind == "identity":  # whose column is its own program's to fill
+        execute(postgres.dsn(before, OWNER), "update memori.memories set content_tsv = to_tsvector('english', content)")
+
+    [found] = await adopted.recall("which icon set")
+
+    assert (found.memory.user_id, found.memory.source_type) == ("u9", "bootstrap")
+
+
+async def test_to_migrate_again_changes_nothing(adopted: MemoryService, postgres: Cluster, before: str):
+    was = rows(postgres, before)
+
+    assert await migrate_postgres(postgres.dsn(before, OWNER)) == []
+    assert rows(postgres, before) == was
+
+
+async def test_a_store_with_such_a_table_is_not_served(postgres: Cluster, make: Callable[..., str], tmp_path: Path):
+    name = make(f"create table memori.memories ({COLUMNS['uuid']})")
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    refused = run_process("serve", "--port", "0", "--json", HOLDFAST_DATABASE=postgres.dsn(name, APP))
+
+    assert refused.code == 5
+    assert refused.document["code"] == "adopted_memories"
+    assert "holdfast memory export" in refused.document["message"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table memori.memories (id int primary key, note text)",
+        "create view memori.memories as select 1 as id, 'u' as user_id, 'c' as content",
+    ],
+)
+async def test_a_thing_of_that_name_that_cannot_be_used_is_left_alone(
+    statement: str, postgres: Cluster, make: Callable[..., str]
+):
+    name = make(statement)
+
+    with pytest.raises(errors.SchemaTakenError, match="memori"):
+        await migrate_postgres(postgres.dsn(name, OWNER))
+
+    assert execute(postgres.dsn(name), "select to_regclass('holdfast.migrations') is null")[0][0]
+
+
+async def test_a_schema_of_that_name_without_the_table_gets_ours(postgres: Cluster, make: Callable[..., str]):
+    name = make("create function memori.theirs() returns int language sql as 'select 1'")
+
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    async with holdfast.open_database(postgres.dsn(name, APP)) as database:
+        memories = MemoryService(database)
+        assert (await memories.remember("kept")).is_new
+        assert await memories.is_adopted() is False
+    [(allowed,)] = execute(postgres.dsn(name), "select has_function_privilege('public', 'memori.theirs()', 'execute')")
+    assert allowed

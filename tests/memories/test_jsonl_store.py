@@ -1,0 +1,171 @@
+"""A file of JSON lines: in, out, and searched as it lies there."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast import errors
+from holdfast.ground.settings import Owner
+from holdfast.memories.jsonl_store import DEFAULT_PATH, TemporalMemoryStore, export_memories, import_memories
+from holdfast.memories.service import MemoryService
+
+RECORDS = [
+    {
+        "content": "The port of staging is 6543",
+        "confidence": 0.9,
+        "created_at": "2026-01-02T03:04:05Z",
+        "embedding": [0.1],
+    },
+    {"text": "Money is stored as cents", "lineage": ["s-1"], "use_count": 4, "source_type": "implicit"},
+    {"memory": "Redis streams were rejected", "category": "decision", "metadata": {"by": "ops"}},
+]
+
+
+def written(path: Path, *lines: object) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines))
+    return str(path)
+
+
+async def test_an_import_keeps_what_a_line_says(memories: MemoryService, tmp_path: Path):
+    report = await import_memories(memories, written(tmp_path / DEFAULT_PATH, *RECORDS))
+
+    assert report.to_dict() == {"imported": 3, "known": 0, "forgotten": 0, "problems": []}
+    port, money, redis = sorted(await memories.list_memories(), key=lambda one: "TMR".index(one.content[0]))
+    assert (port.confidence, port.created_at.year, port.source_type) == (0.9, 2026, "bootstrap")
+    assert (money.lineage, money.use_count, money.source_type) == (("s-1",), 4, "implicit")
+    assert (redis.category, redis.metadata) == ("decision", {"by": "ops"})
+    assert [one.memory.id for one in await memories.recall("why was redis rejected")] == [redis.id]
+
+
+async def test_to_import_again_changes_nothing(memories: MemoryService, tmp_path: Path):
+    file = written(tmp_path / "memories.jsonl", *RECORDS, RECORDS[0])
+    first = await import_memories(memories, file)
+    before = list(await memories.list_memories())
+
+    again = await import_memories(memories, file)
+
+    assert (first.imported, first.known) == (3, 1)
+    assert (again.imported, again.known) == (0, 4)
+    assert list(await memories.list_memories()) == before
+
+
+async def test_what_was_forgotten_stays_out_and_is_counted(memories: MemoryService, tmp_path: Path):
+    file = written(tmp_path / "memories.jsonl", *RECORDS)
+    await import_memories(memories, file)
+    for memory in await memories.list_memories_with_text("Redis"):
+        await memories.forget(memory.id)
+
+    again = await import_memories(memories, file)
+
+    assert (again.imported, again.known, again.forgotten) == (0, 2, 1)
+
+
+async def test_damaged_lines_are_named_and_the_others_come_in(memories: MemoryService, tmp_path: Path):
+    lines = [RECORDS[0], b"{broken\n", b"<<<<<<< ours\n", {"content": ""}, b"[1]\n", RECORDS[1], b'{"content": "to']
+
+    report = await import_memories(memories, written(tmp_path / "memories.jsonl", *lines))
+
+    assert report.imported == 2
+    assert report.problems == (
+        "Line 2: not_json",
+        "Line 3: conflict_marker",
+        "Line 5: not_object",
+        "Line 7: torn",
+        "Record 2: content '' is empty.",
+    )
+
+
+async def test_an_export_comes_in_elsewhere_as_it_was(memories: MemoryService, tmp_path: Path):
+    """Byte for byte: ids, times, belief and lineage."""
+    await import_memories(memories, written(tmp_path / "given.jsonl", *RECORDS))
+    kept = (await memories.remember("Kept ✓ 数据库", ttl_days=3, session_id="s-9")).memory
+    await memories.contradict(kept.id)
+    first, second = tmp_path / "new" / "folder" / "first.jsonl", tmp_path / "second.jsonl"
+
+    count = await export_memories(memories, str(first))
+    elsewhere = MemoryService(memories.db, owner=Owner("another", "developer"))
+    report = await import_memories(elsewhere, str(first))
+    await export_memories(elsewhere, str(second))
+
+    assert (count, report.imported) == (4, 4)
+    assert first.read_bytes() == second.read_bytes()
+    assert os.stat(first).st_mode & 0o777 == 0o600
+    lines = [json.loads(line) for line in first.read_text().split("\n")[:-1]]
+    assert [list(line) for line in lines] == [sorted(line) for line in lines]
+
+
+async def test_an_export_never_loses_what_only_the_file_has(memories: MemoryService, tmp_path: Path):
+    """R13: neither an empty store nor a half-known or damaged file is a reason to empty it."""
+    file = written(tmp_path / "memories.jsonl", *RECORDS)
+    before = Path(file).read_bytes()
+    with pytest.raises(errors.ExportRefusedError, match="3 lines"):
+        await export_memories(memories, file)
+    assert Path(file).read_bytes() == before
+
+    await import_memories(memories, file)
+    for memory in await memories.list_memories_with_text("Redis"):
+        await memories.forget(memory.id)
+    assert await export_memories(memories, file) == 2
+
+    Path(file).write_bytes(Path(file).read_bytes() + b"{broken\n")
+    with pytest.raises(errors.ExportRefusedError, match="1 line that"):
+        await export_memories(memories, file)
+
+
+async def test_an_export_without_memories_is_an_empty_file(memories: MemoryService, tmp_path: Path):
+    assert await export_memories(memories, str(tmp_path / "none.jsonl")) == 0
+    assert (tmp_path / "none.jsonl").read_bytes() == b""
+
+
+async def test_a_file_that_cannot_be_read_is_said_to(memories: MemoryService, tmp_path: Path):
+    os.symlink(written(tmp_path / "there.jsonl", *RECORDS), tmp_path / "link.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+
+    with pytest.raises(errors.FileMissingError):
+        await import_memories(memories, str(tmp_path / "missing.jsonl"))
+    for name in ("link.jsonl", "pipe.jsonl", ""):
+        with pytest.raises(errors.HoldfastError):
+            await import_memories(memories, str(tmp_path / name))
+    assert list(await memories.list_memories()) == []
+
+
+# --- searched as it lies there -----------------------------------------------------------------------------
+
+
+async def test_a_file_and_a_service_are_searched_alike(memories: MemoryService, tmp_path: Path):
+    """Relevance means the same for both."""
+    file = written(tmp_path / "memories.jsonl", *RECORDS, b"{torn")
+    await import_memories(memories, file)
+
+    for question in ("which port has staging", "why were redis streams rejected", "who owns the bank", "money"):
+        of_file = await TemporalMemoryStore(file).search(question)
+        of_service = await TemporalMemoryStore(memories).search(question)
+        assert [(one.memory.content, one.relevance) for one in of_file] == [
+            (one.memory.content, one.relevance) for one in of_service
+        ]
+
+
+async def test_a_file_is_read_as_it_is_now(tmp_path: Path):
+    store = TemporalMemoryStore(tmp_path / "memories.jsonl")
+    assert await store.search("staging port") == []
+
+    written(
+        tmp_path / "memories.jsonl", RECORDS[0], {**RECORDS[2], "expires_at": "2020-01-01T00:00:00Z"}, {"content": 7}
+    )
+
+    assert [one.memory.content for one in await store.search("staging port")] == [RECORDS[0]["content"]]
+    assert await store.search("redis streams") == []
+    with pytest.raises(errors.InvalidValueError):
+        await store.search("")
+
+
+async def test_without_a_path_the_usual_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    written(tmp_path / DEFAULT_PATH, *RECORDS)
+    monkeypatch.chdir(tmp_path)
+
+    [found] = await TemporalMemoryStore().search("redis streams", limit=1)
+
+    assert found.memory.content == "Redis streams were rejected"

@@ -1,0 +1,207 @@
+"""What may be remembered, how belief moves, and what answers a question: pure rules."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import clock
+from holdfast.memories import rules
+from holdfast.memories.model import Memory
+from holdfast.memories.words import words
+
+NOW = clock.from_text("2026-11-16T09:04:00Z")
+confidences = st.integers(0, 100).map(lambda n: n / 100)
+sessions = st.sampled_from(["s-1", "s-2", "s-3", None])
+
+
+def memory(content: str = "kept", **changes: Any) -> Memory:
+    statement = rules.check_statement(content, None, "explicit", None, None, NOW)
+    return replace(rules.as_memory(statement, "m-1", NOW), **changes)
+
+
+# --- belief ------------------------------------------------------------------------------------------------
+
+
+@given(confidences, st.lists(st.tuples(st.booleans(), sessions)))
+def test_belief_stays_between_nothing_and_certainty(start: float, judgements: list[tuple[bool, str | None]]):
+    held = memory(confidence=start)
+    for agrees, session in judgements:
+        held = (rules.corroborated if agrees else rules.contradicted)(held, session)
+        assert 0 <= held.confidence <= 1
+        assert round(held.confidence, 2) == held.confidence
+        assert len(set(held.lineage)) == len(held.lineage)
+
+
+@given(confidences, sessions)
+def test_to_agree_never_lowers_and_to_differ_never_raises(start: float, session: str | None):
+    held = memory(confidence=start)
+
+    assert rules.corroborated(held, session).confidence >= start
+    assert rules.contradicted(held, session).confidence <= start
+
+
+def test_a_witness_counts_once():
+    once = rules.corroborated(memory(), "s-1")
+
+    assert rules.corroborated(once, "s-1") == once
+    assert rules.corroborated(once, "s-2").confidence > once.confidence
+    assert rules.corroborated(once, None).confidence > once.confidence
+
+
+def test_a_lineage_keeps_the_newest():
+    held = memory(confidence=0.0)
+    for number in range(rules.MOST_LINEAGE + 5):
+        held = rules.contradicted(held, f"s-{number}")
+
+    assert len(held.lineage) == rules.MOST_LINEAGE
+    assert held.lineage[-1] == f"s-{rules.MOST_LINEAGE + 4}"
+
+
+@pytest.mark.parametrize(
+    ("kept_for", "said_for", "days"),
+    [(None, None, None), (None, 3, None), (3, None, None), (3, 5, 5), (5, 3, 5), (-1, 3, 3), (-1, None, None)],
+)
+def test_said_again_it_is_kept_as_long_as_the_longer_of_the_two(
+    kept_for: int | None, said_for: int | None, days: int | None
+):
+    def at(one: int | None) -> datetime | None:
+        return None if one is None else NOW + timedelta(days=one)
+
+    assert rules.said_again(memory(expires_at=at(kept_for)), at(said_for), "s-1").expires_at == at(days)
+
+
+# --- the same statement ------------------------------------------------------------------------------------
+
+
+@given(st.text(min_size=1))
+def test_spaces_and_case_do_not_make_another_statement(text: str):
+    assert rules.content_hash(f"  {text} \n") == rules.content_hash(text)
+    if text.lower().upper() == text.upper():
+        assert rules.content_hash(text.lower()) == rules.content_hash(text.upper()) or not text.isascii()
+
+
+def test_other_words_are_another_statement():
+    texts = ["a b", "ab", "a. b", "b a"]
+
+    assert len({rules.content_hash(text) for text in texts}) == len(texts)
+
+
+# --- relevance ---------------------------------------------------------------------------------------------
+
+some_words = st.lists(st.sampled_from("abcdefgh"), unique=True)
+
+
+@given(some_words, some_words, st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 50)), st.integers(0, 1000))
+def test_relevance_is_a_share(asked: list[str], has: list[str], counts: dict[str, int], total: int):
+    weights = rules.weigh(asked, counts, total)
+    share = rules.relevance(has, weights)
+
+    assert 0 <= share <= 1
+    assert (share == 1.0) >= (bool(asked) and set(asked) <= set(has))
+    assert (share == 0.0) >= set(asked).isdisjoint(has)
+    assert all(weight > 0 for weight in weights.values())
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 2000))
+def test_a_rarer_word_never_weighs_less(first: int, second: int, total: int):
+    weights = rules.weigh(["a", "b"], {"a": min(first, second), "b": max(first, second)}, total)
+
+    assert weights["a"] >= weights["b"]
+
+
+def ranked(*memories: Memory, query: str = "kept", **changes: Any) -> list[str]:
+    candidates = [(one, words(one.content)) for one in memories]
+    weights = rules.weigh(words(query), {}, len(memories))
+    options = {"now": NOW, "limit": 10, "min_relevance": 0.35} | changes
+    return [found.memory.id for found in rules.rank(candidates, weights, **options)]
+
+
+def test_recency_belief_and_use_decide_only_among_answers():
+    old = memory(id="old", updated_at=NOW - timedelta(days=400))
+    new = memory(id="new")
+    doubted = memory(id="doubted", confidence=0.1)
+    used = memory(id="used", use_count=50)
+    beside_the_point = memory("something else", id="other", use_count=10_000, confidence=1.0)
+
+    assert ranked(old, new, doubted, used, beside_the_point) == ["used", "new", "doubted", "old"]
+
+
+def test_the_gate_looks_at_relevance_alone():
+    """Whatever else speaks for it: half of the words are half of the words."""
+    held = memory("alpha", use_count=10_000, confidence=1.0)
+
+    assert ranked(held, query="alpha beta", min_relevance=0.51) == []
+    assert ranked(held, query="alpha beta", min_relevance=0.5) == [held.id]
+
+
+def test_without_any_word_in_common_nothing_passes_a_gate_that_is_open():
+    assert ranked(memory("alpha"), query="beta", min_relevance=0.0) == []
+
+
+@given(st.permutations([memory(f"kept {n}", id=f"m-{n}") for n in range(6)]))
+def test_the_order_of_the_candidates_does_not_matter(memories: list[Memory]):
+    assert ranked(*memories) == [f"m-{n}" for n in range(6)]
+
+
+def test_the_rarest_words_lead_to_candidates_until_there_are_enough():
+    counts = {"unknown": 0, "rare": 2, "usual": rules.CANDIDATES - 2, "common": 1000}
+
+    assert rules.choose_words(counts) == ["rare", "usual"]
+    assert rules.choose_words({"common": 1000, "other": 1001}) == ["common"]
+    assert rules.choose_words({"unknown": 0}) == []
+
+
+# --- what comes in -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", rules.CONTENT_KEYS)
+def test_a_record_may_call_its_text_by_any_of_three_names(key: str):
+    assert rules.check_record({key: "kept", "unknown": {"x": 1}}, NOW).content == "kept"
+
+
+def test_a_record_that_is_written_out_reads_back_the_same():
+    held = memory(
+        "Kept ✓",
+        user_id="u1",
+        category="c",
+        metadata={"a": [1, None]},
+        lineage=("s-1",),
+        use_count=3,
+        last_used_at=NOW,
+        confidence=0.42,
+    )
+
+    record = rules.as_record(held)
+    again = rules.check_record(record, NOW + timedelta(days=1))
+
+    assert rules.as_memory(again, held.id, NOW + timedelta(days=1)) == held
+    assert "erased_at" not in record
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"content": ""},
+        {"content": 7},
+        {"content": "a\x00b"},
+        {"content": "a", "confidence": 1.5},
+        {"content": "a", "confidence": "high"},
+        {"content": "a", "source_type": "rumour"},
+        {"content": "a", "lineage": "s-1"},
+        {"content": "a", "lineage": [7]},
+        {"content": "a", "use_count": -1},
+        {"content": "a", "created_at": "yesterday"},
+        {"content": "a", "created_at": 7},
+        {"content": "a", "expires_at": "0001-01-01T00:00:00Z"},
+        {"content": "a", "metadata": []},
+    ],
+)
+def test_a_record_that_breaks_a_rule_is_refused(record: dict[str, Any]):
+    with pytest.raises(InvalidValueError):
+        rules.check_record(record, NOW)

@@ -1,0 +1,157 @@
+"""Memories from being said to being forgotten, on both engines."""
+
+from datetime import timedelta
+
+import pytest
+
+from holdfast import errors
+from holdfast.ground import clock
+from holdfast.memories import rules
+from holdfast.memories.service import MemoryService, finish_noting
+
+TEXT = "The staging database listens on port 6543"
+
+
+async def test_what_was_remembered_is_recalled_with_its_provenance(memories: MemoryService):
+    kept = (
+        await memories.remember(TEXT, category="infrastructure", session_id="s-1", metadata={"file": "compose.yml"})
+    ).memory
+
+    [found] = await memories.recall("which port does the staging database use?")
+
+    assert found.memory == kept
+    assert found.relevance == 1.0
+    assert (kept.content, kept.category, kept.source_type, kept.confidence) == (TEXT, "infrastructure", "explicit", 0.8)
+    assert (kept.lineage, kept.metadata, kept.use_count, kept.expires_at) == (
+        ("s-1",),
+        {"file": "compose.yml"},
+        0,
+        None,
+    )
+    assert kept.user_id == memories.owner.developer_id
+    assert await memories.get_memory(kept.id) == kept
+
+
+async def test_the_same_words_again_are_the_same_memory_with_more_belief(memories: MemoryService):
+    """Case, spaces and the way a letter is put together do not make another statement."""
+    first = await memories.remember("Use  Café tokens\nonly", session_id="s-1")
+
+    again = await memories.remember("use cafe\u0301 TOKENS only", session_id="s-2", source_type="implicit")
+
+    assert (first.is_new, again.is_new) == (True, False)
+    assert again.memory.id == first.memory.id
+    assert again.memory.content == "Use  Café tokens\nonly"
+    assert (again.memory.confidence, again.memory.lineage) == (0.85, ("s-1", "s-2"))
+    assert again.memory.source_type == "explicit"
+    assert len(await memories.list_memories()) == 1
+
+
+async def test_a_session_that_repeats_itself_is_no_second_witness(memories: MemoryService):
+    first = await memories.remember(TEXT, session_id="s-1")
+
+    again = await memories.remember(TEXT, session_id="s-1")
+
+    assert again.memory == first.memory
+
+
+async def test_belief_moves_up_and_down_and_says_who_moved_it(memories: MemoryService):
+    kept = (await memories.remember(TEXT, session_id="s-1")).memory
+
+    more = await memories.corroborate(kept.id, "s-2")
+    same = await memories.corroborate(kept.id, "s-2")
+    less = await memories.contradict(kept.id, "s-3")
+
+    assert (more.confidence, more.lineage) == (0.85, ("s-1", "s-2"))
+    assert same == more
+    assert (less.confidence, less.lineage) == (0.42, ("s-1", "s-2", "s-3"))
+    assert await memories.get_memory(kept.id) == less
+
+
+async def test_an_expired_memory_answers_no_question_until_it_is_said_again(memories: MemoryService):
+    kept = (await memories.remember(TEXT)).memory
+
+    expired = await memories.expire(kept.id)
+    once_more = await memories.expire(kept.id)
+
+    assert expired.expires_at is not None
+    assert once_more == expired
+    assert await memories.recall("staging database port") == []
+    assert [one.id for one in await memories.list_memories()] == [kept.id]
+    again = await memories.remember(TEXT, session_id="s-2")
+    assert again.memory.expires_at is None
+    assert [one.memory.id for one in await memories.recall("staging database port")] == [kept.id]
+
+
+async def test_a_memory_with_days_to_live_says_when_it_ends(memories: MemoryService):
+    before = clock.now()
+
+    kept = (await memories.remember(TEXT, ttl_days=3)).memory
+
+    assert kept.expires_at is not None
+    assert timedelta(0) <= kept.expires_at - timedelta(days=3) - before < timedelta(minutes=5)
+    assert len(await memories.recall("staging port")) == 1
+
+
+async def test_a_forgotten_memory_is_empty_and_cannot_come_back(memories: MemoryService):
+    kept = (await memories.remember(TEXT, category="c", metadata={"secret": 1}, session_id="s-1")).memory
+
+    gone = await memories.forget(kept.id)
+
+    assert (gone.content, gone.category, gone.metadata) == ("", None, {})
+    assert gone.erased_at is not None
+    assert await memories.forget(kept.id) == gone
+    assert await memories.recall("staging database port", min_relevance=0) == []
+    assert list(await memories.list_memories()) == []
+    for source in rules.SOURCE_TYPES:
+        with pytest.raises(errors.MemoryForgottenError, match="other words"):
+            await memories.remember(TEXT.upper(), source_type=source)
+    with pytest.raises(errors.MemoryForgottenError):
+        await memories.add_statement(rules.check_statement(TEXT, None, "bootstrap", None, None, clock.now()))
+    for verb in (memories.corroborate, memories.contradict):
+        with pytest.raises(errors.MemoryNotFoundError):
+            await verb(kept.id)
+    assert (await memories.remember(f"{TEXT}, since May")).is_new
+
+
+async def test_use_is_counted_after_the_answer(memories: MemoryService):
+    kept = (await memories.remember(TEXT)).memory
+    other = (await memories.remember("The linter runs before every commit")).memory
+
+    for _ in range(2):
+        await memories.recall("staging port")
+        await finish_noting()
+
+    used = await memories.get_memory(kept.id)
+    assert used.use_count == 2
+    assert used.last_used_at is not None
+    assert used.updated_at == kept.updated_at
+    assert (await memories.get_memory(other.id)).use_count == 0
+
+
+async def test_all_of_them_are_read_page_by_page(memories: MemoryService):
+    kept = [(await memories.remember(f"statement number {n}")).memory.id for n in range(7)]
+
+    first = await memories.list_memories(3)
+    second = await memories.list_memories(3, first[-1].id)
+
+    assert [one.id for one in [*first, *second]] == kept[:6]
+    assert [one.id async for one in memories.read_memories()] == kept
+
+
+async def test_a_memory_is_found_by_its_id_and_by_any_piece_of_it(memories: MemoryService):
+    kept = [
+        (await memories.remember("the key is sk-4711")).memory,
+        (await memories.remember("harmless", metadata={"note": 'a "sk-4711" here'})).memory,
+        (await memories.remember("harmless too", category="sk-4711")).memory,
+    ]
+    await memories.remember("nothing of the kind")
+
+    assert await memories.list_memories_with_text("sk-4711") == kept
+    assert await memories.list_memories_with_text('a "sk-4711"') == [kept[1]]
+    assert await memories.find_memory(kept[0].id) == kept[0]
+    assert await memories.find_memory("no such id") is None
+    assert await memories.find_memory("\x00") is None
+
+
+async def test_a_table_of_our_own_is_not_adopted(memories: MemoryService):
+    assert await memories.is_adopted() is False

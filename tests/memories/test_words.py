@@ -1,0 +1,83 @@
+"""The words of a text: the same for every engine, and found from either side."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.memories.words import STOP_WORDS, WORD_CHARS, stem, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The migrations are migrating", {"migrat"}),
+        ("max_connections", {"max", "connect", "maxconnections"}),
+        ("maxConnections", {"max", "connect", "maxconnections"}),
+        ("HTTPServer", {"http", "server", "httpserver"}),
+        ("src/holdfast/app.py", {"src", "holdfast", "app", "py", "apppy"}),
+        ("re-run", {"re", "run", "rerun"}),
+        ("don't use it, we're fine", {"were", "fine"} - STOP_WORDS),
+        ("Größe, naïve, CAFÉ", {"gross", "naiv", "cafe"}),
+        ("Python 3.11", {"python", "3", "11", "311"}),
+        ("数据库", {"数据", "据库"}),
+        ("第5版", {"第", "5", "版"}),
+        ("हिन्दी में", {"हिन्दी", "में"}),
+        ("the db config of prod", {"databas", "configur", "product"}),
+        ("--- ... ___ 🙂", set()),
+        ("what is it about?", set()),
+    ],
+)
+def test_a_text_has_these_words(text: str, expected: set[str]):
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "deploy deploys deployed deploying deployment deployments",
+        "configure configured configures configuring configuration configurations",
+        "retry retries retried retrying",
+        "policy policies",
+        "connect connected connecting connection connections",
+        "hash hashes hashed hashing",
+        "index indexes indexed indexing",
+        "rotate rotated rotates rotating rotation",
+        "render rendered rendering",
+    ],
+)
+def test_a_family_of_words_has_one_stem(family: str):
+    assert len({stem(word) for word in family.split()}) == 1
+
+
+@pytest.mark.parametrize("word", ["as", "is", "7", "ünder", "数据", "x86", ""])
+def test_what_is_no_english_word_stays_as_it_is(word: str):
+    assert stem(word) == word
+
+
+@given(st.text())
+def test_any_text_has_words_that_both_engines_take(text: str):
+    """ASCII in them is letters and digits, so neither index cuts them and no quote closes early."""
+    for word in words(text):
+        assert 0 < len(word) <= WORD_CHARS
+        assert all(character.isalnum() for character in word if character.isascii())
+        assert not any(character.isspace() for character in word)
+
+
+@given(st.text(alphabet=st.characters(codec="ascii")))
+def test_case_and_spaces_do_not_matter(text: str):
+    lowered = text.lower()
+
+    assert words(f"  {lowered}\n") == words(lowered)
+    assert words(lowered) == words(unicodedata.normalize("NFC", lowered))
+
+
+@given(st.text(), st.text())
+def test_two_texts_side_by_side_have_the_words_of_both(first: str, second: str):
+    assert words(f"{first} \n {second}") == words(first) | words(second)
+
+
+@given(st.from_regex(r"[a-z]{1,30}", fullmatch=True))
+def test_a_stem_is_never_longer_than_its_word_by_more_than_a_letter(word: str):
+    assert 0 < len(stem(word)) <= len(word) + 1
