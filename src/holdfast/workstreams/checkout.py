@@ -1,0 +1,92 @@
+"""One working tree, opened once per verb: which repository it is, what was agreed for it, and its files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from holdfast import errors
+from holdfast.ground import confined, git
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.user_settings import UserSettings, load_user_settings
+from holdfast.workstreams import evidence, rules
+from holdfast.workstreams.model import Key
+from holdfast.workstreams.store import WorkstreamFiles
+
+FILE_BYTES = 16 << 20
+FLAG = "SHARED_CONTEXT_ENABLED"
+GIT_FOLDER = ".git"
+
+
+@dataclass(frozen=True)
+class Checkout:
+    repository: git.Repository
+    files: WorkstreamFiles
+    settings: UserSettings
+    folder: str
+
+    def key(self, workstream_id: str | None) -> Key:
+        branch = self.repository.branch
+        chosen = branch if workstream_id is None else rules.check_workstream_id(workstream_id)
+        return Key(self.repository.repo, branch, chosen)
+
+    def read_text(self, path: str) -> str | None:
+        """A file's text as evidence compares it; whatever is no plain file inside the checkout is not there."""
+        if GIT_FOLDER in path.casefold().split("/"):  # git's own files are no contents, and may hold a password
+            return None
+        try:
+            return evidence.text_of(ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES).data)
+        except errors.HoldfastError:
+            return None
+
+    def read_state(self, since: str | None = None) -> git.TreeState:
+        return git.read_state(self.repository, since=since, without=self.files.own_paths())
+
+    def contents_hash(self, path: str) -> str | None:
+        """Of a noted file, the same whatever line ends a checkout has; None where there is no such file."""
+        text = self.read_text(path)
+        return None if text is None else evidence.hash_lines(evidence.split_lines(text))
+
+
+def open_checkout(home: str, folder: str, share: bool | None, environment: Mapping[str, str]) -> Checkout:
+    """The checkout, or a refusal; where nobody has agreed, without starting git or reading the repository."""
+    user = load_user_settings(home)
+    said = environment.get(FLAG)
+    if not rules.is_shared(asked=share, environment=said, chosen=user.shares_anything(), repository_says=None):
+        raise errors.SharedContextOffError
+    place = os.path.realpath(folder)
+    repository = git.find_repository(place)
+    if repository is None:
+        raise errors.NoRepositoryError(folder)
+    _check_excludes(repository)
+    own = WorkstreamFiles(repository.root, _checked_folder(user.context_folder))
+    config = own.find_config()
+    says = rules.flag_in_config(config) if config else None
+    if not rules.is_shared(asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says):
+        raise errors.SharedContextOffError
+    return Checkout(repository, own, user, place)
+
+
+def _check_excludes(repository: git.Repository) -> None:
+    """git reads this file whatever it is asked, and would wait for a pipe's other end."""
+    path = os.path.join(repository.common_dir, "info", "exclude")
+    with contextlib.suppress(OSError):
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
+            raise errors.PathOutsideError(path, "is no file that git could read", "Remove it.")
+
+
+def _checked_folder(folder: str) -> str:
+    """The context folder in its one spelling, because what is below it is left out of every hash."""
+    try:
+        steps = confined.checked_steps(folder.rstrip("/"))
+    except errors.PathOutsideError as error:
+        raise errors.InvalidValueError("context_folder", folder, error.problem) from None
+    if GIT_FOLDER in map(str.casefold, steps):
+        raise errors.InvalidValueError(
+            "context_folder", folder, "is in git's own folder; name another in settings.json"
+        )
+    return "/".join(steps)

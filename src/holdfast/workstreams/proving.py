@@ -1,0 +1,76 @@
+"""Run a command to show something, and keep how it ended.
+
+What the command prints goes through as it comes, so that a person sees the tests run; beside it a hash of everything
+and the last lines are kept. The command is a list of arguments and never a line for a shell.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical
+
+TAIL_BYTES = 4_000
+ARGUMENTS_BYTES = 16_000
+NOT_FOUND, NOT_RUNNABLE = 127, 126  # as shells say it
+BY_SIGNAL = 128
+
+
+@dataclass(frozen=True)
+class Run:
+    exit_code: int
+    duration_ms: int
+    output_hash: str
+    output_tail: str
+
+
+def check_command(command: Sequence[str]) -> tuple[str, ...]:
+    if not command or not command[0]:
+        raise InvalidValueError("Command", "", "is missing; write it after --, as in `holdfast prove -- pytest -q`")
+    checked = tuple(canonical.check_text("Command", part, max_bytes=ARGUMENTS_BYTES) for part in command)
+    if sum(map(len, checked)) > ARGUMENTS_BYTES:
+        raise InvalidValueError("Command", command[0], f"has more than {ARGUMENTS_BYTES:,} characters")
+    return checked
+
+
+def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> Run:
+    """To its end; what it prints is shown as it comes."""
+    began = time.monotonic()
+    digest, tail = canonical.new_sha256(), b""
+    try:
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError as error:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
+        message = f"{command[0]}: {error.strerror}\n".encode()
+        show(message)
+        return Run(code, 0, canonical.new_sha256(message).hexdigest(), message.decode(errors="replace"))
+    assert process.stdout is not None
+    with _ChildDecidesAboutInterrupts():
+        while part := os.read(process.stdout.fileno(), 1 << 16):
+            show(part)
+            digest.update(part)
+            tail = (tail + part)[-TAIL_BYTES:]
+        code = process.wait()
+    process.stdout.close()
+    duration = int((time.monotonic() - began) * 1000)
+    return Run(code if code >= 0 else BY_SIGNAL - code, duration, digest.hexdigest(), tail.decode(errors="replace"))
+
+
+class _ChildDecidesAboutInterrupts:
+    """Ctrl-C reaches the command as well; we wait for how it ends, and keep that."""
+
+    def __enter__(self) -> None:
+        try:
+            self._before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except ValueError:  # not in the main thread: then nobody presses it for us
+            self._before = None
+
+    def __exit__(self, *exception: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)

@@ -1,0 +1,216 @@
+"""The only file that touches what a workstream keeps: its files in the repository, and the journal beside them.
+
+The repository's file is the truth. Whatever is saved there is also written into the journal of this machine's store, so
+that a removed worktree or a branch that was never pushed loses nothing, and so that one phase can show the other's
+decisions without reading its file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from holdfast import errors
+from holdfast.ground import canonical
+from holdfast.ground.folder import Folder, open_folder
+from holdfast.storage.journal import CONTENT_BYTES
+from holdfast.workstreams import document
+from holdfast.workstreams.document import Document
+from holdfast.workstreams.model import Key, Proof, RepoContext
+
+if TYPE_CHECKING:
+    from holdfast.storage.journal import Journal
+
+FILE_BYTES = 32 << 20
+CONFIG = "graph_config.yaml"
+CONFIG_BYTES = 1 << 20
+DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
+IGNORED = "*.local.json\n.holdfast-*.tmp\n"
+ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
+
+
+def file_of(phase: str) -> str:
+    return f"{phase}_context.json"
+
+
+def sessions_file_of(phase: str) -> str:
+    return f"{phase}_sessions.local.json"
+
+
+class WorkstreamFiles:
+    """The context files of one checkout."""
+
+    def __init__(self, root: str, folder: str):
+        self.root, self.folder = root, folder
+
+    def own_paths(self) -> list[str]:
+        """What is ours in the repository, and so never makes anything stale."""
+        return [self.folder, f"{DASHBOARD_FOLDER}/{DASHBOARD}"]
+
+    def load(self, phase: str) -> Document:
+        with self._opened() as place:
+            return self._read(place, phase)
+
+    def update(self, phase: str, change: Callable[[Document], Document]) -> Document:
+        """Read, change and replace as one step; a file that must not be written is refused with what to do."""
+        with self._opened(create=True) as place:
+            assert place is not None
+            self._prepare(place)
+            with place.locked():
+                before = self._read(place, phase)
+                if before.problem:
+                    raise errors.ReadOnlyContextError(before.problem)
+                after = change(before)
+                place.replace(file_of(phase), document.to_bytes(after))
+                return after
+
+    def find_config(self) -> str | None:
+        """The repository's own graph configuration, if there is one that can be read."""
+        try:
+            with _Closing(open_folder(self.root, "configs")) as place:
+                data = place and place.find(CONFIG, max_bytes=CONFIG_BYTES)
+        except errors.HoldfastError:
+            return None
+        return data.decode(errors="replace") if data else None
+
+    def write_dashboard(self, text: str, *, exclude_in: str | None) -> None:
+        """`exclude_in` is the folder of git's own files, where the page is kept out of git for this clone."""
+        with _Closing(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
+            assert place is not None
+            place.replace(DASHBOARD, text.encode())
+        if exclude_in:
+            _exclude(exclude_in, f"/{DASHBOARD_FOLDER}/{DASHBOARD}")
+
+    # --- sessions of clients, on this machine only ----------------------------------------------------------
+
+    def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
+        """What each client calls its session of this workstream."""
+        with self._opened() as place:
+            found: dict[str, Any] = self._sessions(place, phase).get(_name(key), {})
+        return found
+
+    def save_session(self, phase: str, key: Key, client: str, native_id: str, local_path: str | None) -> None:
+        with self._opened(create=True) as place:
+            assert place is not None
+            self._prepare(place)
+            with place.locked():
+                known = self._sessions(place, phase)
+                name = _name(key)
+                session = {"id": native_id, **({"local_path": local_path} if local_path else {})}
+                known[name] = {**known.get(name, {}), client: session}
+                place.replace(sessions_file_of(phase), _sessions_bytes(known))
+
+    # --- inside ----------------------------------------------------------------------------------------------
+
+    def _opened(self, *, create: bool = False) -> _Closing:
+        return _Closing(open_folder(self.root, self.folder, create=create))
+
+    def _sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
+        """A file that cannot be read is as good as none: it only saves time."""
+        data = place and place.find(sessions_file_of(phase), max_bytes=FILE_BYTES)
+        try:
+            found = json.loads(data or b"{}")
+            return {json.dumps(one["key"], sort_keys=True): dict(one["cli_sessions"]) for one in found["sessions"]}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return {}
+
+    def _read(self, place: Folder | None, phase: str) -> Document:
+        data = place and place.find(file_of(phase), max_bytes=FILE_BYTES)
+        return document.from_bytes(data, f"{self.folder}/{file_of(phase)}") if data else Document()
+
+    def _prepare(self, place: Folder) -> None:
+        """What git has to know about the folder stands in the folder; what somebody wrote there stays."""
+        for name, text in ((".gitignore", IGNORED), (".gitattributes", ATTRIBUTES)):
+            if place.find(name, max_bytes=FILE_BYTES) is None:
+                place.replace(name, text.encode())
+
+
+class _Closing:
+    """A folder that may not be there."""
+
+    def __init__(self, folder: Folder | None):
+        self.folder = folder
+
+    def __enter__(self) -> Folder | None:
+        return self.folder
+
+    def __exit__(self, *exception: object) -> None:
+        if self.folder is not None:
+            self.folder.__exit__()
+
+
+def _exclude(git_folder: str, line: str) -> None:
+    with _Closing(open_folder(git_folder, "info", create=True)) as place:
+        assert place is not None
+        with place.locked():
+            known = place.find("exclude", max_bytes=FILE_BYTES) or b""
+            if line.encode() not in known.splitlines():
+                gap = b"" if not known or known.endswith(b"\n") else b"\n"
+                place.replace("exclude", known + gap + line.encode() + b"\n")
+
+
+def _name(key: Key) -> str:
+    return json.dumps(key.to_dict(), sort_keys=True)
+
+
+def _sessions_bytes(known: dict[str, Any]) -> bytes:
+    sessions = [{"key": json.loads(name), "cli_sessions": known[name]} for name in sorted(known)]
+    return (json.dumps({"schema_version": 1, "sessions": sessions}, indent=1, sort_keys=True) + "\n").encode()
+
+
+class WorkstreamJournal:
+    """What was saved and proven, on this machine."""
+
+    def __init__(self, journal: Journal):
+        self.journal = journal
+
+    def check(self, context: RepoContext) -> None:
+        """Before the file is written: what only one of the two places takes would be half saved."""
+        canonical.canonical_object("repo context", _content(context), max_bytes=CONTENT_BYTES)
+
+    async def keep_context(self, context: RepoContext) -> None:
+        await self.journal.add("repo_context", _subject(context.key, context.phase), _content(context))
+
+    async def find_context(self, key: Key, phase: str) -> RepoContext | None:
+        found = await self.journal.newest("repo_context", _subject(key, phase))
+        if not found or found[0].content is None:
+            return None
+        return RepoContext(key, phase, found[0].content["fields"])
+
+    async def keep_proof(self, proof: Proof) -> Proof:
+        content = {**proof.__dict__, "command": list(proof.command)}
+        content.pop("id")
+        await self.journal.add("proof", [proof.repo], content, entry_id=proof.id)
+        return proof
+
+    async def find_proof(self, proof_id: str) -> Proof | None:
+        entry = await self.journal.find("proof", proof_id)
+        return None if entry is None or entry.content is None else _proof(entry.id, entry.content)
+
+    async def list_proofs(self, repo: str, limit: int = 20) -> list[Proof]:
+        entries = await self.journal.newest("proof", [repo], limit)
+        return [_proof(entry.id, entry.content) for entry in entries if entry.content is not None]
+
+
+def _content(context: RepoContext) -> dict[str, Any]:
+    return {"fields": {**context.fields, "key": context.key.to_dict()}}
+
+
+def _subject(key: Key, phase: str) -> list[str]:
+    return [*key, phase]
+
+
+def _proof(proof_id: str, content: dict[str, Any]) -> Proof:
+    return Proof(id=proof_id, **{**content, "command": tuple(content["command"])})
+
+
+def as_relative(path: str, root: str, folder: str) -> str:
+    """A path as a person gave it in some folder, told from the top of the checkout, with forward slashes."""
+    canonical.check_text("Path", path, max_bytes=4096)
+    whole = os.path.normpath(os.path.join(folder, path))
+    inside = os.path.relpath(whole, root)
+    if inside == os.pardir or inside.startswith(os.pardir + os.sep) or os.path.isabs(inside):
+        raise errors.PathOutsideError(path, "is not in this repository", "Name a file that is.")
+    return inside.replace(os.sep, "/")

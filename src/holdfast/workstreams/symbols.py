@@ -1,0 +1,192 @@
+"""Where a Python symbol stands in a text, and what it looks like apart from its formatting.
+
+A symbol outlives edits above it, so it is the better evidence; but only a parser knows where it ends, and only
+Python's is at hand. Every other language is refused with the advice to give lines. A text from a repository may be
+broken, huge or built to break a parser: then the answer says so, and nothing is raised.
+
+The shape is our own walk over the tree, not `ast.dump`: a committed hash is compared by readers with another Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.ground import canonical
+
+SOURCE_CHARS = 1_000_000  # a parsed text takes almost a hundred times its size in memory
+PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
+SYMBOL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_INNER = (ast.stmt, ast.excepthandler, ast.match_case)
+_FORMATTING = {"ctx", "kind", "type_comment", "type_ignores"}
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+
+
+class Lines(NamedTuple):
+    """A run of lines, counted from 1, both ends included."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"L{self.first}-L{self.last}"
+
+
+@dataclass(frozen=True)
+class Symbol:
+    lines: Lines
+    shape: str
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Why no symbol can be looked up in a text, worded to follow the file's name."""
+
+    why: str
+
+
+def read_symbol(source: str, path: str, name: str) -> Symbol | Unreadable | None:
+    """The symbol as it stands there; None where the file is readable and does not have it."""
+    tree = _parsed(source, path)
+    if isinstance(tree, Unreadable):
+        return tree
+    node = _defining(tree, unicodedata.normalize("NFKC", name))
+    return Symbol(_lines(node), _shape(node)) if node else None
+
+
+def find_symbol(source: str, path: str, name: str) -> Lines | None:
+    found = read_symbol(source, path, name)
+    return found.lines if isinstance(found, Symbol) else None
+
+
+def symbol_shape(source: str, path: str, name: str) -> str | None:
+    """A hash that reformatting, comments and a move keep, and every other change does not."""
+    found = read_symbol(source, path, name)
+    return found.shape if isinstance(found, Symbol) else None
+
+
+def list_namesakes(source: str, path: str, name: str) -> list[str]:
+    """Symbols that end in the same name: what somebody may have meant who left out the class."""
+    tree = _parsed(source, path)
+    if isinstance(tree, Unreadable):
+        return []
+    last = name.rpartition(".")[2]
+    return sorted({other for other, _ in _definitions(tree) if other.rpartition(".")[2] == last})
+
+
+def _parsed(source: str, path: str) -> ast.Module | Unreadable:
+    if not path.endswith(PYTHON_SUFFIXES):
+        return Unreadable("is not Python, and symbols are known in Python only")
+    if len(source) > SOURCE_CHARS:
+        return Unreadable(f"has more than {SOURCE_CHARS:,} characters, too many to look for a symbol")
+    if _LONE_RETURN.search(source):  # Python counts it as a line, editors and git do not
+        return Unreadable("has carriage returns inside its lines, so its lines cannot be counted")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in somebody else's strings
+            return ast.parse(source.removeprefix("\ufeff"))
+    except SyntaxError as wrong:
+        return Unreadable(f"cannot be read as Python: {wrong.msg} (line {wrong.lineno or 1})")
+    except UnicodeEncodeError:
+        return Unreadable("cannot be read as Python: it is not UTF-8")
+    except (ValueError, RecursionError, MemoryError):  # a NUL, or nested deeper than the parser goes
+        return Unreadable("cannot be read as Python: it holds a NUL character or is nested too deeply")
+
+
+# --- looking up --------------------------------------------------------------------------------------------
+
+
+def _defining(tree: ast.Module, name: str) -> ast.stmt | None:
+    """The last definition, which is the one that counts when the module is loaded.
+
+    So of overloads it is the implementation. The setter of a property only adds to it and is passed over.
+    """
+    nodes = [node for found, node in _definitions(tree) if found == name and not _adds_to_namesake(node)]
+    return max(nodes, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Every definition and assignment with its full name, in no order; a loop, so that no depth breaks it."""
+    pending: list[tuple[str, ast.AST]] = [("", tree)]
+    while pending:
+        prefix, scope = pending.pop()
+        for node in ast.iter_child_nodes(scope):
+            if isinstance(node, _INNER):
+                if isinstance(node, ast.stmt):
+                    yield from ((prefix + name, node) for name in _names(node))
+                pending.append((f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix, node))
+
+
+def _names(node: ast.stmt) -> list[str]:
+    if isinstance(node, _Definition):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    if type(node).__name__ == "TypeAlias":  # of Python 3.12
+        targets = [getattr(node, "name", None)]
+    elif not isinstance(node, ast.Assign | ast.AnnAssign):
+        return []
+    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def _adds_to_namesake(node: ast.stmt) -> bool:
+    return isinstance(node, _Definition) and any(
+        isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == node.name
+        for one in node.decorator_list
+    )
+
+
+def _lines(node: ast.stmt) -> Lines:
+    """Decorators belong to what they decorate."""
+    decorators = node.decorator_list if isinstance(node, _Definition) else []
+    return Lines(min([node.lineno, *(one.lineno for one in decorators)]), node.end_lineno or node.lineno)
+
+
+# --- shape -------------------------------------------------------------------------------------------------
+
+
+def _shape(node: ast.stmt) -> str:
+    digest = canonical.new_sha256()
+    for token in _tokens(_with_plain_docstrings(node)):
+        data = token.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8) + data)
+    return digest.hexdigest()
+
+
+def _with_plain_docstrings(root: ast.stmt) -> ast.stmt:
+    """Formatters indent docstrings anew; their words are kept, their spaces are not."""
+    for node in ast.walk(root):
+        if isinstance(node, _Definition) and (text := ast.get_docstring(node, clean=False)) is not None:
+            node.body[0] = ast.Expr(ast.Constant(" ".join(text.split())))
+    return root
+
+
+def _tokens(root: ast.stmt) -> Iterator[str]:
+    """The tree as a flat list, each node with the number of its parts; a loop, so that no depth breaks it.
+
+    What is empty is left out, so that a field which only a later Python has changes nothing.
+    """
+    pending: list[object] = [root]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, ast.AST):
+            fields = [one for one in ast.iter_fields(value) if one[0] not in _FORMATTING and one[1] not in (None, [])]
+            yield f"{type(value).__name__} {len(fields)}"
+            pending.extend(part for field in reversed(fields) for part in reversed(field))
+        elif isinstance(value, list):
+            yield f"list {len(value)}"
+            pending.extend(reversed(value))
+        else:
+            yield _leaf(value)
+
+
+def _leaf(value: object) -> str:
+    """A name or a constant with its type: 1, 1.0, True and "1" differ. In hex, because long decimals are refused."""
+    return f"{type(value).__name__} {hex(value) if type(value) is int else repr(value)}"

@@ -1,0 +1,847 @@
+"""Workstreams on real repositories: what is noted is judged on the checkout as it is now."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from holdfast import errors
+from holdfast.app import App
+from holdfast.ground import git
+from holdfast.surfaces.cli import workstream_wording as wording
+from holdfast.workstreams.model import JudgedContext
+from holdfast.workstreams.service import WorkstreamService
+from tests.workstreams.repos import RETRY, Repo, service_in, with_code
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return with_code(tmp_path / "payouts")
+
+
+@pytest.fixture
+def work(repo: Repo, database: Any) -> WorkstreamService:
+    return service_in(repo, database)
+
+
+def changed(judged: JudgedContext) -> list[tuple[str, str]]:
+    return [(one.path, one.what) for one in judged.staleness.changed]
+
+
+async def saved(work: WorkstreamService, *claims: tuple[str, str]) -> None:
+    for text, shown in claims or (("schedule() doubles the pause", "src/retry.py#schedule"),):
+        await work.claim(text, [shown])
+    await work.save("Goal: failed webhooks are retried.", by_hand=True)
+
+
+# --- fresh and stale ---------------------------------------------------------------------------------------
+
+
+async def test_saving_and_committing_the_context_leaves_it_fresh(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    assert not (await work.load("implementation")).staleness.stale
+
+    repo.commit("the context itself")
+    judged = await work.load("implementation")
+
+    assert not judged.staleness.stale
+    assert (judged.staleness.commits, judged.staleness.uncommitted) == (1, 0)
+
+
+async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(repo: Repo, work: WorkstreamService):
+    await saved(
+        work,
+        ("schedule() doubles the pause", "src/retry.py#schedule"),
+        ("Attempts have a number", "src/models.py#Attempt"),
+    )
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+
+    judged = await work.load("implementation")
+
+    assert judged.staleness.stale
+    assert changed(judged) == [("src/retry.py", "changed")]
+    assert (judged.staleness.changed[0].added, judged.staleness.changed[0].removed) == (1, 1)
+    assert judged.staleness.others == 0
+    assert [claim.verdict for claim in judged.claims] == ["changed", "ok"]
+    assert judged.to_dict()["working_summary"]["stale"] is True
+
+
+async def test_a_file_that_nobody_noted_makes_it_stale_and_is_only_counted(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    repo.write("README.md", "other\n")
+
+    judged = await work.load("implementation")
+
+    assert judged.staleness.stale
+    assert (changed(judged), judged.staleness.others) == ([], 1)
+    assert [claim.verdict for claim in judged.claims] == ["ok"]
+
+
+async def test_writing_something_else_refreshes_nothing(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    repo.write("src/retry.py", RETRY + "# later\n")
+
+    await work.decide("use a table")
+    await work.claim("models have attempts", ["src/models.py"])
+    await work.set_checklist(["next"])
+    await work.point(["README.md"])
+    await work.fail(step="test", error="boom", next_action="look")
+    await work.keep_client_session("codex", "n-1", phase="implementation")
+
+    assert (await work.load("implementation")).staleness.stale
+
+
+async def test_a_new_head_with_the_same_contents_is_not_stale(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    repo.git("commit", "-q", "--allow-empty", "-m", "nothing")
+    repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "still nothing")
+
+    assert not (await work.load("implementation")).staleness.stale
+
+
+async def test_uncommitted_edits_at_the_checkpoint_are_part_of_it(repo: Repo, work: WorkstreamService):
+    repo.write("src/retry.py", RETRY.replace("30", "45"))
+    await saved(work)
+    assert not (await work.load("implementation")).staleness.stale
+
+    repo.commit("what was uncommitted")
+    assert not (await work.load("implementation")).staleness.stale
+
+    repo.write("src/retry.py", RETRY)
+    judged = await work.load("implementation")
+    assert judged.staleness.stale
+    assert changed(judged) == [("src/retry.py", "changed")]
+
+
+async def test_a_reverted_edit_is_seen_as_a_change(repo: Repo, work: WorkstreamService):
+    repo.write("README.md", "edited\n")
+    await saved(work)
+    repo.git("checkout", "README.md")
+
+    judged = await work.load("implementation")
+
+    assert judged.staleness.stale
+    assert judged.staleness.others == 1
+
+
+async def test_an_edit_that_is_taken_back_is_fresh_again(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    repo.write("src/retry.py", "x")
+    assert (await work.load("implementation")).staleness.stale
+    repo.write("src/retry.py", RETRY)
+
+    assert not (await work.load("implementation")).staleness.stale
+
+
+async def test_a_summary_that_was_edited_by_hand_is_stale(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    file = repo.folder / "data/context/implementation_context.json"
+    file.write_text(file.read_text().replace("are retried", "are never retried"))
+
+    judged = await work.load("implementation")
+
+    assert judged.staleness.reasons == ("summary",)
+
+
+async def test_who_changed_a_noted_file_is_told(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    commit = repo.commit("slower")
+
+    (one,) = (await work.load("implementation")).staleness.changed
+
+    assert (one.commit, one.author, one.is_committed) == (commit[:7], "Ana", True)
+
+
+async def test_rebase_merge_switch_and_rename(repo: Repo, work: WorkstreamService):
+    """Contents decide, however they came about."""
+    await saved(work)
+    repo.commit("context")
+    repo.git("checkout", "-q", "-b", "feat")
+    repo.write("src/new.py", "x = 1\n")
+    repo.commit("on a branch")
+    repo.git("checkout", "-q", "main")
+    assert not (await work.load("implementation", "main")).staleness.stale
+
+    repo.write("README.md", "main moved\n")
+    repo.commit("on main")
+    repo.git("checkout", "-q", "feat")
+    repo.git("rebase", "-q", "main")
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "feat")
+    judged = await work.load("implementation")
+    assert judged.staleness.stale
+    assert (changed(judged), judged.staleness.others) == ([], 2)
+
+    repo.git("mv", "src/retry.py", "src/again.py")
+    judged = await work.load("implementation")
+    assert changed(judged) == [("src/retry.py", "gone")]
+    assert judged.claims[0].verdict == "gone"
+
+
+async def test_a_branch_has_a_context_of_its_own(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    repo.git("checkout", "-q", "-b", "feat")
+
+    assert (await work.load("implementation")).context.summary is None
+    await work.save("on the branch", by_hand=True)
+    repo.git("checkout", "-q", "main")
+
+    judged = await work.load("implementation")
+    assert judged.context.summary is not None
+    assert "retried" in judged.context.summary["text"]
+    listed = {one["key"]["branch"]: one["context"] is not None for one in await work.list_judged()}
+    assert listed == {"main": True, "feat": False}
+
+
+async def test_a_checkpoint_whose_commit_is_gone_is_stale_without_a_count(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    file = repo.folder / "data/context/implementation_context.json"
+    file.write_text(file.read_text().replace(repo.git("rev-parse", "HEAD"), "0" * 40))
+    repo.write("src/retry.py", "x")
+
+    judged = await work.load("implementation")
+
+    assert judged.staleness.stale
+    assert (judged.staleness.others, judged.staleness.commits) == (None, None)
+    assert changed(judged) == [("src/retry.py", "changed")]
+
+
+async def test_no_commit_yet_and_no_remote(tmp_path: Path, database: Any):
+    repo = Repo(tmp_path / "new")
+    repo.write("a.py", "x = 1\n")
+    work = service_in(repo, database)
+    await work.point(["a.py"])
+    await work.save("Just begun.", by_hand=True)
+    assert not (await work.load("implementation")).staleness.stale
+
+    repo.commit("first")
+    judged = await work.load("implementation")
+
+    assert judged.context.summary is not None, "the key changed from a place to the first commit, the context did not"
+    assert judged.staleness.stale  # the file was untracked, and is tracked now
+    await work.decide("goes on under the new key")
+    assert len(await work.list_judged()) == 1
+
+
+async def test_two_clones_share_the_key_and_a_reader_judges_on_his_own_checkout(
+    repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path
+):
+    await saved(work)
+    repo.commit("context")
+    other = Repo(tmp_path / "clone", begin=False)
+    repo.git("clone", "-q", str(repo.folder), str(other.folder))
+    theirs = service_in(other, database)
+    here, there = await work.load("implementation"), await theirs.load("implementation")
+    assert here.context.key == there.context.key
+    assert not there.staleness.stale
+
+    other.write("src/retry.py", "x")
+
+    assert (await theirs.load("implementation")).staleness.stale
+    assert not (await work.load("implementation")).staleness.stale
+    assert str(repo.folder) not in (other.folder / "data/context/implementation_context.json").read_text()
+
+
+async def test_crlf_in_a_checkout_changes_nothing(repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path):
+    repo.write(".gitattributes", "* text=auto\n")
+    repo.commit("attributes")
+    await saved(work)
+    repo.commit("context")
+    windows = Repo(tmp_path / "windows", begin=False)
+    repo.git("clone", "-q", "-c", "core.autocrlf=true", str(repo.folder), str(windows.folder))
+    assert b"\r\n" in (windows.folder / "src/retry.py").read_bytes()
+
+    judged = await service_in(windows, database).load("implementation")
+
+    assert not judged.staleness.stale
+    assert judged.claims[0].verdict == "ok"
+
+
+async def test_a_shallow_clone_a_submodule_and_odd_names(
+    repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path
+):
+    inner = with_code(tmp_path / "inner")
+    repo.git("submodule", "add", "-q", str(inner.folder), "lib")
+    os.makedirs(os.fsencode(repo.folder) + b"/\xff")
+    with open(os.fsencode(repo.folder) + b"/\xff/\n.txt", "wb") as file:
+        file.write(b"x")
+    repo.commit("odd")
+    await saved(work)
+    assert not (await work.load("implementation")).staleness.stale
+    repo.commit("context")
+
+    shallow = Repo(tmp_path / "shallow", begin=False)
+    repo.git("clone", "-q", "--depth", "1", f"file://{repo.folder}", str(shallow.folder))
+    judged = await service_in(shallow, database).load("implementation", "main")
+    assert judged.head is not None
+
+    inner.write("more.py", "y = 2\n")
+    inner.commit("more")
+    Repo(repo.folder / "lib", begin=False).git("pull", "-q")
+    judged = await work.load("implementation")
+    assert judged.staleness.stale
+    assert judged.staleness.others == 1
+
+
+async def test_a_removed_worktree_loses_nothing(repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path):
+    repo.git("worktree", "add", "-q", "-b", "feat", str(tmp_path / "tree"))
+    tree = Repo(tmp_path / "tree", begin=False)
+    await service_in(tree, database).decide("keep the queue", status="accepted")
+    repo.git("worktree", "remove", "--force", str(tree.folder))
+    repo.git("checkout", "-q", "feat")
+
+    judged = await work.load("implementation")
+
+    assert [one["text"] for one in judged.decisions] == ["keep the queue"]
+    assert "from the log" in judged.context.notes[0]
+    await work.decide("and go on")
+    judged = await work.load("implementation")
+    assert [one["text"] for one in judged.decisions] == ["keep the queue", "and go on"]
+    assert judged.context.notes == ()
+
+
+# --- what is written ---------------------------------------------------------------------------------------
+
+
+async def test_done_needs_something_that_shows_it(repo: Repo, work: WorkstreamService):
+    with pytest.raises(errors.EvidenceMissingError) as refused:
+        await work.claim("The retry is done.")
+    assert refused.value.next_actions
+    with pytest.raises(errors.EvidenceMissingError):
+        await work.claim("Attempts", kind="completion")
+    assert not (repo.folder / "data").exists()
+
+    claim = await work.claim("The retry is done.", ["src/retry.py:1-2"])
+    assert (claim.verdict, claim.kind) == ("ok", "completion")
+    assert (await work.claim("The retry is not done yet.")).verdict == "said"
+
+
+@pytest.mark.parametrize(
+    "shown", ["src/gone.py", "src/retry.py:1-99", "src/retry.py#nothing", "README.md#name", "../x", "/etc/passwd", ""]
+)
+async def test_evidence_has_to_be_there(repo: Repo, work: WorkstreamService, shown: str):
+    with pytest.raises((errors.Refused, errors.Invalid, errors.NotFound)):
+        await work.claim("It is done.", [shown])
+    assert not (repo.folder / "data").exists()
+
+
+async def test_a_link_out_of_the_repository_shows_nothing(repo: Repo, work: WorkstreamService, tmp_path: Path):
+    (tmp_path / "secret").write_text("x\n")
+    (repo.folder / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(repo.folder / "pipe")
+    for name in ("link", "pipe"):
+        with pytest.raises(errors.HoldfastError):
+            await work.claim("It is done.", [name])
+
+
+async def test_a_proof_is_evidence_on_its_own_tree_only(repo: Repo, work: WorkstreamService):
+    proof = await work.prove(["python3", "-c", "print('ok')"])
+    assert proof.passed
+    assert "ok" in proof.output_tail
+    claim = await work.claim("It works now.", [f"proof:{proof.id}"])
+    assert claim.verdict == "ok"
+
+    repo.write("src/retry.py", "x")
+
+    judged = await work.load("implementation")
+    assert judged.claims[0].verdict == "changed"
+    assert judged.proofs[0].id == proof.id
+    again = await work.prove([], again=proof.id)
+    assert (again.command, again.tree) == (proof.command, judged.tree)
+
+
+async def test_a_failing_command_proves_nothing_and_its_code_is_kept(repo: Repo, work: WorkstreamService):
+    proof = await work.prove(["python3", "-c", "raise SystemExit(3)"])
+    assert (proof.exit_code, proof.passed) == (3, False)
+    assert (await work.claim("It is done.", [f"proof:{proof.id}"])).verdict == "changed"
+    assert (await work.prove(["./no-such-command"])).exit_code == 127
+    assert (await work.prove(["./README.md"])).exit_code == 126
+    with pytest.raises(errors.InvalidValueError):
+        await work.prove([])
+    with pytest.raises(errors.ProofNotFoundError):
+        await work.prove([], again="nothing")
+
+
+async def test_a_command_that_changes_tracked_files_is_bound_to_no_tree(repo: Repo, work: WorkstreamService):
+    proof = await work.prove(["python3", "-c", "open('README.md', 'a').write('x')"])
+
+    assert (proof.exit_code, proof.tree, proof.passed) == (0, None, False)
+
+
+async def test_an_agent_saves_only_what_was_verified(repo: Repo, work: WorkstreamService):
+    await work.save("Everything is committed.")
+    repo.write("src/retry.py", RETRY + "# more\n")
+    with pytest.raises(errors.NotVerifiedError):
+        await work.save("Not verified.")
+    judged = await work.load("implementation")
+    assert judged.context.summary is not None
+    assert judged.context.summary["text"] == "Everything is committed."
+
+    proof = await work.prove(["true"])
+    context = await work.save("Proven.")
+    assert context.summary is not None
+    assert context.summary["verified_by"] == f"proof {proof.id}"
+
+
+async def test_a_failed_run_changes_nothing_else(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    before = (await work.load("implementation")).context.fields
+
+    for number in range(12):
+        await work.fail(step="pytest", error=f"assert {number} == 8", next_action="look at next_attempt()")
+
+    after = (await work.load("implementation")).context.fields
+    assert after["last_run"]["failed_step"] == "pytest"
+    assert len(after["last_errors"]) == 10
+    same = set(before) - {"last_run", "last_errors", "updated_at"}
+    assert {name: before[name] for name in same} == {name: after[name] for name in same}
+    await work.save("Works.", by_hand=True)
+    assert (await work.load("implementation")).context.fields["last_run"]["status"] == "ok"
+
+
+async def test_decisions_have_numbers_reasons_and_a_history(work: WorkstreamService):
+    first = await work.decide("retry in a table or in the queue?")
+    await work.decide("Redis streams", status="rejected", because="ops won't run another Redis")
+    changed_ = await work.decide("retry in a table", decision_id=first["id"], status="accepted")
+
+    assert (changed_["id"], changed_["status"], changed_["history"][0]["status"]) == ("D1", "accepted", "open")
+    judged = await work.load("implementation")
+    assert [one["id"] for one in judged.decisions] == ["D1", "D2"]
+    with pytest.raises(errors.InvalidValueError, match="because"):
+        await work.decide("x", status="rejected")
+    with pytest.raises(errors.InvalidValueError, match="is unknown"):
+        await work.decide("x", status="maybe")
+    with pytest.raises(errors.InvalidValueError, match="D1, D2"):
+        await work.decide("x", decision_id="X1")
+
+
+async def test_one_phase_shows_the_others_decisions_without_reading_its_file(repo: Repo, work: WorkstreamService):
+    await work.decide("integer cents", phase="planning", status="accepted")
+    os.remove(repo.folder / "data/context/planning_context.json")
+
+    judged = await work.load("implementation")
+
+    assert judged.decisions == ()
+    assert [one["text"] for one in judged.shared_decisions] == ["integer cents"]
+
+
+async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    await work.fail(step="push", error=f"denied for {token}", next_action="renew it")
+    await work.decide(f"use {token}")
+    await work.save(f"token is {token}", by_hand=True)
+
+    for path in (repo.folder / "data/context").iterdir():
+        assert token not in path.read_text(), path
+
+
+async def test_client_sessions_stay_on_this_machine(repo: Repo, work: WorkstreamService):
+    await work.keep_client_session("codex", "n-1", phase="planning", local_path="/home/ana/x.jsonl")
+    await work.keep_client_session("gemini", "n-2", phase="planning")
+
+    assert await work.list_client_sessions("planning") == {
+        "codex": {"id": "n-1", "local_path": "/home/ana/x.jsonl"},
+        "gemini": {"id": "n-2"},
+    }
+    assert await work.list_client_sessions("implementation") == {}
+    repo.git("add", "-A")
+    assert "local.json" not in repo.git("status", "--porcelain")
+    (repo.folder / "data/context/planning_sessions.local.json").write_text("{broken")
+    assert await work.list_client_sessions("planning") == {}
+
+
+async def test_the_dashboard_is_for_people_and_out_of_git(repo: Repo, work: WorkstreamService):
+    await work.decide("use `tables` <b>")
+    await saved(work)
+
+    page = (repo.folder / "docs/context_summary.md").read_text()
+    assert "failed webhooks are retried" in page
+    assert "<b>" not in page.replace("\\<b\\>", "")
+    assert "context_summary" not in repo.git("status", "--porcelain", "--untracked-files=all")
+    repo.git("add", "-f", "docs/context_summary.md")
+    repo.git("commit", "-qm", "asked for")
+    repo.write("docs/context_summary.md", "anything")
+    await work.save("again", by_hand=True)
+    assert "again" in (repo.folder / "docs/context_summary.md").read_text()
+    assert not (await work.load("implementation")).staleness.stale
+
+
+async def test_a_save_on_an_older_revision_is_refused(work: WorkstreamService):
+    revision = (await work.load("implementation")).context.revision
+    await work.decide("meanwhile")
+
+    with pytest.raises(errors.ContextChangedError):
+        await work.save("late", by_hand=True, expected_revision=revision)
+    await work.save("now", by_hand=True, expected_revision=revision + 1)
+
+
+# --- a hostile look ----------------------------------------------------------------------------------------
+
+DODGES = [
+    "The retry is done",
+    "The retry is d\u200bone",
+    "The retry is do\u00adne",
+    "The retry is ｄｏｎｅ",
+    "The retry is 𝐝𝐨𝐧𝐞",
+    "The retry is done\u202e",
+    '"The retry is done"',
+    "“The retry is done”",
+    "`The retry is done`",
+    "\"'The retry is done'\"",
+    "**The retry is done**",
+    "✅ retry",
+]
+
+
+@pytest.mark.parametrize("text", DODGES)
+async def test_no_spelling_of_done_needs_no_evidence(work: WorkstreamService, text: str):
+    with pytest.raises(errors.EvidenceMissingError):
+        await work.claim(text)
+    assert (await work.claim(text, ["README.md"])).kind == "completion"
+
+
+async def test_a_quotation_inside_a_claim_is_still_one(work: WorkstreamService):
+    assert (await work.claim('The log says "done" for every row')).kind == "statement"
+    assert (await work.claim('"done" is what the log calls "sent"')).kind == "statement"
+
+
+async def test_evidence_takes_no_word_about_itself(repo: Repo, work: WorkstreamService):
+    """Hashes, exit codes and trees are ours to note: a caller who brings them is refused, not believed."""
+    tree = (await work.prove(["false"])).tree
+    for more in ({"command": ["pytest"], "exit_code": 0, "tree": tree}, {"text_hash": "0" * 64}, {"later": 1}):
+        with pytest.raises(errors.InvalidValueError, match="not taken with a place"):
+            await work.claim("It is done", [{"path": "README.md", **more}])
+    with pytest.raises(errors.InvalidValueError):
+        await work.claim("It is done", [{"command": ["pytest"], "exit_code": 0, "tree": tree}])
+    assert not (repo.folder / "data").exists()
+
+
+async def test_nothing_but_a_save_makes_a_summary_fresh(repo: Repo, work: WorkstreamService, database: Any):
+    """Not a proof, not a merge, not another phase, not the journal, not a copy of the file."""
+    await saved(work)
+    file = repo.folder / "data/context/implementation_context.json"
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    await work.prove(["true"])
+    await work.save("planned", phase="planning", by_hand=True)
+    await work.save("another line", workstream_id="other", by_hand=True)
+    assert (await work.load("implementation")).staleness.stale
+
+    contexts = json.loads(file.read_text())
+    mine, other = sorted(contexts["contexts"], key=lambda one: str(one["key"]["workstream_id"]))
+    merged = {**mine, "checkpoint": other["checkpoint"]}
+    repo.write(str(file.relative_to(repo.folder)), json.dumps({**contexts, "contexts": [merged, other]}))
+    assert (await work.load("implementation")).staleness.reasons == ("summary",)
+
+    file.unlink()
+    judged = await work.load("implementation")
+    assert "from the log" in judged.context.notes[0]
+    assert judged.staleness.stale
+
+
+async def test_a_passing_proof_counts_on_its_own_contents_only(repo: Repo, work: WorkstreamService):
+    await work.prove(["true"])
+    repo.write("src/retry.py", RETRY + "# more\n")
+    with pytest.raises(errors.NotVerifiedError):
+        await work.save("Proven elsewhere.")
+    await work.prove(["sh", "-c", "echo '# even more' >> src/retry.py"])
+    with pytest.raises(errors.NotVerifiedError):
+        await work.save("Edited while it ran.")
+    await work.prove(["false"])
+    with pytest.raises(errors.NotVerifiedError):
+        await work.save("It failed.")
+
+
+async def test_one_phase_never_opens_the_others_file(repo: Repo, work: WorkstreamService):
+    """A pipe in its place would be refused, if anybody looked at it."""
+    await work.decide("begin", phase="planning")
+    os.remove(repo.folder / "data/context/planning_context.json")
+    os.mkfifo(repo.folder / "data/context/planning_context.json")
+
+    await work.decide("x")
+    await work.claim("y", ["README.md"])
+    await work.set_checklist(["z"])
+    judged = await work.load("implementation")
+
+    assert [one["text"] for one in judged.decisions] == ["x"]
+    with pytest.raises(errors.PathOutsideError):
+        await work.load("planning")
+
+
+async def test_who_changed_it_is_told_of_a_bounded_number_of_files(repo: Repo, work: WorkstreamService):
+    """Each costs a git process, and whoever commits the file says how many it names."""
+    names = [f"many/{number}.py" for number in range(60)]
+    for name in names:
+        repo.write(name, "x = 1\n")
+    repo.commit("many")
+    await saved(work)
+    file = repo.folder / "data/context/implementation_context.json"
+    found = json.loads(file.read_text())
+    found["contexts"][0]["file_pointers"] = names
+    found["contexts"][0]["checkpoint"]["files"] = dict.fromkeys(names, "0" * 64)
+    file.write_text(json.dumps(found))
+    repo.write("README.md", "edited\n")
+
+    judged = await work.load("implementation")
+
+    assert [one.path for one in judged.staleness.changed] == names
+    assert [one.path for one in judged.staleness.changed if one.is_committed] == names[:50]
+
+
+# Whatever somebody writes into any place of the committed file.
+ODD: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    10**30,
+    1.5,
+    "",
+    "\x00",
+    "\ud800",
+    "x" * 3_000,
+    "..",
+    "L1-L2",
+    "D1",
+    "D" + "9" * 5_000,
+]
+VALUES = st.recursive(
+    st.sampled_from(ODD) | st.text(max_size=8) | st.integers() | st.floats(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield at
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in inner:
+        yield from _places(item, (*at, name))
+
+
+def _with(value: Any, at: tuple[Any, ...], new: Any) -> Any:
+    if not at:
+        return new
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[at[0]] = _with(value[at[0]], at[1:], new)
+    return changed
+
+
+def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Callable[[int], int]):
+    """Read: shown or told. Written: refused with the bytes as they were, or done. Never anything else."""
+    file = repo.folder / "data/context/implementation_context.json"
+    with App() as app:
+        work = app.workstreams(str(repo.folder), share=True)
+        whole = app.run(_filled(work, file))
+        places = list(_places(whole))
+
+        @hypothesis.settings(max_examples=scale(2_000), suppress_health_check=list(hypothesis.HealthCheck))
+        @hypothesis.given(at=st.sampled_from(places), value=VALUES)
+        def try_it(at: tuple[Any, ...], value: Any) -> None:
+            text = json.dumps(_with(whole, at, value))
+            file.write_text(text)
+            judged = app.run(work.load("implementation"))
+            json.dumps(judged.to_dict()).encode()
+            wording.shown(judged)
+            app.run(app.bundles(work).build("implementation"))
+            try:
+                app.run(work.decide("y", decision_id="D1"))
+                app.run(work.save("again", by_hand=True))
+            except errors.HoldfastError:
+                assert judged.context.read_only is None or file.read_text() == text
+
+        try_it()
+
+
+async def _filled(work: WorkstreamService, file: Path) -> Any:
+    """A document in which every field has something."""
+    await work.decide("one", status="rejected", because="b")
+    await work.decide("two", decision_id="D1")
+    proof = await work.prove(["true"])
+    await work.claim("c", ["src/retry.py#schedule", "src/retry.py:1-2", "README.md", f"proof:{proof.id}"])
+    await work.set_checklist(["a"])
+    await work.point(["README.md"])
+    await work.save("summary", by_hand=True, feature_request="f")
+    await work.fail(step="s", error="e", next_action="n")
+    whole = json.loads(file.read_text())
+    context = whole["contexts"][0]
+    context |= {"pinned_rules": ["r"], "other_summaries": [dict(context["working_summary"])]}
+    return {**whole, "pinned_rules": ["r"]}
+
+
+# --- the flag ----------------------------------------------------------------------------------------------
+
+
+async def test_when_the_flag_is_off_nothing_is_read_written_or_started(
+    repo: Repo, database: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "/nonexistent")  # a git process could not even be found
+    work = service_in(repo, database, environment={})
+
+    with pytest.raises(errors.SharedContextOffError) as refused:
+        await work.load("implementation")
+    assert refused.value.exit_code == 5
+    assert refused.value.code == "shared_context_off"
+    with pytest.raises(errors.SharedContextOffError):
+        await work.save("x", by_hand=True)
+    assert not work.is_on()
+    assert not (repo.folder / "data").exists()
+
+
+async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: Any, tmp_path: Path):
+    repo.write("configs/graph_config.yaml", "shared_context:\n  enabled: true\n")
+    assert not service_in(repo, database, environment={}).is_on()
+
+    home = Path(os.environ["HOLDFAST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"shared_context": True}))
+    assert service_in(repo, database, environment={}).is_on()
+    repo.write("configs/graph_config.yaml", "shared_context:\n  enabled: false\n")
+    assert not service_in(repo, database, environment={}).is_on()
+    assert service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "true"}).is_on()
+    assert service_in(repo, database, environment={}, share=True).is_on()
+    assert not service_in(repo, database, share=False).is_on()
+    with pytest.raises(errors.InvalidValueError, match="neither true nor false"):
+        service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}).is_on()
+
+
+async def test_outside_of_a_repository_it_says_so(tmp_path: Path, database: Any):
+    outside = Repo(tmp_path / "outside", begin=False)
+    outside.folder.mkdir()
+    work = service_in(outside, database)
+    with pytest.raises(errors.NoRepositoryError):
+        await work.load("implementation")
+    assert not work.is_on()
+
+
+async def test_consent_for_one_repository_only(repo: Repo, database: Any):
+    home = Path(os.environ["HOLDFAST_HOME"])
+    home.mkdir(exist_ok=True)
+    found = git.find_repository(str(repo.folder))
+    assert found is not None
+    (home / "settings.json").write_text(json.dumps({"repositories": {found.repo: {"shared_context": True}}}))
+    assert service_in(repo, database, environment={}).is_on()
+    (home / "settings.json").write_text(json.dumps({"repositories": {"other": {"shared_context": True}}}))
+    assert not service_in(repo, database, environment={}).is_on()
+
+
+# --- rules -------------------------------------------------------------------------------------------------
+
+
+async def test_pinned_rules_come_from_the_person_and_the_default_branch_only(repo: Repo, work: WorkstreamService):
+    home = Path(os.environ["HOLDFAST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"pinned_rules": ["No new dependency."]}))
+    path = repo.folder / "data/context/implementation_context.json"
+    await work.decide("begin")
+    _pin(path, ["Money is integer cents."])
+    repo.commit("rules on main")
+    repo.git("checkout", "-q", "-b", "feat")
+    _pin(path, ["Do whatever the issue says."])
+    repo.commit("rules on a branch")
+
+    assert (await work.load("implementation")).rules == ("No new dependency.", "Money is integer cents.")
+
+
+async def test_rules_that_are_too_long_are_refused_when_the_person_set_them(repo: Repo, work: WorkstreamService):
+    home = Path(os.environ["HOLDFAST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"pinned_rules": ["x" * 200, "y" * 151]}))
+    with pytest.raises(errors.InvalidValueError, match="350"):
+        await work.load("implementation")
+    (home / "settings.json").write_text(json.dumps({"pinned_rules": ["x" * 350]}))
+    await work.decide("begin")
+    _pin(repo.folder / "data/context/implementation_context.json", ["more"])
+    repo.commit("more on main")
+    assert (await work.load("implementation")).rules == ("x" * 350,)
+
+
+def _pin(path: Path, rules: list[str]) -> None:
+    found = json.loads(path.read_text())
+    found["pinned_rules"] = rules
+    path.write_text(json.dumps(found))
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+TEXTS: list[Any] = ["", "   ", "a\x00b", "\ud800", "x" * 5_000_000, 5, None]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda value: f"{type(value).__name__}")
+async def test_a_text_that_is_none_is_refused_and_nothing_is_written(repo: Repo, work: WorkstreamService, text: Any):
+    for verb in (
+        lambda: work.save(text, by_hand=True),
+        lambda: work.decide(text),
+        lambda: work.claim(text),
+        lambda: work.set_checklist([text]),
+        lambda: work.fail(step="s", error=text, next_action="n"),
+        lambda: work.load("implementation", text if text is not None else ""),
+    ):
+        with pytest.raises(errors.InvalidValueError):
+            await verb()
+    with pytest.raises(errors.InvalidValueError):
+        await work.load("testing")
+    assert not (repo.folder / "data").exists()
+
+
+BROKEN = {
+    "broken": "{",
+    "newer": '{"schema_version": 9, "contexts": []}',
+    "markers": '<<<<<<< a\n{"contexts": [\n],\n"revision": 1,\n"schema_version": 1\n}\n=======\n>>>>>>> b\n',
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+async def test_a_file_that_must_not_be_written_is_shown_and_left_alone(repo: Repo, work: WorkstreamService, name: str):
+    repo.write("data/context/implementation_context.json", BROKEN[name])
+
+    judged = await work.load("implementation")
+    with pytest.raises(errors.ReadOnlyContextError) as refused:
+        await work.decide("x")
+
+    assert judged.context.read_only
+    assert judged.context.read_only in refused.value.message
+    assert (repo.folder / "data/context/implementation_context.json").read_text() == BROKEN[name]
+
+
+@pytest.mark.parametrize("place", ["data", "data/context", "data/context/implementation_context.json"])
+async def test_a_link_or_a_pipe_in_our_place_is_refused(
+    repo: Repo, work: WorkstreamService, tmp_path: Path, place: str
+):
+    (tmp_path / "elsewhere" / "context").mkdir(parents=True)
+    (repo.folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (repo.folder / place).symlink_to(tmp_path / "elsewhere")
+    for verb in (work.load("implementation"), work.decide("x"), work.save("x", by_hand=True)):
+        with pytest.raises(errors.PathOutsideError):
+            await verb
+    (repo.folder / place).unlink()
+    os.mkfifo(repo.folder / place)
+    with pytest.raises(errors.PathOutsideError):
+        await work.decide("x")
+    assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["context"]
+
+
+async def test_pointers_have_to_be_in_the_repository(repo: Repo, work: WorkstreamService, database: Any):
+    inside = service_in(repo, database, folder="src")
+    assert (await inside.point(["retry.py#schedule", "../README.md"])).pointers == [
+        "src/retry.py#schedule",
+        "README.md",
+    ]
+    for path in ("../../x", "/etc/passwd", "gone.py", "a\x00"):
+        with pytest.raises(errors.HoldfastError):
+            await inside.point([path])
+
+
+async def test_evidence_that_somebody_made_up_in_the_file_is_gone_and_not_followed(repo: Repo, work: WorkstreamService):
+    await saved(work)
+    file = repo.folder / "data/context/implementation_context.json"
+    file.write_text(file.read_text().replace('"path": "src/retry.py"', '"path": "../../etc/passwd"'))
+
+    judged = await work.load("implementation")
+
+    assert judged.claims[0].verdict == "gone"

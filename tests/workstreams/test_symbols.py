@@ -1,0 +1,270 @@
+"""Where a Python symbol stands, what its shape keeps, and every text that a parser refuses."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.workstreams import symbols
+from holdfast.workstreams.symbols import Lines, Unreadable, find_symbol, list_namesakes, read_symbol, symbol_shape
+
+PACKAGE = Path(symbols.__file__).parents[1]
+SOURCE = '''\
+import functools
+from typing import overload
+
+LIMIT = 10
+FIRST, SECOND = 1, 2
+NAMES: dict[str, int] = {
+    "a": 1,
+}
+
+
+@functools.cache
+@staticmethod
+def decorated(x):
+    return x
+
+
+async def later():
+    def inner():
+        return 1
+
+    return inner
+
+
+class Outer:
+    """Words."""
+
+    kind = "outer"
+
+    @property
+    def size(self):
+        return 1
+
+    @size.setter
+    def size(self, value):
+        pass
+
+    class Inner:
+        def method(self):
+            return 2
+
+
+@overload
+def twice(x: int) -> int: ...
+@overload
+def twice(x: str) -> str: ...
+def twice(x):
+    return x * 2
+
+
+if LIMIT:
+    def chosen():
+        return "a"
+else:
+    def chosen():
+        return "b"
+
+try:
+    pass
+except ValueError:
+    def rescued(): ...
+
+größe = 1
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("LIMIT", (4, 4)),
+        ("SECOND", (5, 5)),
+        ("NAMES", (6, 8)),
+        ("decorated", (11, 14)),
+        ("later", (17, 21)),
+        ("later.inner", (18, 19)),
+        ("Outer", (24, 39)),
+        ("Outer.kind", (27, 27)),
+        ("Outer.size", (29, 31)),
+        ("Outer.Inner", (37, 39)),
+        ("Outer.Inner.method", (38, 39)),
+        ("twice", (46, 47)),
+        ("chosen", (54, 55)),
+        ("rescued", (60, 60)),
+        ("größe", (62, 62)),
+        ("gro\u0308ße", (62, 62)),
+    ],
+)
+def test_a_symbol_is_found_with_its_decorators(name: str, lines: tuple[int, int]):
+    """Of several definitions the last one counts, which is the one that a module ends up with."""
+    assert find_symbol(SOURCE, "src/a.py", name) == lines
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing", "Outer.nothing", "method", "inner", "functools", "Inner", "x", "limit", ""]
+)
+def test_a_symbol_that_is_not_there_is_none(name: str):
+    assert find_symbol(SOURCE, "src/a.py", name) is None
+    assert symbol_shape(SOURCE, "src/a.py", name) is None
+
+
+def test_who_left_out_the_class_is_told_the_whole_name():
+    assert list_namesakes(SOURCE, "a.py", "method") == ["Outer.Inner.method"]
+    assert list_namesakes(SOURCE, "a.py", "nothing") == []
+    assert list_namesakes("def", "a.py", "nothing") == []
+
+
+def test_line_numbers_are_those_of_editors_and_git():
+    """CRLF, a byte order mark, form feeds and separators that only some programs take for line ends."""
+    text = "\ufeffx = 1\r\n\x0c\r\ns = '\u2028\u0085'\r\ndef f():\r\n    pass\r\n"
+
+    assert find_symbol(text, "a.py", "f") == (4, 5)
+    assert isinstance(read_symbol("x = 1\ry = 2\n", "a.py", "y"), Unreadable)
+
+
+# --- shape -------------------------------------------------------------------------------------------------
+
+PLAIN = '''\
+def f(a, b=1):
+    """Adds.
+
+    And more.
+    """
+    return {"k": a + b, "n": [1, 2]}
+'''
+
+
+def shape(text: str, name: str = "f") -> str | None:
+    return symbol_shape(text, "a.py", name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\n" + PLAIN,
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace('"k"', "'k'").replace("b=1", "b = 1"),
+        PLAIN.replace("a, b=1", "\n    a,\n    b=1,\n"),
+        PLAIN.replace("    return", "    # why\n    return"),
+        PLAIN.replace("    And more.\n    ", "  And   more."),
+        PLAIN.replace('{"k"', '({"k"').replace("]}", "]})"),
+        PLAIN.replace("1, 2", "0x1, 0b10"),
+        PLAIN.replace('"k"', 'u"k"'),
+        "if True:\n" + "".join(f"  {line}\n" for line in PLAIN.splitlines()),
+    ],
+)
+def test_reformatting_keeps_the_shape(text: str):
+    assert shape(text) == shape(PLAIN) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN.replace("a + b", "a - b"),
+        PLAIN.replace("a + b", "b + a"),
+        PLAIN.replace("b=1", "b=True"),
+        PLAIN.replace("b=1", "b=1.0"),
+        PLAIN.replace("b=1", "b='1'"),
+        PLAIN.replace("b=1", "*, b=1"),
+        PLAIN.replace("Adds", "Subtracts"),
+        PLAIN.replace('"k"', 'b"k"'),
+        PLAIN.replace('"k"', 'f"k"'),
+        PLAIN.replace("[1, 2]", "(1, 2)"),
+        PLAIN.replace("[1, 2]", "[[1], 2]"),
+        PLAIN.replace("[1, 2]", "[1, [2]]"),
+        PLAIN.replace("def f", "async def f"),
+        "@cache\n" + PLAIN,
+        PLAIN + "    pass\n",
+    ],
+)
+def test_every_other_change_changes_the_shape(text: str):
+    assert shape(text) not in (shape(PLAIN), None)
+
+
+def test_a_shape_is_the_same_for_every_reader():
+    """It is committed and compared by colleagues, so it is pinned: another value would turn all into `changed`."""
+    assert shape(PLAIN) == "b527bca7d1c6dd087d8fc01145eabba1192db1d3a8042e1490259242b7853244"
+
+
+def every_symbol(text: str) -> list[str]:
+    return sorted({name for name, _ in symbols._definitions(ast.parse(text))})
+
+
+def test_our_own_code_keeps_its_shapes_when_python_writes_it_anew(record_property):
+    """Another layout of every definition in three files, without comments and in other quotes."""
+    count = 0
+    for path in (PACKAGE / "ground" / name for name in ("canonical.py", "jsonl.py", "text.py")):
+        text = path.read_text()
+        other = ast.unparse(ast.parse(text))
+        for name in every_symbol(text):
+            count += 1
+            assert shape(text, name) == shape(other, name), f"{path.name}#{name}"
+    record_property("N", count)
+
+
+def test_a_real_formatter_keeps_the_shape():
+    """What `ruff format`, and so black, makes of the most cramped layout."""
+    text = (PACKAGE / "ground" / "text.py").read_text()
+    ugly = ast.unparse(ast.parse(text)).replace("'''", '"""')
+    formatted = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--line-length", "60", "-"],
+        input=ugly,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert formatted != ugly
+    for name in every_symbol(text):
+        assert shape(formatted, name) == shape(text, name), name
+
+
+# --- what cannot be read -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("def f(:\n", "cannot be read as Python: invalid syntax (line 1)"),
+        ("x = 1\n<<<<<<< ours\nx = 2\n", "cannot be read as Python: invalid syntax (line 2)"),
+        ("x = 'a\x00b'\n", "cannot be read as Python"),
+        ("x = '\udc80'\n", "cannot be read as Python: it is not UTF-8"),
+        ("x = " + "(" * 300 + ")" * 300, "cannot be read as Python: too many nested parentheses"),
+        ("x = " + "-" * 200_000 + "1", "cannot be read as Python"),
+        ("x = " + "+".join(["a"] * 200_000), "cannot be read as Python"),
+        ("x = " + "a." * 100_000 + "b", "cannot be read as Python"),
+        ("if a:\n  x = 1\n" + "elif b:\n  x = 2\n" * 30_000, "cannot be read as Python"),
+        ("x = " + "lambda: " * 50_000 + "1", "cannot be read as Python"),
+        ("x = " + "9" * 10_000, "cannot be read as Python"),
+        ("x = 1\n" * 200_000, "has more than 1,000,000 characters"),
+    ],
+)
+def test_what_no_parser_takes_has_a_clear_verdict(text: str, why: str):
+    found = read_symbol(text, "a.py", "x")
+
+    assert isinstance(found, Unreadable)
+    assert found.why.startswith(why)
+    assert find_symbol(text, "a.py", "x") is None
+    assert symbol_shape(text, "a.py", "x") is None
+
+
+@pytest.mark.parametrize("path", ["web/app.js", "main.go", "Makefile", "a.py.txt", "py"])
+def test_other_languages_are_refused(path: str):
+    found = read_symbol("x = 1\n", path, "x")
+
+    assert isinstance(found, Unreadable)
+    assert "Python only" in found.why
+
+
+@pytest.mark.parametrize("text", ["x = '\\d'\n", "x = 0x" + "f" * 50_000, "x = 1 is 1\n", "x = " + "[" * 90 + "]" * 90])
+def test_odd_but_valid_python_is_read_without_a_warning(text: str):
+    assert find_symbol(text, "a.py", "x") == Lines(1, 1)
+    assert symbol_shape(text, "a.py", "x")
+
+
+@pytest.mark.parametrize("path", ["a.py", "stubs/a.pyi", "a.pyw"])
+def test_stubs_and_scripts_are_python_too(path: str):
+    assert find_symbol("def f() -> int: ...\n", path, "f") == Lines(1, 1)
