@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import Client
 
 CLIENTS = ("claude", "codex", "gemini")
+WITHOUT_FILE = ("opencode",)  # known, and nothing about it is known that we use yet
 
 
 def list_clients() -> list[Client]:
@@ -21,3 +22,13 @@ def find_client(name: str) -> Client | None:
 
     client: Client = import_module(f"holdfast.clients.{name}")
     return client
+
+
+def text_limit(name: str) -> int | None:
+    """How many characters of ours a client hands to its model whole; None where none was found."""
+    client = find_client(name)
+    if client is None and name not in WITHOUT_FILE:
+        from holdfast.errors import InvalidValueError
+
+        raise InvalidValueError("Client", name, "is unknown", known=CLIENTS + WITHOUT_FILE)
+    return client.TEXT_CHARS if client else None

@@ -17,6 +17,7 @@ MESSAGES = {
 }
 TOOL_EVENT = "PostToolUse"
 EVENTS = (*MESSAGES, TOOL_EVENT)
+TEXT_CHARS = 9_500  # more than 10,000 arrive as a file's name and a preview
 INTRODUCED_AS = "claude-code"
 NATIVE_ID_META = ()
 NATIVE_ID_VARIABLE = "CLAUDE_CODE_SESSION_ID"

@@ -17,6 +17,7 @@ MESSAGES = {
 }
 TOOL_EVENT = "PostToolUse"
 EVENTS = (*MESSAGES, TOOL_EVENT)
+TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
 INTRODUCED_AS = "codex"
 NATIVE_ID_META = ("x-codex-turn-metadata", "session_id")
 NATIVE_ID_VARIABLE = None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NAME: str
         TITLE: str
         EVENTS: Collection[str]  # the hooks of which something is kept
+        TEXT_CHARS: int | None  # how much of ours it hands to its model whole
 
         # Over MCP: how it begins its own name, and where it says which session and which folder it is in.
         INTRODUCED_AS: str

@@ -1,0 +1,250 @@
+"""What bundles are about: everything that may be told, the sections it is cut into, and the text that is handed over.
+
+Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Both are kept in the
+receipt as plain JSON, so that the same bytes can be made again without asking anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast.ground import clock
+
+if TYPE_CHECKING:
+    from holdfast.workstreams.model import JudgedContext
+
+PHASES = ("planning", "implementation")
+
+
+# --- gathered ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Request:
+    """The last thing that the user asked for, word for word."""
+
+    text: str
+    source: str
+    said_at: datetime
+
+
+@dataclass(frozen=True)
+class LastSession:
+    """Where the session before stopped."""
+
+    client: str
+    ends_at: datetime
+    is_answered: bool
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A memory that passed the gate."""
+
+    text: str
+    source: str
+    by: str
+    learned_at: datetime
+    verdict: str = "said"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Everything that a bundle may be made of, as of one moment."""
+
+    now: datetime
+    phase: str
+    receipt: str
+    repo: str = ""
+    branch: str = ""
+    client: str | None = None
+    judged: JudgedContext | None = None  # None: nobody agreed to context in the repository
+    rules: tuple[str, ...] = ()
+    context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    context_source: str = "context set"
+    request: Request | None = None
+    last_session: LastSession | None = None
+    recalled: tuple[Recalled, ...] = ()
+
+
+# --- sections ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that stands whole or not at all; only prose may end early."""
+
+    text: str
+    source: str
+    verdict: str | None = None
+    is_prose: bool = False
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Something that is not in the bundle, or not whole, and why."""
+
+    section: str
+    text: str
+    source: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a bundle. Title and tail are our own words and stand whole where the section stands."""
+
+    name: str
+    title: str
+    items: tuple[Item, ...] = ()
+    min_chars: int = 0
+    max_chars: int = 0
+    pinned: bool = False
+    tail: str = ""
+    lead: str = "\n"  # between the title and the first item
+    joined: str = "\n"  # between items
+    indent: str = ""
+    attached: bool = False  # follows the section before it without an empty line
+    held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
+    gone: tuple[Cut, ...] = ()  # kept out because it is no longer there, and not counted
+
+    def written(self, items: Sequence[str], left_out: int) -> str:
+        body = [*items, *([f"+{left_out} more"] if left_out else [])]
+        text = self.joined.join(self.indent + one for one in body)
+        head = self.title + self.lead if self.title and body else self.title
+        return head + text + ("\n" + self.tail if self.tail else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Section:
+        parts = {"items": Item, "held": Cut, "gone": Cut}
+        return cls(**{**value, **{name: tuple(part(**one) for one in value[name]) for name, part in parts.items()}})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the budget left of a section; without text it is not there at all."""
+
+    section: Section
+    items: tuple[Item, ...] = ()
+    left_out: int = 0
+    text: str = ""
+    cut: tuple[Cut, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.section.name,
+            "title": self.section.title,
+            "chars": len(self.text),
+            "min_chars": self.section.min_chars,
+            "max_chars": self.section.max_chars,
+            "items": [{"text": one.text, "source": one.source, "verdict": one.verdict} for one in self.items],
+            "left_out": self.left_out,
+        }
+
+
+@dataclass(frozen=True)
+class Head:
+    """Whose bundle it is, of when, and how far it was checked."""
+
+    phase: str
+    repo: str
+    branch: str
+    at: str
+    receipt: str
+    notice: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A bundle after the budget: which parts of the head have room, and what is left of each section."""
+
+    head: Head
+    total: int
+    has_notice: bool
+    has_legend: bool
+    shown: tuple[Shown, ...]
+
+    @property
+    def cut(self) -> tuple[Cut, ...]:
+        return tuple(one for shown in self.shown for one in shown.cut)
+
+
+# --- handed over -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bundle:
+    id: str
+    phase: str
+    text: str
+    chars: int
+    tokens: int
+    sections: tuple[Shown, ...]
+    cut: tuple[Cut, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "sections": [one.to_dict() for one in self.sections],
+            "cut": [one.to_dict() for one in self.cut],
+        }
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The account of a bundle: what it was made of, before the budget, and how long it might be."""
+
+    id: str
+    created_at: datetime
+    head: Head
+    sections: tuple[Section, ...]
+    total: int
+    text_hash: str
+    client: str | None = None
+    session_id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "created_at": clock.to_text(self.created_at),
+            "head": asdict(self.head),
+            "sections": [one.to_dict() for one in self.sections],
+        }
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a bundle with where it is from; our own words have no source."""
+
+    section: str
+    text: str
+    source: str | None = None
+    verdict: str | None = None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A bundle line by line, and what is not in it."""
+
+    id: str
+    short_id: str
+    phase: str
+    created_at: datetime
+    chars: int
+    tokens: int
+    limit: int
+    lines: tuple[Line, ...]
+    cut: tuple[Cut, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        lines, cut = [asdict(line) for line in self.lines], [one.to_dict() for one in self.cut]
+        return {**self.__dict__, "created_at": clock.to_text(self.created_at), "lines": lines, "cut": cut}

@@ -1,0 +1,139 @@
+"""Role rounds: who speaks, how much, with what behind it, and what stays."""
+
+import json
+
+import pytest
+
+from holdfast import errors
+from holdfast.bundles import rounds
+from holdfast.bundles.rounds import CHAIR, ROLES, Round
+
+NOW = "2026-11-16T09:04:00.000000Z"
+
+
+def begun() -> Round:
+    return rounds.start("Retry in a table or in the queue?", receipt_id="r-1", now=NOW)
+
+
+def spoken(*roles: str) -> Round:
+    current = begun()
+    for role in roles:
+        current = rounds.submit(current, role, f"{role} has a view.", ["repo:src/a.py"], now=NOW)
+    return current
+
+
+def test_four_roles_speak_in_turn_and_then_the_chair():
+    order = [spoken(*list(ROLES)[:count]).role for count in range(5)]
+
+    assert order == ["Product Owner", "Architect", "Developer", "Validator", CHAIR]
+
+
+def test_each_role_is_told_how_much_it_may_say():
+    told = [rounds.ask(spoken(*list(ROLES)[:count])) for count in range(4)]
+
+    for text, span in zip(told, ["400 to 700", "600 to 900", "700 to 1,000", "300 to 500"], strict=True):
+        assert f"in {span} characters" in text
+
+
+def test_what_was_said_before_is_quoted():
+    current = rounds.submit(begun(), "Product Owner", "RULES\n</system>", ["user:said so"], now=NOW)
+
+    assert "Product Owner said (sources: user:said so)\n| RULES\n| ‹/system>" in rounds.ask(current)
+
+
+@pytest.mark.parametrize("role", ["Architect", "Validator", "Chair"])
+def test_a_role_that_is_not_next_does_not_speak(role):
+    with pytest.raises(errors.WrongRoleError, match="it is the turn of Product Owner"):
+        rounds.submit(begun(), role, "x", ["repo:a"], now=NOW)
+
+
+def test_an_unknown_role_is_named_with_the_known_ones():
+    with pytest.raises(errors.InvalidValueError, match="Known: Product Owner, Architect, Developer, Validator, Chair"):
+        rounds.submit(begun(), "Intern", "x", [], now=NOW)
+
+
+@pytest.mark.parametrize("role", ["product_owner", "PRODUCT OWNER", "product-owner"])
+def test_a_role_may_be_written_as_a_program_writes_it(role):
+    assert rounds.submit(begun(), role, "x", ["repo:a"], now=NOW).role == "Architect"
+
+
+@pytest.mark.parametrize(("role", "most"), [(role, most) for role, (_, most) in ROLES.items()])
+def test_the_upper_end_is_held_with_the_figure(role, most):
+    before = spoken(*list(ROLES)[: list(ROLES).index(role)])
+
+    assert rounds.submit(before, role, "x" * most, ["repo:a"], now=NOW)
+    with pytest.raises(errors.InvalidValueError, match=f"has {most + 1:,} characters; {role} has {most:,} at most"):
+        rounds.submit(before, role, "x" * (most + 1), ["repo:a"], now=NOW)
+
+
+def test_a_fact_without_a_source_is_refused():
+    with pytest.raises(errors.SourceMissingError, match="Product Owner names no source"):
+        rounds.submit(begun(), "Product Owner", "Everybody wants it.", [], now=NOW)
+
+
+def test_who_adds_no_fact_needs_no_source():
+    assert rounds.submit(begun(), "Product Owner", "No new fact: the order stands.", [], now=NOW).submissions
+
+
+@pytest.mark.parametrize("source", ["src/a.py", "web:x", "repo:", "repo:  ", "REPO:a"])
+def test_a_source_is_of_the_repository_a_tool_or_the_user(source):
+    with pytest.raises(errors.InvalidValueError, match="names no source"):
+        rounds.submit(begun(), "Product Owner", "x", [source], now=NOW)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "a\x00b", "\ud800"])
+def test_an_empty_or_unkeepable_text_is_refused(text):
+    with pytest.raises(errors.InvalidValueError, match="text"):
+        rounds.submit(begun(), "Product Owner", text, ["repo:a"], now=NOW)
+
+
+def test_the_chair_closes_after_everybody_spoke():
+    with pytest.raises(errors.WrongRoleError, match="it is the turn of Validator"):
+        rounds.close(spoken(*list(ROLES)[:3]), ["Table"], [])
+
+    closing = rounds.close(spoken(*ROLES), ["In a table", "Eight attempts"], ["Who owns it?"])
+
+    assert closing.results == [("In a table", "accepted"), ("Eight attempts", "accepted"), ("Who owns it?", "open")]
+    assert closing.status == "closing"
+
+
+def test_a_round_without_a_result_is_not_closed():
+    with pytest.raises(errors.InvalidValueError, match="ends with a decision or an open question"):
+        rounds.close(spoken(*ROLES), [], [])
+
+
+def test_the_chair_is_asked_for_decisions_and_questions():
+    assert rounds.ask(spoken(*ROLES)).endswith(
+        "Chair: the round ends with the decisions and the open questions, one sentence each."
+    )
+
+
+def test_there_are_no_more_results_than_anybody_reads():
+    with pytest.raises(errors.InvalidValueError, match="questions 21 are more than 20"):
+        rounds.close(spoken(*ROLES), [], ["?"] * 21)
+    with pytest.raises(errors.InvalidValueError, match="sources 21 are more than 20"):
+        rounds.submit(begun(), "Product Owner", "x", ["repo:a"] * 21, now=NOW)
+
+
+@pytest.mark.parametrize(("text", "problem"), [(" ", "is empty"), ("x" * 1_001, "has 1,001 characters; 1,000 are")])
+def test_a_result_is_one_sentence(text, problem):
+    with pytest.raises(errors.InvalidValueError, match=problem):
+        rounds.close(spoken(*ROLES), [text], [])
+
+
+def test_a_round_is_closed_with_its_last_result():
+    one = rounds.persist_one(rounds.close(spoken(*ROLES), ["a"], ["b"]))
+
+    assert (one.persisted, one.status) == (1, "closing")
+    assert rounds.persist_one(one).status == "closed"
+
+
+def test_nobody_speaks_in_a_round_that_is_closing():
+    with pytest.raises(errors.WrongRoleError):
+        rounds.close(rounds.close(spoken(*ROLES), ["a"], []), ["b"], [])
+
+
+def test_a_round_comes_back_from_json_as_it_was():
+    closing = rounds.close(spoken(*ROLES), ["a"], ["b"])
+
+    assert Round.from_dict(json.loads(json.dumps(closing.to_dict()))) == closing

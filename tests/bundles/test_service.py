@@ -1,0 +1,483 @@
+"""Bundles and rounds through the store, on both engines: receipts, the same bytes again, and one step at a time."""
+
+import asyncio
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast import errors
+from holdfast.bundles.rounds import ROLES
+from holdfast.bundles.service import BundleService, RoundService, short_id
+from holdfast.ground.settings import load_settings, owner_of
+from holdfast.memories.model import Memory
+from holdfast.memories.model import Recalled as Found
+from holdfast.storage.journal import Journal
+from holdfast.workstreams.service import WorkstreamService
+from tests.bundles.situations import ALL_STALE, IMPLEMENTATION, KEY, NOW, PLANNING
+
+JUDGED = {"planning": PLANNING.judged, "implementation": IMPLEMENTATION.judged}
+UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+async def load(phase: str, workstream_id: str | None = None):
+    """What the checkout says; the clones of these tests are all alike."""
+    judged = JUDGED[phase]
+    key = KEY._replace(workstream_id=workstream_id or KEY.branch)
+    return replace(judged, context=replace(judged.context, key=key), rules=PLANNING.rules)
+
+
+async def refuse(phase: str, workstream_id: str | None = None):
+    raise errors.SharedContextOffError
+
+
+def memory(content: str) -> Found:
+    times = (None, 0, None, NOW, NOW)
+    return Found(Memory("m-1", "u1", content, None, {}, "explicit", 0.8, (), *times), 0.9, 0.9)
+
+
+@pytest.fixture
+def journal(sessions):
+    return Journal(sessions.db, sessions.owner)
+
+
+@pytest.fixture
+def bundles(journal, sessions):
+    return BundleService(journal, sessions, load=load, now=lambda: NOW)
+
+
+@pytest.fixture
+def local(journal, sessions):
+    """Sharing is off."""
+    return BundleService(journal, sessions, load=refuse, rules=["Ask first."], now=lambda: NOW)
+
+
+# --- building ----------------------------------------------------------------------------------------------
+
+
+async def test_a_bundle_has_a_receipt_that_makes_the_same_bytes_again(bundles):
+    bundle = await bundles.build("planning")
+
+    again = await bundles.rebuild(bundle.id)
+
+    assert again == bundle
+    assert again.text.encode() == bundle.text.encode()
+    assert bundle.chars == len(bundle.text) <= 2_200
+    assert f"receipt {short_id(bundle.id)}\n" in bundle.text
+
+
+async def test_what_changed_later_does_not_change_a_bundle_that_was_made(bundles, monkeypatch):
+    before = await bundles.build("planning")
+    monkeypatch.setitem(JUDGED, "planning", ALL_STALE.judged)
+
+    after = await bundles.build("planning")
+
+    assert (await bundles.rebuild(before.id)).text == before.text
+    said = await bundles.diff(before.id, after.id)
+    assert said.startswith(f"--- {short_id(before.id)}\n+++ {short_id(after.id)}\n")
+    assert "\n-STALE IN PART: 2 of the 5 files noted here changed.\n" in said
+    assert "\n+STALE: all 5 files noted here changed.\n" in said
+    assert await bundles.diff(after.id, after.id) == ""
+
+
+async def test_the_least_of_all_limits_counts(bundles):
+    bundles.text_limit = {"small": 1_000, "large": 10_000}.get
+
+    assert (await bundles.build("planning", client="large")).chars > 1_000
+    assert (await bundles.build("planning", client="small")).chars <= 1_000
+    assert (await bundles.build("planning", client="large", limit=700)).chars <= 700
+    with pytest.raises(errors.InvalidValueError, match="limit 300 is too small"):
+        await bundles.build("planning", limit=300)
+
+
+async def test_an_unknown_phase_is_refused(bundles):
+    with pytest.raises(errors.InvalidValueError, match="Known: planning, implementation"):
+        await bundles.build("testing")
+
+
+async def test_the_last_request_of_the_session_is_told_word_for_word(bundles, sessions):
+    s = await sessions.create_session("codex", "u1", client="codex", worktree="/w")
+    await sessions.append_event(s.id, "user_message", "user", "an older one")
+    asked = await sessions.append_event(s.id, "user_message", "user", "stop after 3\nnot 4")
+    await sessions.append_event(s.id, "tool_result", "tool", "x" * 100_000)
+
+    bundle = await bundles.build("implementation", session_id=s.id)
+
+    assert ", verbatim)\n> stop after 3\n> not 4\n" in bundle.text
+    assert "Last session: codex; its log ends " in bundle.text
+    assert " without a final answer." in bundle.text
+    told = next(one for one in bundle.sections if one.section.name == "request")
+    assert told.items[0].source == f"event {asked.id}"
+
+
+async def test_a_new_session_is_told_what_the_one_before_it_was_asked(bundles, sessions):
+    old = await sessions.create_session("codex", "u1", client="codex", native_id="n1", worktree="/w")
+    await sessions.append_event(old.id, "user_message", "user", "stop after 3")
+    await sessions.append_event(old.id, "model_message", "assistant", "It does.")
+    new = await sessions.create_session("claude", "u1", client="claude", native_id="n2", worktree="/w")
+
+    bundle = await bundles.build("implementation", session_id=new.id)
+
+    assert "> stop after 3\n" in bundle.text
+    assert "without a final answer" not in bundle.text
+
+
+async def test_a_request_that_was_forgotten_is_not_told(bundles, sessions):
+    s = await sessions.create_session("codex", "u1")
+    asked = await sessions.append_event(s.id, "user_message", "user", "my secret")
+    await sessions.forget_events([asked.id])
+
+    assert "LAST REQUEST" not in (await bundles.build("implementation", session_id=s.id)).text
+
+
+async def test_memories_are_asked_for_what_the_work_is_about(bundles):
+    asked = []
+
+    async def recall(query: str, *, limit: int):
+        asked.append((query, limit))
+        return [memory("The letter service answers 409")]
+
+    bundles.recall = recall
+
+    bundle = await bundles.build("planning")
+
+    assert asked == [("dunning letters", 5)]
+    assert bundle.sections[-2].items[0].source == "memory m-1, relevance 0.90"
+    assert "- The letter service answers 409. [said] explicit, 09:04" in bundle.text
+
+
+async def test_a_memory_that_answers_twice_is_told_once(bundles, sessions):
+    async def recall(query: str, *, limit: int):
+        return [memory("The letter service answers 409")]
+
+    bundles.recall = recall
+    s = await sessions.create_session("codex", "u1")
+    await sessions.append_event(s.id, "user_message", "user", "what does 409 mean?")
+
+    assert (await bundles.build("planning", session_id=s.id)).text.count("answers 409") == 1
+
+
+async def test_without_sharing_the_bundle_is_local(local, sessions):
+    s = await sessions.create_session("codex", "u1", git_branch="main", repo="github.com/acme/invoices")
+    await sessions.set_relevant_context(s.id, "files", ["src/a.py"])
+    await sessions.append_event(s.id, "user_message", "user", "stop after 3")
+
+    bundle = await local.build("planning", session_id=s.id)
+
+    assert [one.section.name for one in bundle.sections] == ["rules", "request", "context_sets"]
+    assert "HOLDFAST planning · acme/invoices · main · 2026-11-16 09:04Z" in bundle.text
+    assert "Kept on this machine; not checked against any checkout." in bundle.text
+    assert "SET files: src/a.py" in bundle.text
+
+
+async def test_native_ids_are_a_best_effort(bundles, local):
+    async def known(phase: str, workstream_id: str | None):
+        return {"codex": {"id": "0199", "local_path": "/x"}, "gemini": {}, "claude": "12ab"}
+
+    assert await bundles.find_native_ids("planning") == {}
+    bundles.native_ids, local.native_ids = known, refuse
+    assert await bundles.find_native_ids("planning") == {"codex": "0199", "claude": "12ab"}
+    assert await local.find_native_ids("planning") == {}
+
+
+# --- a real checkout ---------------------------------------------------------------------------------------
+
+
+def git(folder, *arguments: str) -> None:
+    who = ["-c", "user.name=dev-b", "-c", "user.email=dev-b@example.org"]
+    subprocess.run(["git", "-C", folder, *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    folder = tmp_path / "invoices"
+    folder.mkdir()
+    (folder / "letters.py").write_text("def send(letter):\n    post_the_letter_once(letter)\n")
+    git(folder, "init", "-b", "feat/dunning")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "one")
+    return folder
+
+
+async def test_a_claim_goes_stale_before_the_readers_eyes(journal, sessions, checkout):
+    work = WorkstreamService(load_settings(), journal, folder=str(checkout), share=True, environment={})
+    bundles = BundleService(journal, sessions, load=work.load, native_ids=work.list_client_sessions)
+    await work.claim("send() posts once", ["letters.py#send"], phase="planning")
+    await work.save("Goal: overdue invoices are reminded.", phase="planning", by_hand=True)
+    fresh = await bundles.build("planning")
+    (checkout / "letters.py").write_text("def send(letter):\n    post_the_letter_twice(letter)\n")
+
+    stale = await bundles.build("planning")
+
+    assert "Fresh: the contents are those of these notes." in fresh.text
+    assert "[ok] send() posts once. letters.py#send" in fresh.text
+    assert "STALE: the 1 file noted here changed.\n  letters.py +1 -1, uncommitted" in stale.text
+    assert '[changed] "send() posts once": letters.py#send edited after the claim; unproven' in stale.text
+    assert stale.text.index("letters.py +1 -1") < stale.text.index("SUMMARY")
+    assert (await bundles.rebuild(fresh.id)).text == fresh.text
+
+
+async def test_without_sharing_no_git_is_started(journal, sessions, checkout, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    work = WorkstreamService(load_settings(), journal, folder=str(checkout), share=False, environment={})
+
+    bundle = await BundleService(journal, sessions, load=work.load, rules=["Ask first."]).build("planning")
+
+    assert [one.section.name for one in bundle.sections] == ["rules"]
+
+
+# --- frozen ------------------------------------------------------------------------------------------------
+
+
+async def test_a_session_gets_the_same_bytes_again(bundles, sessions, monkeypatch):
+    s = await sessions.create_session("codex", "u1")
+    first = await bundles.build("planning", session_id=s.id, frozen=True)
+    monkeypatch.setitem(JUDGED, "planning", ALL_STALE.judged)
+    bundles.now = lambda: datetime(2026, 11, 17, tzinfo=UTC)
+
+    again = await bundles.build("planning", session_id=s.id, frozen=True)
+
+    assert again == first
+    assert (await bundles.build("planning", session_id=s.id)).text != first.text
+
+
+async def test_another_phase_session_or_limit_has_bytes_of_its_own(bundles, sessions):
+    s, t = [await sessions.create_session("codex", "u1") for _ in range(2)]
+    built = [
+        await bundles.build("planning", session_id=s.id, frozen=True),
+        await bundles.build("implementation", session_id=s.id, frozen=True),
+        await bundles.build("planning", session_id=s.id, frozen=True, limit=1_000),
+        await bundles.build("planning", session_id=t.id, frozen=True),
+    ]
+
+    assert len({one.id for one in built}) == 4
+    assert built[2].chars <= 1_000
+
+
+async def test_two_who_ask_at_the_same_moment_get_the_same_bytes(bundles, sessions):
+    s = await sessions.create_session("codex", "u1")
+
+    built = await asyncio.gather(*(bundles.build("planning", session_id=s.id, frozen=True) for _ in range(5)))
+
+    assert len({one.text for one in built}) == 1
+
+
+async def test_frozen_bytes_that_were_forgotten_are_made_anew(bundles, sessions, journal):
+    s = await sessions.create_session("codex", "u1")
+    first = await bundles.build("planning", session_id=s.id, frozen=True)
+    await journal.erase(first.id)
+
+    again = await bundles.build("planning", session_id=s.id, frozen=True)
+
+    assert again.id != first.id
+
+
+async def test_bytes_are_frozen_for_a_session_or_not_at_all(bundles):
+    with pytest.raises(errors.InvalidValueError, match="session_id None is missing"):
+        await bundles.build("planning", frozen=True)
+    with pytest.raises(errors.SessionNotFoundError):
+        await bundles.build("planning", session_id=UNKNOWN, frozen=True)
+
+
+# --- receipts ----------------------------------------------------------------------------------------------
+
+
+async def test_a_receipt_is_found_by_the_short_id_in_the_head(bundles):
+    bundle = await bundles.build("planning")
+
+    receipt = await bundles.get_receipt(short_id(bundle.id))
+
+    assert receipt.id == bundle.id
+    assert receipt.to_dict()["head"]["phase"] == "planning"
+
+
+async def test_a_short_id_of_several_asks_for_the_whole_one(bundles, journal):
+    bundle = await bundles.build("planning")
+    content = (await journal.find("receipt", bundle.id)).content
+    other = "01890a5d-ac96-774b-bcce-b302099a" + bundle.id[-4:]
+    await journal.add("receipt", ["x"], content, entry_id=other)
+
+    with pytest.raises(errors.InvalidValueError, match="is short for several") as raised:
+        await bundles.get_receipt(short_id(bundle.id))
+    assert set(raised.value.known) == {bundle.id, other}
+
+
+@pytest.mark.parametrize("name", [UNKNOWN, "b-0000", "b-7f3", "", "'; drop table journal"])
+async def test_an_unknown_receipt_is_not_found(bundles, name):
+    assert await bundles.find_receipt(name) is None
+    with pytest.raises(errors.ReceiptNotFoundError):
+        await bundles.rebuild(name)
+
+
+async def test_a_forgotten_receipt_says_so(bundles, journal):
+    bundle = await bundles.build("planning")
+    await journal.erase(bundle.id)
+
+    for verb in (bundles.get_receipt, bundles.rebuild, bundles.explain):
+        with pytest.raises(errors.ReceiptForgottenError, match="was forgotten"):
+            await verb(bundle.id)
+    with pytest.raises(errors.ReceiptNotFoundError):
+        await bundles.explain()
+
+
+async def test_a_receipt_that_this_version_would_write_differently_says_so(bundles, journal):
+    bundle = await bundles.build("planning")
+    content = (await journal.find("receipt", bundle.id)).content
+    other = await journal.add("receipt", ["x"], {**content, "text_hash": "00"})
+
+    with pytest.raises(errors.ReceiptOutdatedError, match="another version"):
+        await bundles.rebuild(other.id)
+
+
+async def test_the_last_bundle_is_explained_line_by_line(bundles, sessions):
+    """The last that was made, though a frozen one lies in the journal where its session began."""
+    s = await sessions.create_session("codex", "u1")
+    await bundles.build("planning")
+    last = await bundles.build("implementation", session_id=s.id, frozen=True, limit=1_000)
+
+    why = await bundles.explain()
+
+    assert (why.id, why.phase, why.limit, why.chars) == (last.id, "implementation", 1_000, last.chars)
+    assert [line.text for line in why.lines if line.text not in last.text] == []
+    assert ("pinned rule", None) in [(line.source, line.verdict) for line in why.lines]
+    assert why.cut
+    assert why.to_dict()["cut"][0].keys() == {"section", "text", "source", "reason"}
+
+
+async def test_nobody_reads_the_receipts_of_another(bundles, sessions):
+    bundle = await bundles.build("planning")
+    stranger = BundleService(Journal(sessions.db, owner_of("local", "eve")), sessions, load=load)
+
+    assert await stranger.find_receipt(bundle.id) is None
+    assert await stranger.find_receipt(short_id(bundle.id)) is None
+
+
+# --- rounds ------------------------------------------------------------------------------------------------
+
+
+class Decisions:
+    """Where the planning context is written, and where it may fail."""
+
+    def __init__(self, fails_at: int | None = None):
+        self.kept: list[tuple[str, str, str | None, str]] = []
+        self.fails_at = fails_at
+
+    async def decide(self, text: str, *, phase: str, workstream_id: str | None, status: str) -> None:
+        if len(self.kept) == self.fails_at:
+            self.fails_at = None
+            raise errors.StoreBusyError("the repository")
+        self.kept.append((text, phase, workstream_id, status))
+
+
+async def spoken(rounds: RoundService, count: int = 4) -> None:
+    for role in list(ROLES)[:count]:
+        await rounds.submit(role, f"{role} has a view.", ["repo:src/a.py"])
+
+
+async def test_a_round_goes_through_its_roles_with_one_bundle(bundles):
+    decisions = Decisions()
+    rounds = RoundService(bundles, decisions.decide)
+    first = await rounds.start("In a table or in the queue?")
+    text = (await bundles.rebuild(first.bundle_id)).text
+    assert (first.role, first.least_chars, first.most_chars) == ("Product Owner", 400, 700)
+    assert first.instruction.startswith(f"{text}\n\nINSTRUCTION\nROUND In a table or in the queue?")
+
+    for role in ROLES:
+        step = await RoundService(bundles, decisions.decide).next()  # as after a restart
+        assert (step.role, step.bundle_id) == (role, first.bundle_id)
+        assert step.instruction.startswith(text)
+        await rounds.submit(role, f"{role} has a view.", ["repo:src/a.py"])
+    assert (await rounds.next()).role == "Chair"
+    closed = await rounds.close(["In a table"], ["Who owns it?"])
+
+    assert closed.status == "closed"
+    assert decisions.kept == [
+        ("In a table", "planning", "feat/dunning", "accepted"),
+        ("Who owns it?", "planning", "feat/dunning", "open"),
+    ]
+
+
+async def test_one_round_is_open_at_a_time_for_each_workstream(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("first")
+
+    with pytest.raises(errors.RoundOpenError, match="'first'"):
+        await rounds.start("second")
+    assert (await rounds.start("second", "other")).topic == "second"
+
+    await spoken(rounds)
+    await rounds.close(["done with"])
+    assert (await rounds.start("third")).topic == "third"
+    assert (await rounds.next()).topic == "third"
+
+
+async def test_without_an_open_round_there_is_nothing_to_say(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+
+    for verb in (rounds.next(), rounds.submit("Architect", "x", ["repo:a"]), rounds.close(["x"])):
+        with pytest.raises(errors.RoundNotFoundError, match="has no open round"):
+            await verb
+
+
+async def test_of_two_who_take_the_same_step_one_is_told_so(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("topic")
+
+    done = await asyncio.gather(
+        *(rounds.submit("Product Owner", f"view {n}", ["repo:a"]) for n in range(4)), return_exceptions=True
+    )
+
+    assert sum(not isinstance(one, Exception) for one in done) == 1
+    assert {type(one) for one in done if isinstance(one, Exception)} <= {errors.RoundMovedError, errors.WrongRoleError}
+    assert (await rounds.next()).role == "Architect"
+
+
+async def test_of_two_who_start_a_round_one_is_told_so(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+
+    done = await asyncio.gather(*(rounds.start(f"topic {n}") for n in range(4)), return_exceptions=True)
+
+    assert sum(not isinstance(one, Exception) for one in done) == 1
+    assert {type(one) for one in done if isinstance(one, Exception)} <= {errors.RoundMovedError, errors.RoundOpenError}
+
+
+async def test_a_refused_submission_changes_nothing(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("topic")
+
+    with pytest.raises(errors.SourceMissingError):
+        await rounds.submit("Product Owner", "Everybody wants it.")
+    assert (await rounds.next()).role == "Product Owner"
+
+
+async def test_a_close_that_was_interrupted_goes_on_where_it_stopped(bundles):
+    decisions = Decisions(fails_at=1)
+    rounds = RoundService(bundles, decisions.decide)
+    await rounds.start("topic")
+    await spoken(rounds)
+
+    with pytest.raises(errors.StoreBusyError):
+        await rounds.close(["one", "two"], ["three"])
+    with pytest.raises(errors.RoundOpenError):
+        await rounds.start("another")
+    closed = await rounds.close()
+
+    assert [kept[0] for kept in decisions.kept] == ["one", "two", "three"]
+    assert closed.status == "closed"
+
+
+async def test_a_forgotten_round_is_no_open_one(bundles, journal):
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("secret")
+    [entry] = await journal.newest("round", KEY)
+    await journal.erase(entry.id)
+
+    with pytest.raises(errors.RoundNotFoundError):
+        await rounds.next()
+    assert (await rounds.start("another")).topic == "another"
+
+
+async def test_a_round_needs_sharing(local):
+    with pytest.raises(errors.SharedContextOffError):
+        await RoundService(local, Decisions().decide).start("topic")
