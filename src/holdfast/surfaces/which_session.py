@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 LABEL_CHARS = 100
 NO_CLIENT = "cli"
-SESSIONS_LOOKED_AT = 200
 
 
 class Caller:
@@ -116,7 +115,8 @@ async def find_session(sessions: SessionService, session_id: object, caller: Cal
     if caller.client and caller.native_id:
         return Choice(await sessions.find_native_session(caller.client, caller.native_id))
     if caller.worktree is None:
-        return _newest(await _open_of_client(sessions, caller.client)) if caller.client else Choice()
+        # As on a server: the client's open ones that belong to no worktree and no native id.
+        return _newest(await sessions.find_unplaced_sessions(caller.client)) if caller.client else Choice()
     for client in dict.fromkeys((caller.client, None)):
         if found := await sessions.find_current_sessions(caller.worktree, client):
             return _newest(found)
@@ -140,21 +140,7 @@ async def find_latest(sessions: SessionService, caller: Caller) -> Session | Non
     One with context sets or a hint comes before one that has only events, because a client's own session has events
     as soon as it asks.
     """
-    here = [
-        session
-        for session in await sessions.list_sessions(SESSIONS_LOOKED_AT)
-        if caller.worktree is None or session.worktree == caller.worktree
-    ]
-    telling = [session for session in here if session.context or session.metadata.get("envHint")]
-    others = [session for session in here if session.last_sequence and not _is_own(session, caller)]
-    return next(iter([*telling, *others]), None)
-
-
-async def _open_of_client(sessions: SessionService, client: str) -> list[Session]:
-    """Without a worktree, as on a server: the client's newest open ones that belong to no worktree and no native id."""
-    newest = await sessions.list_sessions(SESSIONS_LOOKED_AT)
-    own = [session for session in newest if session.ended_at is None and session.client == client]
-    return [session for session in own if session.worktree is None and session.native_id is None][:2]
+    return await sessions.find_telling_session(caller.worktree, client=caller.client, native_id=caller.native_id)
 
 
 def _newest(found: list[Session]) -> Choice:
@@ -164,7 +150,3 @@ def _newest(found: list[Session]) -> Choice:
         return Choice(found[0])
     note = f"Several sessions are open here; the newest is meant: {found[0].id}. Name another with session_id."
     return Choice(found[0], (note,))
-
-
-def _is_own(session: Session, caller: Caller) -> bool:
-    return caller.native_id is not None and (session.client, session.native_id) == (caller.client, caller.native_id)

@@ -12,14 +12,16 @@ from tests.surfaces.http.server import Server, served
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("served")
+    (home / "shown").mkdir()
+    root = "--root", str(home / "shown")  # the only folder of which it says which files are gone
     if request.param == "sqlite":
-        with served(home) as running:
+        with served(home, None, *root) as running:
             yield running
         return
     cluster: rig.Cluster = request.getfixturevalue("postgres")
     name = cluster.create_database(request.getfixturevalue("postgres_template"))
     try:
-        with served(home, cluster.dsn(name, rig.APP)) as running:
+        with served(home, cluster.dsn(name, rig.APP), *root) as running:
             yield running
     finally:
         cluster.drop_database(name)

@@ -29,7 +29,7 @@ class Server:
     """Started when its first line is read; whoever starts one stops it."""
 
     def __init__(self, home: Path | str, database_url: str | None = None, *arguments: str, **env: str):
-        self.home = Path(home)
+        self.home, self.database_url = Path(home), database_url
         self.process = subprocess.Popen(
             [*SERVE, "--json", "--port", "0", *arguments],
             stdin=subprocess.DEVNULL,

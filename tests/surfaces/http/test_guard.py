@@ -91,8 +91,8 @@ async def test_under_tls_the_cookie_has_another_name_and_the_origin_another_sche
     cookie = door.keys.cookie
     mine = {"authorization": None, "scheme": "https"}
 
-    assert await door.ask(**mine, cookie=f"__Host-holdfast_session={cookie}") == 204
-    assert await door.ask(**mine, cookie=f"holdfast_session={cookie}") == 401
+    assert await door.ask(**mine, cookie=f"__Host-holdfast_session_4790={cookie}") == 204
+    assert await door.ask(**mine, cookie=f"holdfast_session_4790={cookie}") == 401
     assert await door.ask(scheme="https", origin="https://127.0.0.1:4790") == 204
     assert await door.ask(scheme="https", origin="http://127.0.0.1:4790") == 403
 
@@ -100,16 +100,16 @@ async def test_under_tls_the_cookie_has_another_name_and_the_origin_another_sche
 async def test_one_good_cookie_among_others_is_enough(tmp_path):
     """A neighbour on another port may have set one of the same name."""
     door = Door(tmp_path, fine)
-    line = f"a=b; holdfast_session=other; holdfast_session={door.keys.cookie}; c"
+    line = f"a=b; holdfast_session_4790=other; holdfast_session_4790={door.keys.cookie}; c"
 
     assert await door.ask(authorization=None, cookie=line) == 204
-    assert await door.ask(authorization=None, cookie="holdfast_session=; holdfast_session") == 401
+    assert await door.ask(authorization=None, cookie="holdfast_session_4790=; holdfast_session_4790") == 401
 
 
 async def test_a_wrong_token_is_not_saved_by_a_good_cookie(tmp_path):
     door = Door(tmp_path, fine)
 
-    assert await door.ask(authorization="Bearer x", cookie=f"holdfast_session={door.keys.cookie}") == 401
+    assert await door.ask(authorization="Bearer x", cookie=f"holdfast_session_4790={door.keys.cookie}") == 401
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One server per data folder; the kernel gives the lease back."""
+"""One server per store; the kernel gives the lease back."""
 
 import os
 
@@ -15,9 +15,9 @@ def impatient(monkeypatch):
 
 
 def test_the_second_is_told_who_is_first(tmp_path):
-    with Lease(str(tmp_path)) as lease:
+    with Lease(str(tmp_path / "x.db")) as lease:
         lease.tell(4790)
-        with pytest.raises(ServerRunningError) as refused, Lease(str(tmp_path)):
+        with pytest.raises(ServerRunningError) as refused, Lease(str(tmp_path / "x.db")):
             pass
 
     assert (refused.value.pid, refused.value.port) == (os.getpid(), 4790)
@@ -27,32 +27,32 @@ def test_the_second_is_told_who_is_first(tmp_path):
 
 def test_it_can_be_had_again_afterwards(tmp_path):
     for _ in range(2):
-        with Lease(str(tmp_path)):
+        with Lease(str(tmp_path / "x.db")):
             pass
 
 
 @pytest.mark.parametrize("left", [b'{"pid": 1, "port": 2}', b"", b"{", b"[]", b"\xff", b'{"pid": "x"}'])
 def test_what_a_killed_server_left_is_taken_over(tmp_path, left):
-    (tmp_path / "serve.lease").write_bytes(left)
+    (tmp_path / "x.db.lease").write_bytes(left)
 
-    with Lease(str(tmp_path)) as lease:
+    with Lease(str(tmp_path / "x.db")) as lease:
         lease.tell(1)
-        assert (tmp_path / "serve.lease").read_bytes() == f'{{"pid": {os.getpid()}, "port": 1}}\n'.encode()
+        assert (tmp_path / "x.db.lease").read_bytes() == f'{{"pid": {os.getpid()}, "port": 1}}\n'.encode()
 
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b'{"pid": "x"}'])
 def test_a_holder_that_has_not_said_who_it_is_still_holds(tmp_path, written):
-    with Lease(str(tmp_path)):
-        (tmp_path / "serve.lease").write_bytes(written)
-        with pytest.raises(ServerRunningError, match="another process") as refused, Lease(str(tmp_path)):
+    with Lease(str(tmp_path / "x.db")):
+        (tmp_path / "x.db.lease").write_bytes(written)
+        with pytest.raises(ServerRunningError, match="another process") as refused, Lease(str(tmp_path / "x.db")):
             pass
 
     assert refused.value.pid is None
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path):
-    (tmp_path / "serve.lease").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "x.db.lease").symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(InvalidValueError, match="symbolic link"), Lease(str(tmp_path)):
+    with pytest.raises(InvalidValueError, match="symbolic link"), Lease(str(tmp_path / "x.db")):
         pass
     assert not (tmp_path / "elsewhere").exists()

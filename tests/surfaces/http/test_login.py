@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from holdfast.errors import TooManyError
-from holdfast.surfaces.http.login import CODE_SECONDS, TRY_SECONDS, WRONG_TRIES, Codes, Tries
+from holdfast.surfaces.http.login import CODE_SECONDS, TRY_SECONDS, WRONG_TRIES, Codes, Tries, cookie_name
 from tests.surfaces.http.server import is_problem, served, wrote
 
 
@@ -43,12 +43,21 @@ def test_the_link_works_once(tmp_path):
 def test_a_browser_stays_in_over_a_restart_and_not_over_a_new_token(tmp_path):
     with served(tmp_path) as server, httpx.Client() as browser:
         browser.get(server.started["login_url"])
-        cookie = browser.cookies["holdfast_session"]
-    cookies = {"Cookie": f"holdfast_session={cookie}"}
+        cookie = browser.cookies[cookie_name(server.port)]
     with served(tmp_path) as server:
+        cookies = {"Cookie": f"{cookie_name(server.port)}={cookie}"}
         assert httpx.get(f"{server.url}/api/state", headers=cookies).status_code == 200
         (tmp_path / "token").unlink()
         assert is_problem(httpx.get(f"{server.url}/api/state", headers=cookies), 401, "unauthorized")
+
+
+def test_two_servers_of_one_machine_do_not_log_each_other_out(tmp_path):
+    """A browser keeps one cookie of a name for all ports of a machine."""
+    with served(tmp_path / "one") as one, served(tmp_path / "two") as two, httpx.Client() as browser:
+        for server in (one, two):
+            browser.get(server.started["login_url"])
+
+        assert [browser.get(f"{server.url}/api/state").status_code for server in (one, two)] == [200, 200]
 
 
 def test_the_cookie_is_for_our_pages_only(browser, server):

@@ -3,9 +3,11 @@
 import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import pytest
 
+from holdfast.surfaces.http.token import Keys
 from tests.surfaces.http.server import append, is_problem, wrote
 
 
@@ -79,10 +81,11 @@ def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):
     assert is_problem(late, 409, "sequence_conflict")
 
 
-def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, tmp_path):
-    (tmp_path / "spec.md").touch()
+def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
+    root = server.home / "shown"
+    (root / "spec.md").touch()
     session = wrote(api, name="Long")
-    context = {"files": [str(tmp_path / "spec.md"), "/gone.md"], "applet": ["git-diff", "path=/repo"]}
+    context = {"files": [f"{root}/spec.md", f"{root}/gone.md"], "applet": ["git-diff", "path=/repo"]}
     api.patch(f"/api/sessions/{session['id']}", json={"context": context, "envHint": "staging"})
     for _ in range(2):
         ended = api.post(f"/api/sessions/{session['id']}/end", json={})
@@ -98,7 +101,7 @@ def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, tmp_path
     assert resumed.headers["location"] == f"/api/sessions/{new['id']}"
     assert (new["resumed_from"], new["name"], new["context"]) == (session["id"], "Long", context)
     assert new["resume"] == (
-        f"Environment: staging\n\nRelevant files:\n- {tmp_path / 'spec.md'}\n(1 file not found)\n\n"
+        f"Environment: staging\n\nRelevant files:\n- {root}/spec.md\n(1 file not found)\n\n"
         "Last applet: git-diff (path=/repo). It can be opened again at /?applet=git-diff&path=%2Frepo"
     )
 
@@ -112,6 +115,24 @@ def test_an_open_session_is_resumed_as_it_is(api):
 
     assert (resumed.status_code, resumed.json()["id"]) == (200, session["id"])
     assert "location" not in resumed.headers
+
+
+def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(api, server):
+    """Whatever a path looks like: nobody asks this server which files its disk has."""
+    root = server.home / "shown"
+    if not (root / "link").is_symlink():
+        (root / "link").symlink_to("/etc/no-such-file")
+    names = ["/etc/passwd", "/etc/no-such-file", "../token", "../no-such-file", "/", f"{root}/../no-such-file"]
+    names += [f"{root}/link", f"{root}/link/x", f"{root}/gone.md", "gone.md"]
+    session = wrote(api, worktree=str(root))
+    path = f"/api/sessions/{session['id']}"
+
+    api.patch(path, json={"setContext": {"setName": "files", "items": names}})
+
+    shown = "\n".join(f"- {name}" for name in names[:-2])
+    resume = f"Relevant files:\n{shown}\n(2 files not found)"
+    assert api.get(path).json()["resume"] == resume
+    assert api.post(f"{path}/resume", json={}).json()["resume"] == resume
 
 
 def test_the_scratchpad_is_merged(api):
@@ -209,6 +230,90 @@ def test_a_malformed_tag_is_named(api, tag):
     assert "If-Match" in answer.json()["detail"]
 
 
+CHANGES = [
+    ("PATCH", "", {"name": "x"}),
+    ("PATCH", "/state", {"scratchpad": {"a": 1}}),
+    ("POST", "/events", {"type": "user_message", "role": "user", "content": "x"}),
+    ("POST", "/end", {}),
+    ("POST", "/resume", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "route", "body"), CHANGES)
+@pytest.mark.parametrize("keyed", [False, True])
+def test_every_change_of_a_session_looks_at_the_tag(api, method, route, body, keyed):
+    """A stale one changes nothing, with a key and without; one that fits, a list and `*` do."""
+    path = f"/api/sessions/{wrote(api)['id']}"
+    stale = api.get(path).headers["etag"]
+    fresh = api.patch(path, json={"name": "seen"}).headers["etag"]
+
+    def change(tag):
+        headers = {"If-Match": tag} | ({"Idempotency-Key": f"k-{uuid.uuid4()}"} if keyed else {})
+        return api.request(method, path + route, json=body, headers=headers)
+
+    before = api.get(path).json(), api.get(f"{path}/state").json()
+    for tag in (stale, f"W/{fresh}", '"900", "abc"', '"1,2"', '""'):
+        assert is_problem(change(tag), 412, "revision_conflict")
+    for tag in ("2", "", '"2', '"2" "2"', "*, *", '*, "2"'):
+        assert is_problem(change(tag), 400, "invalid_value")
+    assert (api.get(path).json(), api.get(f"{path}/state").json()) == before
+    assert change(f'"a,b", {stale} ,{fresh}').status_code in (200, 201)
+    assert change("*").status_code in (200, 201)
+
+
+def test_several_lines_of_tags_are_one_list(api):
+    session = wrote(api)
+    path = f"/api/sessions/{session['id']}"
+
+    answer = api.patch(path, json={"name": "x"}, headers=[("If-Match", '"900"'), ("If-Match", '"1"')])
+
+    assert answer.status_code == 200
+    assert is_problem(api.patch(path, json={}, headers=[("If-Match", '"2"'), ("If-Match", "x")]), 400)
+
+
+def test_a_scratchpad_has_a_tag_of_its_own(api):
+    """It changes without the session, so two who saw the same cannot both write."""
+    path = f"/api/sessions/{wrote(api)['id']}/state"
+    seen = api.get(path).headers["etag"]
+
+    first = api.patch(path, json={"scratchpad": {"a": 1}}, headers={"If-Match": seen})
+    second = api.patch(path, json={"scratchpad": {"a": 2}}, headers={"If-Match": seen})
+
+    assert first.status_code == 200
+    assert first.headers["etag"] == api.get(path).headers["etag"] != seen
+    assert is_problem(second, 412, "revision_conflict")
+    assert api.get(path).json()["scratchpad"] == {"a": 1}
+    third = api.patch(path, json={"scratchpad": {"a": 3}}, headers={"If-Match": first.headers["etag"]})
+    assert third.json()["scratchpad"] == {"a": 3}
+
+
+def test_of_many_who_saw_the_same_one_writes(api, server, scale):
+    """The look and the change are one: nobody comes between."""
+    with server.client() as other, ThreadPoolExecutor(4) as pool:
+        for number in range(scale(50)):
+            path = f"/api/sessions/{wrote(api)['id']}/state"
+            seen = {"If-Match": api.get(path).headers["etag"]}
+            bodies = [{"scratchpad": {"n": f"{number} {who}"}} for who in range(4)]
+            writes = [
+                pool.submit((api, other)[who % 2].patch, path, json=body, headers=seen)
+                for who, body in enumerate(bodies)
+            ]
+            assert sorted(write.result().status_code for write in writes) == [200, 412, 412, 412]
+
+
+@pytest.mark.parametrize("body", [{}, {"setContext": None}])
+def test_a_patch_of_nothing_changes_nothing(api, body):
+    session = wrote(api)
+    path = f"/api/sessions/{session['id']}"
+
+    answer = api.patch(path, json=body)
+
+    assert (answer.status_code, answer.headers["etag"]) == (200, '"1"')
+    assert answer.json() == {**session, "warnings": []}
+    assert is_problem(api.patch(path, json=body, headers={"If-Match": '"2"'}), 412)
+    assert is_problem(api.patch(f"/api/sessions/{uuid.uuid4()}", json=body), 404)
+
+
 # --- requests that come twice --------------------------------------------------------------------------------
 
 
@@ -292,6 +397,17 @@ def test_a_malformed_key_is_refused(api, key):
     assert api.get(f"/api/sessions/{session['id']}").json()["ended_at"] is None
 
 
+def test_two_keys_of_one_request_are_refused(api):
+    session = wrote(api)
+    keys = [("Idempotency-Key", "one"), ("Idempotency-Key", "two")]
+
+    for method, path, body, _ in writes_of(session["id"]):
+        answer = api.request(method, path, json=body, headers=keys)
+        assert is_problem(answer, 400, "invalid_value")
+        assert "Idempotency-Key" in answer.json()["detail"]
+    assert api.get(f"/api/sessions/{session['id']}").json() == {**session, "resume": ""}
+
+
 def test_two_who_send_the_same_at_once_have_one_effect(api, server, scale):
     session = wrote(api)
     count = scale(100)
@@ -367,10 +483,15 @@ def test_a_method_that_a_path_does_not_take_is_named(api, method, path):
 
 
 def test_secrets_are_in_no_answer(api, server):
-    """TS22: neither the token nor the cookie that follows from it, nor a password of the store."""
-    wrote(api)
-    secret = server.token
-    texts = [api.get(path).text for path in ("/api/state", "/api/health", "/api/sessions", "/openapi.json", "/login")]
+    """TS22: neither the token nor the cookie that follows from it, nor the password of the store."""
+    session = wrote(api)
+    password = urlsplit(server.database_url or "").password
+    secrets = [server.token, Keys(str(server.home)).cookie, *([password] if password else [])]
+    paths = ["/api/state", "/api/health", "/api/sessions", "/openapi.json", "/login", "/", "/nothing", "/api/nothing"]
+    paths += [f"/api/sessions/{session['id']}{rest}" for rest in ("", "/state", "/events", "/events?limit=x")]
+    answers = [api.get(path) for path in paths]
 
-    assert all(secret not in text and "password" not in text.replace('type="password"', "") for text in texts)
+    assert (password is None) == (server.database_url is None)
+    for answer in answers:
+        assert not [secret for secret in secrets if secret in answer.text or secret in str(answer.headers)]
     assert os.stat(server.home / "token").st_mode & 0o777 == 0o600

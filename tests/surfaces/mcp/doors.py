@@ -52,7 +52,7 @@ def on_app(
     async def app_for(request: object) -> App:
         return app
 
-    server = make_server(app_for, environment=environment, folder=str(folder), sees_files=True)
+    server = make_server(app_for, environment=environment, folder=str(folder), exists=os.path.exists)
     return Client(server, mode=era, client_info=introduced(name))
 
 

@@ -60,7 +60,7 @@ REFUSED = [
     ("set_relevant_context", {"setName": "files", "items": "/a"}, "items '/a' is not a list of texts"),
     ("set_relevant_context", {"setName": "files", "items": {"a": 1}}, "is not a list of texts"),
     ("set_relevant_context", {"setName": "files", "items": [1]}, "Item 1 is not a text"),
-    ("set_relevant_context", {"setName": "files", "items": ["/r"] * 11}, "items '11 of them' is more than 10"),
+    ("set_relevant_context", {"setName": "files", "items": ["/r"] * 11}, "items 11 is more than the 10"),
     ("set_relevant_context", {"setName": 5, "items": []}, "setName 5 is not a text"),
     (
         "set_relevant_context",

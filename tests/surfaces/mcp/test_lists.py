@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from mcp import MCPError
 
+from holdfast.memories.rules import SOURCE_TYPES
 from holdfast.sessions import context_sets, rules
 from holdfast.surfaces.mcp import prose, server
 from tests.surfaces.mcp import doors
@@ -16,21 +17,29 @@ ARGUMENTS = {
     " event_id expected_sequence max_turns max_tokens scratchpad idempotency_key",
     "set_relevant_context": "setName items mode session_id idempotency_key",
     "get_relevant_context": "setName session_id",
+    "memory": "operation session_id content category source_type ttl_days query limit min_relevance memory_id"
+    " idempotency_key",
+    "repo_context": "operation session_id phase workstream_id text id decision_status because evidence kind summary"
+    " feature_request step error next_action topic role sources decisions questions idempotency_key",
 }
 
 
 async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
-    """Tools and prompts; resources and templates are empty lists as long as no room offers one."""
+    """Tools, prompts, and the bundles as resources."""
     async with connect() as client:
         tools = (await client.list_tools()).tools
         resources = await client.list_resources()
         templates = await client.list_resource_templates()
-        with pytest.raises(MCPError, match="no such resource"):
+        with pytest.raises(MCPError, match="is unknown"):
             await client.read_resource("holdfast://contexts")
+        text = (await client.read_resource("holdfast://bundle/planning")).contents[0].text
         instructions = client.instructions
 
     assert [tool.name for tool in tools] == list(ARGUMENTS)
-    assert (resources.resources, templates.resource_templates) == ([], [])
+    phases = ["holdfast://bundle/planning", "holdfast://bundle/implementation"]
+    assert [str(resource.uri) for resource in resources.resources] == phases
+    assert [template.uri_template for template in templates.resource_templates] == ["holdfast://bundle/{phase}"]
+    assert text.startswith("HOLDFAST planning")
     assert (resources.cache_scope, resources.ttl_ms) == ("private", 0)
     assert instructions is None or "set_relevant_context" in instructions
 
@@ -55,11 +64,12 @@ def test_arguments_are_those_of_the_contract_and_no_others():
 
 
 def test_known_values_are_those_of_the_rules():
-    session, set_, _ = server._listed()
+    session, set_, _, memory, *_ = server._listed()
 
     assert session.input_schema["properties"]["event_type"]["enum"] == list(rules.EVENT_TYPES)
     assert session.input_schema["properties"]["role"]["enum"] == list(rules.ROLES)
     assert set_.input_schema["properties"]["mode"]["enum"] == list(context_sets.MODES)
+    assert memory.input_schema["properties"]["source_type"]["enum"] == list(SOURCE_TYPES)
 
 
 def test_every_argument_of_an_operation_is_in_the_schema():
@@ -74,7 +84,12 @@ def test_hints_are_honest():
     hints = {tool.name: tool.annotations for tool in server._listed()}
 
     assert [name for name, hint in hints.items() if hint.read_only_hint] == ["get_relevant_context"]
-    assert [name for name, hint in hints.items() if hint.destructive_hint] == ["session", "set_relevant_context"]
+    assert [name for name, hint in hints.items() if hint.destructive_hint] == [
+        "session",
+        "set_relevant_context",
+        "memory",
+        "repo_context",
+    ]
     assert [name for name, hint in hints.items() if hint.idempotent_hint] == [
         "set_relevant_context",
         "get_relevant_context",

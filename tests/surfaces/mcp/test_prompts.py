@@ -6,6 +6,7 @@ import mcp_types as types
 import pytest
 from mcp import MCPError
 
+from holdfast.app import App
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
 from tests.surfaces.mcp.test_idempotency import counted
@@ -92,6 +93,22 @@ async def test_the_names_of_sessions_are_offered_while_somebody_types(connect: d
 
     assert (names.completion.values, names.completion.has_more) == (["login", "logout"], False)
     assert other.completion.values == []
+
+
+async def test_of_many_names_a_hundred_are_offered(project: Path, store: str):
+    """As many as the protocol allows, and that there are more."""
+    resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
+    async with App() as app, doors.on_app(app, project) as client:
+        for number in range(101):
+            await app.sessions.create_session("debug", "u1", name=f"name {number}")
+        many = (await client.complete(resume, {"name": "session_id", "value": "NAME"})).completion
+        few = (await client.complete(resume, {"name": "session_id", "value": "name 10"})).completion
+        strange = (await client.complete(resume, {"name": "session_id", "value": "\x00%_"})).completion
+
+    assert many.values == [f"name {number}" for number in range(100, 0, -1)]
+    assert (many.has_more, many.total) == (True, None)
+    assert (few.values, few.has_more, few.total) == (["name 100", "name 10"], False, 2)
+    assert strange.values == []
 
 
 async def test_a_broken_store_offers_nothing_and_does_not_complain(project: Path):

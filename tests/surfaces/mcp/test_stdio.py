@@ -325,7 +325,7 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
 async def test_a_broken_store_is_told_by_the_tool_and_by_nothing_else(project: Path, url: str, code: str):
     """The handshake and the lists work without one."""
     async with doors.over_stdio(project, HOLDFAST_DATABASE=url) as client:
-        assert len((await client.list_tools()).tools) == 3
+        assert len((await client.list_tools()).tools) == 5
         first = await refused(client, "get_relevant_context")
         second = await refused(client, "session", operation="append", **MESSAGE)
         assert len((await client.list_prompts()).prompts) == 2

@@ -139,3 +139,15 @@ async def test_the_text_of_an_answer_is_its_data(project: Path, store: str):
     text = answer.content[0].text
     assert json.loads(text) == answer.structured_content["data"]
     assert text.isascii()
+
+
+async def test_a_set_that_is_asked_for_by_a_wrong_name_is_warned_about(project: Path, store: str):
+    """As it is when it is kept: a typo must not look like an empty set."""
+    async with doors.inside(project) as client:
+        before = await call(client, "get_relevant_context", setName="fles")
+        await call(client, "set_relevant_context", setName="files", items=["/r/spec.md"])
+        asked = await call(client, "get_relevant_context", setName="fles")
+        right = await call(client, "get_relevant_context", setName="files")
+
+    assert before["warnings"] == asked["warnings"] == ["'fles' is not a known context set. Did you mean 'files'?"]
+    assert (asked["data"]["context"], right["warnings"]) == ({"fles": []}, [])

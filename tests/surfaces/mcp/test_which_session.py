@@ -152,6 +152,30 @@ async def test_the_latest_session_is_one_that_says_something(sessions: SessionSe
     assert await find_latest(sessions, Caller("a", "n-1", "/v")) is None
 
 
+async def test_any_number_of_other_sessions_may_lie_between(sessions: SessionService):
+    """What is looked for is older than 300 sessions of others, elsewhere, ended, or without a word."""
+    mine = await sessions.create_session("a", "u1", client="a")
+    telling = await sessions.create_session("a", "u1", client="a", native_id="n-0", worktree="/w", name="Old one")
+    await sessions.append_event(telling.id, "user_message", "user", "hello")
+    for number in range(100):
+        await sessions.create_session("b", "u1", client="b", name=f"b {number}")
+        await sessions.create_session("a", "u1", client="a", native_id=f"n-{number + 1}", worktree="/w")
+        ended = await sessions.create_session("a", "u1", client="a")
+        await sessions.append_event(ended.id, "user_message", "user", "hello")
+        await sessions.end_session(ended.id)
+
+    assert (await find_session(sessions, None, Caller("a"))).session == mine
+    found = await find_latest(sessions, Caller("b", None, "/w"))
+    assert found is not None
+    assert found.id == telling.id
+    assert await find_latest(sessions, Caller("a", "n-0", "/w")) is None
+    await sessions.update_metadata(mine.id, {"envHint": "staging"})
+    found = await find_latest(sessions, Caller("a"))
+    assert found is not None
+    assert found.id == mine.id
+    assert await sessions.list_names("OLD") == ["Old one"]
+
+
 # --- through the door --------------------------------------------------------------------------------------
 
 

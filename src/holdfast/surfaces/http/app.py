@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.util import find_spec
@@ -17,8 +18,9 @@ from holdfast import __version__
 from holdfast.app import App
 from holdfast.ground.log import Log
 from holdfast.storage.tail import Tail
-from holdfast.surfaces.http import events, health, login, problems, schema, sessions, state
+from holdfast.surfaces.http import events, health, login, memories, problems, schema, sessions, state, workstreams
 from holdfast.surfaces.http.guard import Guard, Site
+from holdfast.surfaces.http.here import SeenRoots
 from holdfast.surfaces.http.late_mcp import LateMcp
 from holdfast.surfaces.http.token import Keys
 
@@ -33,18 +35,19 @@ def make_http_app(
     stopping: asyncio.Event | None = None,
 ) -> ASGIApp:
     """What a server serves. `roots` are the folders that applets may show; `stopping` ends what would last."""
-    keys = keys or Keys(app.settings.home)
+    site, keys, seen = site or Site(), keys or Keys(app.settings.home), SeenRoots(roots)
     api = FastAPI(title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    api.state.holdfast, api.state.keys = app, keys
+    api.state.holdfast, api.state.keys, api.state.port, api.state.seen = app, keys, site.port, seen
+    api.state.folder = roots[0] if roots else os.getcwd()
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
     api.state.streams = events.Streams(Tail(app.outbox), keys, stopping or asyncio.Event())
     problems.answer_errors(api)
-    for room in (health, state, sessions, events, login):
+    for room in (health, state, sessions, memories, workstreams, events, login):
         api.include_router(room.router)
     _add_console(api, app, roots)
-    api.router.lifespan_context = _beside(_add_mcp(api, app))
+    api.router.lifespan_context = _beside(_add_mcp(api, app, seen))
     schema.describe(api)
-    return Guard(api, site=site or Site(), keys=keys, log=Log(app.settings.home))
+    return Guard(api, site=site, keys=keys, log=Log(app.settings.home))
 
 
 def _beside(runs: AbstractAsyncContextManager[None]) -> Any:
@@ -70,10 +73,10 @@ def _add_console(api: FastAPI, app: App, roots: Sequence[str]) -> None:
     api.mount("/static", StaticFiles(directory=STATIC))
 
 
-def _add_mcp(api: FastAPI, app: App) -> AbstractAsyncContextManager[None]:
+def _add_mcp(api: FastAPI, app: App, seen: SeenRoots) -> AbstractAsyncContextManager[None]:
     """Answers with what has to run beside it."""
     if find_spec("mcp") is None:
         return nullcontext()
-    mcp = LateMcp(app)
+    mcp = LateMcp(app, seen)
     api.router.routes.append(Route("/mcp", endpoint=mcp, include_in_schema=False))
     return mcp.running()

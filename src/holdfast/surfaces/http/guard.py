@@ -109,10 +109,10 @@ class Guard:
             scheme, _, token = given[0].partition(" ")
             if len(given) > 1 or scheme.lower() != "bearer" or not self.keys.is_token(token.strip()):
                 raise UnauthorizedError
-        elif not any(map(self.keys.is_cookie, _cookies(scope))):
+        elif not any(map(self.keys.is_cookie, _cookies(scope, name := cookie_name(self.site.port, scope["scheme"])))):
             raise UnauthorizedError
         elif scope["method"] not in READS and not _is_own_page(scope):
-            raise ForeignRequestError("Cookie", cookie_name(scope["scheme"]), "counts only with our own Origin")
+            raise ForeignRequestError("Cookie", name, "counts only with our own Origin")
 
 
 class _Sender:
@@ -154,8 +154,7 @@ def _is_own_page(scope: Scope) -> bool:
     return bool(_all(scope, b"origin")) or _all(scope, b"sec-fetch-site") == ["same-origin"]
 
 
-def _cookies(scope: Scope) -> list[str]:
-    name = cookie_name(scope["scheme"])
+def _cookies(scope: Scope, name: str) -> list[str]:
     pairs = [pair.strip().partition("=") for line in _all(scope, b"cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]
 

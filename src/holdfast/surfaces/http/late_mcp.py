@@ -1,7 +1,8 @@
 """MCP behind the HTTP door, opened when the first agent comes.
 
 Its library takes as long to load as everything else of a server together, and most servers are started for the console.
-What has to run beside it is entered and left by one task of its own, as its library asks for.
+What has to run beside it is entered and left by one task of its own, as its library asks for. A body is read before, by
+the same rules as everywhere: the library would wait for one without end.
 """
 
 from __future__ import annotations
@@ -11,25 +12,28 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from starlette.types import Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from holdfast.app import App
-from holdfast.ground.settings import sqlite_path
-from holdfast.surfaces.http.bodies import MAX_BYTES
+from holdfast.surfaces.http.bodies import MAX_BYTES, check_media_type, read_body
+from holdfast.surfaces.http.here import SeenRoots
 
 if TYPE_CHECKING:
     from holdfast.surfaces.mcp.http import McpOverHttp
 
 
 class LateMcp:
-    def __init__(self, app: App):
-        self.app = app
+    def __init__(self, app: App, seen: SeenRoots):
+        self.app, self.seen = app, seen
         self._opening = asyncio.Lock()
         self._ready, self._over = asyncio.Event(), asyncio.Event()
         self._door: McpOverHttp | None = None
         self._beside: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            receive = await _with_body(scope, receive)
         door = await self._opened()
         await door(scope, receive, send)
 
@@ -56,9 +60,8 @@ class LateMcp:
         async def app_for(_: object) -> App:
             return self.app
 
-        is_local = sqlite_path(self.app.settings.database) is not None  # then the files are the person's own
         developer = self.app.settings.developer
-        return McpOverHttp(app_for, principal_of=lambda _: developer, body_bytes=MAX_BYTES, sees_files=is_local)
+        return McpOverHttp(app_for, principal_of=lambda _: developer, body_bytes=MAX_BYTES, exists=self.seen.exists)
 
     async def _run_beside(self, door: McpOverHttp) -> None:
         try:
@@ -67,3 +70,15 @@ class LateMcp:
                 await self._over.wait()
         finally:
             self._ready.set()
+
+
+async def _with_body(scope: Scope, receive: Receive) -> Receive:
+    """What was read and found good, given once more; then whatever else comes."""
+    request = Request(scope, receive)
+    check_media_type(request.headers.getlist("content-type"))
+    waiting: list[Message] = [{"type": "http.request", "body": await read_body(request), "more_body": False}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again

@@ -1,8 +1,8 @@
-"""One server per data folder that keeps its store in a file.
+"""One server per store that is a file.
 
 Two would answer with different ports and print different links for the same sessions, and a person would stop the
-wrong one. The lease is a lock on a file that the kernel gives back when its holder dies, however it dies; what stands
-in the file only says who holds it.
+wrong one. The lease is a lock on a file beside the store, so that it counts whichever data folder somebody comes from;
+the kernel gives it back when its holder dies, however it dies. What stands in the file only says who holds it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ LOOKS, LOOK_SECONDS = 40, 0.05  # a holder that just started has not written its
 
 
 class Lease:
-    """`with Lease(home) as lease: … lease.tell(port)`."""
+    """`with Lease(store) as lease: … lease.tell(port)`."""
 
-    def __init__(self, home: str):
-        self.home = home
-        self.path = os.path.join(home, "serve.lease")
+    def __init__(self, store: str):
+        self.store, self.path = store, f"{store}.lease"
         self._fd = -1
 
     def __enter__(self) -> Lease:
-        files.private_folder(self.home)
+        files.private_folder(os.path.dirname(self.store))
         try:
             self._fd = files.open_regular(self.path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
@@ -61,7 +60,7 @@ class Lease:
             if "port" in holder:
                 break
             time.sleep(LOOK_SECONDS)
-        return ServerRunningError(self.home, holder.get("pid"), holder.get("port"))
+        return ServerRunningError(self.store, holder.get("pid"), holder.get("port"))
 
 
 def _read(path: str) -> dict[str, int] | None:

@@ -121,7 +121,7 @@ def let_in(request: Request) -> Response:
     keys: Keys = request.app.state.keys
     answer = RedirectResponse("/", status_code=303)
     answer.set_cookie(
-        cookie_name(request.url.scheme),
+        cookie_name(request.app.state.port, request.url.scheme),
         keys.cookie,
         max_age=COOKIE_SECONDS,
         path="/",
@@ -132,9 +132,12 @@ def let_in(request: Request) -> Response:
     return answer
 
 
-def cookie_name(scheme: str) -> str:
-    """Under TLS the prefix makes browsers refuse one that a neighbour set."""
-    return f"__Host-{COOKIE}" if scheme == "https" else COOKIE
+def cookie_name(port: int, scheme: str = "http") -> str:
+    """With the port: a browser sends a cookie to every port of a machine, and two servers would push out each other's.
+
+    Under TLS the prefix makes browsers refuse one that a neighbour set.
+    """
+    return f"{'__Host-' if scheme == 'https' else ''}{COOKIE}_{port}"
 
 
 def login_page(problem: str = NO_CODE, *, status: int = 200) -> HTMLResponse:

@@ -26,6 +26,7 @@ from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.http.guard import Site
 from holdfast.surfaces.http.lease import Lease
 from holdfast.surfaces.http.login import Codes
+from holdfast.surfaces.http.memories import refuse_adopted_memories
 from holdfast.surfaces.http.token import Keys
 
 HOST, PORT = "127.0.0.1", 4790
@@ -67,6 +68,7 @@ async def serve(settings: Settings, place: Place, announce: Callable[[Started], 
             lease.tell(port)
         async with App(settings) as app:
             await refuse_unsafe_role(app)
+            await refuse_adopted_memories(app)
             with contextlib.suppress(HoldfastError):  # what waits goes on waiting, and health tells
                 await app.drain()
             await _run(app, Site(place.host, port), place, listener, announce)
@@ -159,7 +161,8 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 def _lease(settings: Settings) -> Any:
     """PostgreSQL takes any number of servers; a file in somebody's home takes one."""
-    return Lease(settings.home) if sqlite_path(settings.database) else contextlib.nullcontext()
+    store = sqlite_path(settings.database)
+    return Lease(store) if store else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

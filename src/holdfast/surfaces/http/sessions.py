@@ -1,25 +1,25 @@
 """`/api/sessions`: parse, one verb, format.
 
-A session's answer has its revision as `ETag`; a change that brings it back as `If-Match` is refused when somebody was
-faster. Every write takes an `Idempotency-Key`; a repeated one answers with the status of the first time and with the
-thing as it is now.
+A session's answer has its revision as `ETag`, and its scratchpad a tag of its own; a change that brings it back as
+`If-Match` is refused when somebody was faster. Every write takes an `Idempotency-Key`; a repeated one answers with the
+status of the first time and with the thing as it is now.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
-from holdfast.errors import InvalidValueError, RevisionConflictError
-from holdfast.sessions.model import Session, SessionEvent
+from holdfast.errors import InvalidValueError
+from holdfast.sessions.model import Session, SessionEvent, SessionState
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.http import models
 from holdfast.surfaces.http.bodies import JsonRoute
-from holdfast.surfaces.http.here import Here, Key, SessionId, do_once
+from holdfast.surfaces.http.conditions import Condition, IfMatch, session_tag, state_tag
+from holdfast.surfaces.http.here import Effect, Here, Key, SeenFiles, SessionId, do_once
 
 META = {
     "name": "name",
@@ -29,10 +29,6 @@ META = {
     "env_hint": "envHint",
 }
 TURNS = 30
-_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", description='The `ETag` of the session that is to be changed, such as `"3"`')
-]
 
 router = APIRouter(prefix="/api/sessions", route_class=JsonRoute)
 
@@ -61,10 +57,10 @@ async def create_session(app: Here, body: models.StartSession, key: Key = None) 
 
 
 @router.get("/{session_id}", responses={200: {"model": models.SessionWithResume}})
-async def get_session(app: Here, session_id: SessionId) -> Response:
+async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Response:
     """A session, its context sets, and what whoever continues it is told"""
     session = await app.sessions.get_session(session_id)
-    return answer(session, resume=await app.sessions.get_resume_text(session.id))
+    return answer(session, resume=await app.sessions.get_resume_text(session.id, exists))
 
 
 @router.patch("/{session_id}", responses={200: {"model": models.ChangedSession}})
@@ -76,24 +72,27 @@ async def patch_session(
     notes: list[str] = []
 
     async def effect(sessions: SessionService) -> str:
-        expected = None if if_match is None else await _expected(sessions, session_id, if_match)
-        session, notes[:] = await sessions.patch_session(session_id, **_changes(body), expected_revision=expected)
+        session, notes[:] = await sessions.patch_session(session_id, **_changes(body))
         return session.id
 
+    request = {"body": given, "if_match": None}
     operation = f"PATCH /api/sessions/{{id}} {session_id}"
-    subject = await do_once(app, operation, key, {"body": given, "if_match": if_match}, effect)
+    subject = await _change(app, session_id, operation, key, request, if_match, effect)
     return answer(await app.sessions.get_session(subject), warnings=notes)
 
 
 @router.post("/{session_id}/end", responses={200: {"model": models.Session}})
-async def end_session(app: Here, session_id: SessionId, body: models.Nothing, key: Key = None) -> Response:
+async def end_session(
+    app: Here, session_id: SessionId, body: models.Nothing, key: Key = None, if_match: IfMatch = None
+) -> Response:
     """End it; ending it again does nothing, and nothing of it is removed"""
 
     async def effect(sessions: SessionService) -> str:
         await sessions.end_session(session_id)
         return session_id
 
-    subject = await do_once(app, f"POST /api/sessions/{{id}}/end {session_id}", key, {}, effect)
+    operation = f"POST /api/sessions/{{id}}/end {session_id}"
+    subject = await _change(app, session_id, operation, key, {}, if_match, effect)
     return answer(await app.sessions.get_session(subject))
 
 
@@ -101,14 +100,22 @@ async def end_session(app: Here, session_id: SessionId, body: models.Nothing, ke
     "/{session_id}/resume",
     responses={200: {"model": models.SessionWithResume}, 201: {"model": models.SessionWithResume}},
 )
-async def resume_session(app: Here, session_id: SessionId, body: models.Nothing, key: Key = None) -> Response:
+async def resume_session(
+    app: Here,
+    session_id: SessionId,
+    body: models.Nothing,
+    exists: SeenFiles,
+    key: Key = None,
+    if_match: IfMatch = None,
+) -> Response:
     """Continue a session: an open one as it is (200), an ended one in a new session (201)"""
 
     async def effect(sessions: SessionService) -> str:
         return (await sessions.resume_session(session_id)).id
 
-    subject = await do_once(app, f"POST /api/sessions/{{id}}/resume {session_id}", key, {}, effect)
-    session, text = await app.sessions.get_session(subject), await app.sessions.get_resume_text(subject)
+    operation = f"POST /api/sessions/{{id}}/resume {session_id}"
+    subject = await _change(app, session_id, operation, key, {}, if_match, effect)
+    session, text = await app.sessions.get_session(subject), await app.sessions.get_resume_text(subject, exists)
     is_new = session.id != session_id
     return answer(session, status=201 if is_new else 200, location=is_new, resume=text)
 
@@ -131,10 +138,12 @@ async def list_events(app: Here, session_id: SessionId, page: Annotated[models.E
 
 
 @router.post("/{session_id}/events", status_code=201, responses={201: {"model": models.Event}})
-async def append_event(app: Here, session_id: SessionId, body: models.AppendEvent, key: Key = None) -> Response:
+async def append_event(
+    app: Here, session_id: SessionId, body: models.AppendEvent, key: Key = None, if_match: IfMatch = None
+) -> Response:
     """Append an event; its number follows the last one"""
     fields = _without(body.model_dump(), "type")
-    if key is None:
+    if key is None and if_match is None:
         event = await app.sessions.append_event(session_id, body.type, **fields)
         return JSONResponse(event.to_dict(), 201)
 
@@ -142,7 +151,7 @@ async def append_event(app: Here, session_id: SessionId, body: models.AppendEven
         return str((await sessions.append_event(session_id, body.type, **fields)).sequence)
 
     operation = f"POST /api/sessions/{{id}}/events {session_id}"
-    subject = await do_once(app, operation, key, body.model_dump(), effect)
+    subject = await _change(app, session_id, operation, key, body.model_dump(), if_match, effect)
     # Read anew: whoever came second at the same moment has seen an event that was undone.
     [event], _ = await _page(app, session_id, int(subject) - 1, 1)
     return JSONResponse(event.to_dict(), 201)
@@ -154,18 +163,21 @@ async def append_event(app: Here, session_id: SessionId, body: models.AppendEven
 @router.get("/{session_id}/state", responses={200: {"model": models.SessionState}})
 async def get_state(app: Here, session_id: SessionId) -> Response:
     """Its scratchpad"""
-    return JSONResponse((await app.sessions.get_state(session_id)).to_dict())
+    return answer_state(await app.sessions.get_state(session_id))
 
 
 @router.patch("/{session_id}/state", responses={200: {"model": models.SessionState}})
-async def update_state(app: Here, session_id: SessionId, body: models.PatchState, key: Key = None) -> Response:
-    """Merge into its scratchpad"""
+async def update_state(
+    app: Here, session_id: SessionId, body: models.PatchState, key: Key = None, if_match: IfMatch = None
+) -> Response:
+    """Merge into its scratchpad; `If-Match` takes its own tag or the session's"""
 
     async def effect(sessions: SessionService) -> str:
         return (await sessions.update_state(session_id, body.scratchpad)).session_id
 
-    subject = await do_once(app, f"PATCH /api/sessions/{{id}}/state {session_id}", key, body.model_dump(), effect)
-    return JSONResponse((await app.sessions.get_state(subject)).to_dict())
+    operation = f"PATCH /api/sessions/{{id}}/state {session_id}"
+    subject = await _change(app, session_id, operation, key, body.model_dump(), if_match, effect, of_state=True)
+    return answer_state(await app.sessions.get_state(subject))
 
 
 # --- within ------------------------------------------------------------------------------------------------
@@ -176,8 +188,31 @@ def as_dict(session: Session) -> dict[str, Any]:
 
 
 def answer(session: Session, *, status: int = 200, location: bool = False, **more: Any) -> Response:
-    headers = {"ETag": f'"{session.revision}"'} | ({"Location": f"/api/sessions/{session.id}"} if location else {})
+    headers = {"ETag": session_tag(session)} | ({"Location": f"/api/sessions/{session.id}"} if location else {})
     return JSONResponse({**as_dict(session), **more}, status, headers)
+
+
+def answer_state(state: SessionState) -> Response:
+    return JSONResponse(state.to_dict(), headers={"ETag": state_tag(state)})
+
+
+async def _change(
+    app: App,
+    session_id: str,
+    operation: str,
+    key: str | None,
+    request: dict[str, Any],
+    if_match: Condition | None,
+    effect: Effect,
+    *,
+    of_state: bool = False,
+) -> str:
+    """A write to a session that is there; a condition belongs to the request that a key stands for."""
+    if if_match is None:
+        return await do_once(app, operation, key, request, effect)
+    check = if_match.check_state if of_state else if_match.check
+    request = {**request, "if_match": if_match.given}
+    return await do_once(app, operation, key, request, effect, lambda sessions: check(sessions, session_id))
 
 
 async def _page(app: App, session_id: str, after: int, limit: int) -> tuple[list[SessionEvent], bool]:
@@ -203,20 +238,3 @@ def _pair(change: models.ContextSet | None) -> tuple[str, list[str]] | None:
 
 def _without(given: dict[str, Any], field: str) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != field}
-
-
-async def _expected(sessions: SessionService, session_id: str, if_match: str) -> int | None:
-    """The one revision that may be changed. A well-formed tag that was never ours matches nothing."""
-    if if_match.strip() == "*":
-        return None
-    tags = [tag.strip() for tag in if_match.split(",")]
-    found = [_TAG.fullmatch(tag) for tag in tags]
-    if not all(found):
-        raise InvalidValueError("If-Match", if_match, 'is not a revision such as "3"')
-    ours = {int(tag[2]) for tag in found if tag and not tag[1] and tag[2].isdecimal() and len(tag[2]) < 10}
-    if len(ours) == 1:
-        return ours.pop()
-    session = await sessions.get_session(session_id)
-    if session.revision not in ours:
-        raise RevisionConflictError(session.id, max(ours, default=0), session.revision)
-    return session.revision

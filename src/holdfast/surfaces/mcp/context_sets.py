@@ -41,14 +41,17 @@ async def set_relevant_context(call: Call) -> Answer:
 
 
 async def get_relevant_context(call: Call) -> Answer:
+    from holdfast.sessions.context_sets import name_warning
     from holdfast.sessions.rules import check_optional_label
 
     name = check_optional_label("setName", call.arguments.get("setName"))
+    unusual = name_warning(name, kept=False) if name else None
     choice = await call.find_session()
+    warnings = [*choice.warnings, *([unusual] if unusual else ())]
     if choice.session is None:
-        return Answer({"context": {}, "session_id": None}, next_actions=NO_SESSION)
+        return Answer({"context": {}, "session_id": None}, warnings, next_actions=NO_SESSION)
     context = await call.app.sessions.get_relevant_context(choice.session.id, name)
-    return Answer({"context": context, "session_id": choice.session.id}, choice.warnings)
+    return Answer({"context": context, "session_id": choice.session.id}, warnings)
 
 
 def _set_properties() -> dict[str, Schema]:

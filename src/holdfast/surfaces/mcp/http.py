@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from holdfast.surfaces.mcp.server import make_server
+from holdfast.surfaces.mcp.server import make_server, nothing_is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, MutableMapping
@@ -45,11 +45,11 @@ class McpOverHttp:
         *,
         principal_of: Callable[[Scope], str | None] = lambda scope: None,
         body_bytes: int = BODY_BYTES,
-        sees_files: bool = False,
+        exists: Callable[[str], bool] = nothing_is_gone,
     ):
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
-            make_server(app_for, sees_files=sees_files),
+            make_server(app_for, exists=exists),
             json_response=True,  # no tool speaks before it answers, so a stream would carry one message
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             session_idle_timeout=IDLE_SECONDS,

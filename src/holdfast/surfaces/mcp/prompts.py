@@ -54,13 +54,6 @@ def stop_text(session_id: str | None) -> str:
     return prose("workspace-stop").format(meant=meant)
 
 
-async def complete_session(app: App, begun: str) -> list[str]:
-    """Names of sessions that begin like this, the newest first."""
-    newest = await app.sessions.list_sessions(which_session.SESSIONS_LOOKED_AT)
-    names = dict.fromkeys(session.name for session in newest if session.name)
-    return [name for name in names if name.casefold().startswith(begun.casefold())]
-
-
 def _title(session: Session) -> str:
     from holdfast.ground import clock
 

@@ -6,7 +6,6 @@ before somebody asks for the list, and no store before somebody calls: an agent 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -36,8 +35,13 @@ if TYPE_CHECKING:
 # developers answers with the app of the one who asks.
 AppFor = Callable[[Any], "Awaitable[App]"]
 
-ROOMS = ("sessions", "context_sets")
+ROOMS = ("sessions", "context_sets", "memories", "repo_context")
 COMPLETIONS = 100  # the protocol's limit
+
+
+def nothing_is_gone(path: str) -> bool:
+    """For whoever must not look: somebody's files are elsewhere, and its own are nobody's business."""
+    return True
 
 
 def make_server(
@@ -45,13 +49,13 @@ def make_server(
     *,
     environment: Mapping[str, str] | None = None,
     folder: str | None = None,
-    sees_files: bool = False,
+    exists: Callable[[str], bool] = nothing_is_gone,
 ) -> Server[Any]:
     """`environment` and `folder` are those of a client on this machine; a server for others has neither.
 
-    Only who `sees_files` is told which of them are gone: elsewhere that would be a look at somebody else's disk.
+    `exists` says which files are gone, as far as whoever asks may know.
     """
-    desk = Desk(app_for, environment, folder, os.path.exists if sees_files else lambda path: True)
+    desk = Desk(app_for, environment, folder, exists)
     return Server(
         "holdfast",
         version=__version__,
@@ -65,7 +69,7 @@ def make_server(
         on_completion=desk.complete,
         on_list_resources=_list_resources,
         on_list_resource_templates=_list_resource_templates,
-        on_read_resource=_read_resource,
+        on_read_resource=desk.read_resource,
     )
 
 
@@ -96,9 +100,7 @@ class Desk:
         )
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from holdfast.errors import Invalid, NotFound
         from holdfast.surfaces.mcp import prompts
-        from holdfast.surfaces.mcp.answer import refusal
 
         given = params.arguments or {}
         try:
@@ -109,25 +111,36 @@ class Desk:
                 app = await self.app_for(context.request)
                 text = await prompts.resume_text(app, self._caller(context), given.get("session_id"), self.exists)
         except Exception as error:
-            refused = refusal(error)
-            _tell_of_bug(refused)
-            code = types.INVALID_PARAMS if isinstance(error, Invalid | NotFound) else types.INTERNAL_ERROR
-            raise MCPError(code, refused.message, refused.to_dict()) from None
+            raise _as_protocol_error(error) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[message])
+
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        from holdfast.surfaces.mcp import resources
+
+        uri = str(params.uri)
+        try:
+            text = await resources.read(await self.app_for(context.request), self._caller(context), uri)
+        except Exception as error:
+            raise _as_protocol_error(error, uri=uri) from None
+        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[contents])
 
     async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """A person who types a prompt's session is shown the names; of anything else nothing is known."""
         from holdfast.errors import HoldfastError
-        from holdfast.surfaces.mcp import prompts
 
         names: list[str] = []
         if params.ref.type == "ref/prompt" and params.argument.name == "session_id":
             with suppress(HoldfastError, OSError):  # a help for typing is no place for complaints
-                names = await prompts.complete_session(await self.app_for(context.request), params.argument.value)
-        shown = names[:COMPLETIONS]
+                app = await self.app_for(context.request)
+                names = await app.sessions.list_names(params.argument.value, COMPLETIONS + 1)
+        has_more = len(names) > COMPLETIONS
+        total = None if has_more else len(names)
         return types.CompleteResult(
-            completion=types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))
+            completion=types.Completion(values=names[:COMPLETIONS], total=total, has_more=has_more)
         )
 
     async def _answer(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
@@ -206,18 +219,39 @@ async def _list_prompts(context: Context, params: object) -> types.ListPromptsRe
 
 
 async def _list_resources(context: Context, params: object) -> types.ListResourcesResult:
-    """None yet: each comes with its room."""
-    return types.ListResourcesResult(resources=[])
+    from holdfast.surfaces.mcp import resources
+
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(
+                uri=resources.BUNDLE + phase,
+                name=f"bundle-{phase}",
+                title=resources.TITLE.format(phase=phase),
+                description=resources.DESCRIPTION,
+                mime_type="text/plain",
+            )
+            for phase in resources.PHASES
+        ]
+    )
 
 
 async def _list_resource_templates(context: Context, params: object) -> types.ListResourceTemplatesResult:
-    return types.ListResourceTemplatesResult(resource_templates=[])
+    from holdfast.surfaces.mcp import resources
 
-
-async def _read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-    raise MCPError(
-        types.INVALID_PARAMS, "There is no such resource. This server offers none yet.", {"uri": str(params.uri)}
+    bundle = types.ResourceTemplate(
+        uri_template=resources.TEMPLATE, name="bundle", description=resources.DESCRIPTION, mime_type="text/plain"
     )
+    return types.ListResourceTemplatesResult(resource_templates=[bundle])
+
+
+def _as_protocol_error(error: Exception, **about: str) -> MCPError:
+    from holdfast.errors import Invalid, NotFound
+    from holdfast.surfaces.mcp.answer import refusal
+
+    refused = refusal(error)
+    _tell_of_bug(refused)
+    code = types.INVALID_PARAMS if isinstance(error, Invalid | NotFound) else types.INTERNAL_ERROR
+    return MCPError(code, refused.message, {**refused.to_dict(), **about})
 
 
 def _tell_of_bug(refused: Answer) -> None:

@@ -51,7 +51,7 @@ def main() -> NoReturn:
 
 async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
     store = Store()
-    server = make_server(store.app_for, environment=os.environ, folder=_folder(), sees_files=True)
+    server = make_server(store.app_for, environment=os.environ, folder=_folder(), exists=os.path.exists)
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     wire = Wire(wire_in, wire_out)

@@ -1,0 +1,76 @@
+"""`If-Match`: change what somebody has seen, or nothing.
+
+A session's tag is its revision; a scratchpad, which changes without it, has a tag of its own. Weak tags and those that
+were never ours are well formed and match nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header
+from starlette.requests import Request
+
+from holdfast.errors import InvalidValueError, RevisionConflictError
+from holdfast.ground import canonical
+from holdfast.sessions.model import Session, SessionState
+from holdfast.sessions.service import SessionService
+
+TAG_CHARS = 16
+_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAGS = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
+
+
+@dataclass(frozen=True)
+class Condition:
+    given: str
+    tags: frozenset[str] | None  # None: any will do
+
+    async def check(self, sessions: SessionService, session_id: str) -> None:
+        """To be asked in the transaction that changes the session."""
+        session = await sessions.lock_session(session_id)
+        self._meet(session, session_tag(session))
+
+    async def check_state(self, sessions: SessionService, session_id: str) -> None:
+        """The same for its scratchpad; the session's own tag will do as well."""
+        state = await sessions.update_state(session_id, {})  # changes nothing, and nobody else does until the end
+        session = await sessions.lock_session(session_id)
+        self._meet(session, state_tag(state), session_tag(session))
+
+    def _meet(self, session: Session, *current: str) -> None:
+        if self.tags is not None and self.tags.isdisjoint(current):
+            raise RevisionConflictError(session.id, self.given, current[0])
+
+
+def session_tag(session: Session) -> str:
+    return f'"{session.revision}"'
+
+
+def state_tag(state: SessionState) -> str:
+    text = json.dumps(state.scratchpad, sort_keys=True)
+    return f'"s-{canonical.sha256(text.encode()).hex()[:TAG_CHARS]}"'
+
+
+def parse(given: str) -> Condition:
+    if given == "*":
+        return Condition(given, None)
+    if not _TAGS.fullmatch(given):
+        raise InvalidValueError("If-Match", given, 'is not a list of tags such as "3"')
+    return Condition(given, frozenset(re.findall(_TAG, given)))
+
+
+async def the_condition(
+    request: Request,
+    if_match: Annotated[
+        str | None,
+        Header(alias="If-Match", description='The `ETag` of what is to be changed, such as `"3"`; several, or `*`'),
+    ] = None,
+) -> Condition | None:
+    """All lines of the header are one list."""
+    return None if if_match is None else parse(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
+
+
+IfMatch = Annotated[Condition | None, Depends(the_condition)]

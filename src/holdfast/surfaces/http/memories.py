@@ -1,0 +1,87 @@
+"""`/api/memories`: parse, one verb, format."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.responses import JSONResponse, Response
+
+from holdfast.app import App
+from holdfast.errors import AdoptedMemoriesError
+from holdfast.ground.settings import redacted
+from holdfast.memories.rules import LIMIT, MIN_RELEVANCE, SOURCE_TYPES
+from holdfast.memories.service import MemoryService
+from holdfast.sessions.service import SessionService
+from holdfast.surfaces.http.bodies import JsonRoute
+from holdfast.surfaces.http.here import Here, Key, do_once
+from holdfast.surfaces.http.models import Asked, Given, Taken
+
+router = APIRouter(prefix="/api/memories", route_class=JsonRoute)
+
+
+class Question(Asked):
+    query: str = Field(description="The question, in its own words")
+    limit: int = Field(LIMIT, description="At most so many")
+    min_relevance: float = Field(MIN_RELEVANCE, description="Least share of the question's words, 0 to 1")
+
+
+class Remember(Taken):
+    content: str = Field(description="One statement that stands on its own")
+    category: str | None = None
+    source_type: str = Field("explicit", json_schema_extra={"enum": list(SOURCE_TYPES)})
+    ttl_days: int | None = Field(None, description="Let it expire after so many days")
+    session_id: str | None = Field(None, description="The session that says so")
+    metadata: dict[str, Any] | None = Field(None, description="Structured data")
+
+
+class Memory(Given):
+    id: str
+    user_id: str
+    content: str
+    category: str | None
+    metadata: dict[str, Any]
+    source_type: str
+    confidence: float
+    lineage: list[str] = Field(description="Ids of the sessions that contributed")
+    last_used_at: str | None
+    use_count: int
+    expires_at: str | None
+    created_at: str
+    updated_at: str
+    erased_at: str | None
+
+
+class Recalled(Memory):
+    relevance: float
+    score: float
+
+
+class RecalledList(Given):
+    memories: list[Recalled]
+
+
+@router.get("", responses={200: {"model": RecalledList}})
+async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
+    """What answers a question, best first; an empty list where nothing is relevant enough"""
+    found = await app.memories.recall(asked.query, limit=asked.limit, min_relevance=asked.min_relevance)
+    return JSONResponse({"memories": [one.to_dict() for one in found]})
+
+
+@router.post("", status_code=201, responses={201: {"model": Memory}})
+async def remember(app: Here, body: Remember, key: Key = None) -> Response:
+    """Keep a statement; one that is known is corroborated instead"""
+
+    async def effect(sessions: SessionService) -> str:
+        memories = MemoryService(sessions.db, owner=sessions.owner)
+        return (await memories.remember(**body.model_dump(), user_id=app.settings.developer)).memory.id
+
+    subject = await do_once(app, "POST /api/memories", key, body.model_dump(), effect)
+    return JSONResponse((await app.memories.get_memory(subject)).to_dict(), 201)
+
+
+async def refuse_adopted_memories(app: App) -> None:
+    """A table without walls is for one person, not for a door that others can reach."""
+    if app.database.engine == "postgres" and await app.memories.is_adopted():
+        raise AdoptedMemoriesError(redacted(app.settings.database))

@@ -1,0 +1,71 @@
+"""`/api/workstreams` and `/api/bundle`: what was noted in the checkout that this server was started in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from holdfast.bundles.model import PHASES
+from holdfast.errors import NoWorkingTreeError
+from holdfast.surfaces.http.here import Here
+from holdfast.surfaces.http.models import Asked, Given
+from holdfast.workstreams.service import WorkstreamService
+
+router = APIRouter(prefix="/api")
+
+
+async def the_work(request: Request, app: Here) -> WorkstreamService:
+    """A server for a team has nobody's files."""
+    if app.database.engine != "sqlite":
+        raise NoWorkingTreeError
+    return app.workstreams(request.app.state.folder)
+
+
+Work = Annotated[WorkstreamService, Depends(the_work)]
+
+
+class BundleAsked(Asked):
+    phase: str = Field("implementation", json_schema_extra={"enum": list(PHASES)})
+    workstream_id: str | None = Field(None, description="Line of work; the branch without it")
+    client: str | None = Field(None, description="Within this agent program's limit")
+    limit: int | None = Field(None, description="At most so many characters")
+
+
+class Workstream(Given):
+    key: dict[str, str]
+    phase: str
+    updated_at: str | None
+    context: dict[str, Any] | None = Field(description="With verdicts, where it is of the branch that is checked out")
+
+
+class WorkstreamList(Given):
+    workstreams: list[Workstream]
+
+
+class BundleGiven(Given):
+    id: str
+    text: str
+    phase: str
+    chars: int
+    tokens: int
+    sections: list[dict[str, Any]]
+    cut: list[dict[str, Any]]
+
+
+@router.get("/workstreams", responses={200: {"model": WorkstreamList}})
+async def list_workstreams(work: Work) -> Response:
+    """Every workstream of the checkout; those of its branch judged on it"""
+    return JSONResponse({"workstreams": await work.list_judged()})
+
+
+@router.get("/bundle", responses={200: {"model": BundleGiven}})
+async def get_bundle(app: Here, work: Work, asked: Annotated[BundleAsked, Query()]) -> Response:
+    """What an agent would be handed now, with its receipt"""
+    bundle = await app.bundles(work).build(
+        asked.phase, asked.workstream_id, client=asked.client, limit=asked.limit, worktree=work.folder
+    )
+    return JSONResponse(bundle.to_dict())

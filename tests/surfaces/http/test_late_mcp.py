@@ -1,0 +1,86 @@
+"""MCP behind the HTTP door: bodies by the same rules as everywhere, and nobody's disk."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from holdfast.app import App
+from holdfast.surfaces.http import app as door
+from holdfast.surfaces.http import bodies
+from holdfast.surfaces.http.token import Keys
+from tests.surfaces.http.server import is_problem, wrote
+
+ACCEPT = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+JSON = {**ACCEPT, "Content-Type": "application/json"}
+LARGE = b'{"jsonrpc": "' + b"x" * bodies.MAX_BYTES + b'"}'
+
+
+def tool(api, name, **arguments):
+    """One call in a transport session of its own."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    first = api.post("/mcp", json=message("initialize", hello), headers=ACCEPT)
+    held = {**ACCEPT, "Mcp-Session-Id": first.headers["mcp-session-id"]}
+    answer = api.post("/mcp", json=message("tools/call", {"name": name, "arguments": arguments}), headers=held)
+    return answer.json()["result"]["structuredContent"]
+
+
+def message(method, params):
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused_with_a_document(api, chunked):
+    parts = (LARGE[start : start + 65_536] for start in range(0, len(LARGE), 65_536)) if chunked else LARGE
+
+    assert is_problem(api.post("/mcp", content=parts, headers=JSON), 413, "too_large")
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/json; charset=latin-1"])
+def test_a_body_of_another_kind_is_refused_with_a_document(api, content_type):
+    answer = api.post("/mcp", content=b"{}", headers={**ACCEPT, "Content-Type": content_type})
+
+    assert is_problem(answer, 415, "wrong_media_type")
+
+
+def test_a_foreign_page_is_refused_with_a_document(api):
+    answer = api.post("/mcp", content=b"{}", headers={**JSON, "Origin": "http://evil.example"})
+
+    assert is_problem(answer, 403, "foreign_request")
+
+
+def test_what_is_no_message_is_answered_as_the_protocol_says(api):
+    answer = api.post("/mcp", content=b"{", headers=JSON)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+
+
+async def test_a_body_that_does_not_come_is_given_up(monkeypatch):
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.05)
+
+    async def dripping() -> AsyncIterator[bytes]:
+        yield b'{"jsonrpc": '
+        await asyncio.Event().wait()
+
+    async with App() as app:
+        transport = httpx.ASGITransport(app=door.make_http_app(app))
+        bearer = {"Authorization": f"Bearer {Keys(app.settings.home).token}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4790", headers=bearer) as client:
+            answer = await asyncio.wait_for(client.post("/mcp", content=dripping(), headers=JSON), 30)
+
+    assert is_problem(answer, 408, "too_slow")
+    assert answer.headers["connection"] == "close"
+
+
+def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(api, server):
+    """An agent is told of the others which of them are gone."""
+    root = server.home / "shown"
+    session = wrote(api)
+    names = ["/etc/passwd", "/etc/no-such-file", f"{root}/gone.md"]
+    tool(api, "set_relevant_context", setName="files", items=names, session_id=session["id"])
+
+    started = tool(api, "session", operation="start", session_id=session["id"])
+
+    found = "Relevant files:\n- /etc/passwd\n- /etc/no-such-file\n(1 file not found)"
+    assert started["data"]["resume_text"] == found

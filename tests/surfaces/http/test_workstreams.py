@@ -1,0 +1,170 @@
+"""`/api/workstreams` and `/api/bundle` of a server that was started in a repository, and of those that were not."""
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import hypothesis
+import pytest
+import schemathesis
+
+from tests.rig.commands import run_process
+from tests.surfaces.http.server import DEVELOPER, Server, is_problem, served
+from tests.surfaces.http.test_schema import CHECKS, EXAMPLES, IN_A_CHECKOUT
+from tests.workstreams.repos import RETRY, Repo, with_code
+
+FILE = "data/context/implementation_context.json"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return with_code(tmp_path / "payouts")
+
+
+@pytest.fixture
+def here(repo: Repo, tmp_path: Path) -> Iterator[httpx.Client]:
+    """Somebody with the token of a server in the repository."""
+    root = "--root", str(repo.folder)
+    with served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running, running.client() as client:
+        yield client
+
+
+def noted(repo: Repo, tmp_path: Path, *words: str) -> Any:
+    env = {"SHARED_CONTEXT_ENABLED": "true", "HOLDFAST_DEVELOPER": DEVELOPER}
+    answer = run_process("workstream", *words, "--json", cwd=repo.folder, HOLDFAST_HOME=str(tmp_path / "served"), **env)
+    assert answer.code == 0, answer
+    return answer.document
+
+
+def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, here: httpx.Client):
+    noted(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
+    noted(repo, tmp_path, "save", "--summary", "Retries double.")
+    noted(repo, tmp_path, "decide", "a plan", "--phase", "planning")
+    repo.git("checkout", "-q", "-b", "feat")
+    noted(repo, tmp_path, "decide", "on a branch")
+    repo.git("checkout", "-q", "main")
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+
+    answer = here.get("/api/workstreams")
+
+    found = {(one["key"]["branch"], one["phase"]): one["context"] for one in answer.json()["workstreams"]}
+    assert answer.status_code == 200
+    assert set(found) == {("main", "planning"), ("main", "implementation"), ("feat", "implementation")}
+    assert found["feat", "implementation"] is None, "only what is checked out can be judged"
+    main = found["main", "implementation"]
+    assert (main["stale"], [one["verdict"] for one in main["claims"]]) == (True, ["changed"])
+
+
+def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, here: httpx.Client):
+    noted(repo, tmp_path, "decide", "a plan", "--phase", "planning")
+
+    found = here.get("/api/bundle", params={"phase": "planning", "limit": 900, "client": "claude"}).json()
+
+    assert set(found) == {"id", "text", "phase", "chars", "tokens", "sections", "cut"}
+    assert (found["phase"], found["chars"]) == ("planning", len(found["text"]))
+    assert "a plan" in found["text"]
+    assert found["chars"] <= 900
+    assert here.get("/api/bundle").json()["phase"] == "implementation"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "phase=testing",
+        "phase=",
+        "limit=5",
+        "limit=-1",
+        "limit=many",
+        "limit=1.5",
+        "client=nobody",
+        "workstream_id=",
+        f"workstream_id={'x' * 201}",
+        "workstream_id=%00",
+        "unknown=1",
+    ],
+)
+def test_a_query_that_is_wrong_is_told(here: httpx.Client, query: str):
+    assert is_problem(here.get(f"/api/bundle?{query}"), 400)
+
+
+@pytest.mark.parametrize("operation", IN_A_CHECKOUT)
+def test_no_generated_request_breaks_it(here: httpx.Client, scale: Callable[[int], int], operation: str):
+    method, path = operation.split(" ")
+    schema: Any = schemathesis.openapi.from_dict(here.get("/openapi.json").json())
+    modes = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
+    strategy = hypothesis.strategies.one_of([schema[path][method].as_strategy(generation_mode=mode) for mode in modes])
+    statuses = Counter[int]()
+
+    @hypothesis.seed(zlib.crc32(operation.encode()))
+    @hypothesis.settings(
+        max_examples=scale(EXAMPLES), database=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
+    @hypothesis.given(case=strategy)
+    def ask(case: Any) -> None:
+        answer = case.call(base_url=str(here.base_url), headers={"Authorization": here.headers["Authorization"]})
+        statuses[answer.status_code] += 1
+        case.validate_response(answer, checks=CHECKS)
+
+    ask()
+    assert statuses[200], statuses
+
+
+def test_without_the_token_there_is_nothing(here: httpx.Client):
+    for path in ("/api/workstreams", "/api/bundle"):
+        assert is_problem(here.get(path, headers={"Authorization": "Bearer nothing"}), 401)
+
+
+def test_a_file_that_cannot_be_read_and_an_author_that_is_no_text_are_no_server_errors(
+    repo: Repo, tmp_path: Path, here: httpx.Client
+):
+    noted(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
+    noted(repo, tmp_path, "save", "--summary", "Retries double.")
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    repo.git("add", "-A")
+    repo.git("-c", b"user.name=J\xf6rg".decode(errors="surrogateescape"), "commit", "-qm", "x")
+
+    answer = here.get("/api/workstreams")
+    (changed,) = answer.json()["workstreams"][0]["context"]["staleness"]["changed"]
+    assert changed["author"] in ("J\\xf6rg", "Jörg")
+    for content in ("{", '{"schema_version": 1, "contexts": [], "x": "\\ud800"}', '{"schema_version": 9}'):
+        repo.write(FILE, content)
+        assert here.get("/api/workstreams").status_code == 200
+        assert here.get("/api/bundle").status_code == 200
+
+
+def test_where_nobody_agreed_it_says_so_and_a_team_server_has_no_files(api: httpx.Client, server: Server):
+    code = "shared_context_off" if server.database_url is None else "no_working_tree"
+
+    assert is_problem(api.get("/api/workstreams"), 422, code)
+    if server.database_url is None:
+        assert "not checked against any checkout" in api.get("/api/bundle").json()["text"]
+    else:
+        assert is_problem(api.get("/api/bundle"), 422, code)
+
+
+def test_a_server_in_no_repository_says_so(tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+    root = "--root", str(tmp_path / "plain")
+    with served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running, running.client() as client:
+        assert is_problem(client.get("/api/workstreams"), 404, "no_repository")
+
+
+def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
+    repo: Repo, tmp_path: Path, here: httpx.Client
+):
+    """Each verdict costs git processes, and whoever commits the file says how many there are."""
+    key = noted(repo, tmp_path, "show")["key"]
+    contexts = [
+        {"key": {**key, "workstream_id": f"w{number:04}"}, "updated_at": f"2026-01-01T00:00:00.{number:06}Z"}
+        for number in range(300)
+    ]
+    repo.write(FILE, json.dumps({"schema_version": 1, "revision": 1, "contexts": contexts}))
+
+    found = here.get("/api/workstreams").json()["workstreams"]
+
+    assert len(found) == 300
+    assert [one["key"]["workstream_id"] for one in found if one["context"]] == [f"w{n:04}" for n in range(250, 300)]

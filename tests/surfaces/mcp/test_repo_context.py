@@ -1,0 +1,337 @@
+"""The `repo_context` tool: every operation, over a pipe and over `holdfast serve`, and whatever a model gets wrong."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import Client
+
+from holdfast.surfaces.mcp import server
+from tests.rig.commands import run_process
+from tests.surfaces.http.server import Server
+from tests.surfaces.mcp import doors
+from tests.surfaces.mcp.doors import call, data, refused
+from tests.workstreams.repos import RETRY, Repo, with_code
+
+TOOL = "repo_context"
+FILE = "data/context/implementation_context.json"
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    monkeypatch.setenv("HOLDFAST_DEVELOPER", "ana")
+    return with_code(tmp_path / "payouts")
+
+
+async def do(client: Client, operation: str, **arguments: Any) -> Any:
+    """The data, after a look at its schema."""
+    answer = await call(client, TOOL, operation=operation, **arguments)
+    jsonschema.validate(answer, server._tools()[TOOL].output_schema())
+    return answer["data"]
+
+
+# --- every operation ---------------------------------------------------------------------------------------
+
+
+async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
+    async with doors.over_stdio(repo.folder, era=era) as client:
+        decided = await do(client, "decide", text="table or queue?")
+        changed = await do(
+            client, "decide", text="a queue", id="D1", decision_status="rejected", because="nobody runs one"
+        )
+        claimed = await do(client, "claim", text="The retry is done", evidence=["src/retry.py#schedule"])
+        saved = await do(client, "save", summary="Retries double.", feature_request="Retry")
+        failed = await do(client, "fail", step="push", error="denied", next_action="log in")
+        loaded = await do(client, "load")
+        checked = await do(client, "check")
+        bundle = await do(client, "bundle")
+        begun = await do(client, "round", step="start", topic="Where?")
+
+    assert (decided["decision"]["id"], decided["context"]["phase"]) == ("D1", "implementation")
+    assert changed["decision"]["history"][0]["text"] == "table or queue?"
+    assert [one["verdict"] for one in claimed["claims"]] == ["ok"]
+    assert saved["context"]["working_summary"]["verified_by"] == "commit"
+    assert failed["context"]["last_run"]["failed_step"] == "push"
+    assert (loaded["context"]["stale"], loaded["context"]["feature_request"]) == (False, "Retry")
+    assert checked["claims"] == loaded["context"]["claims"]
+    assert {"id", "text", "phase", "chars", "tokens", "sections", "cut"} == set(bundle["bundle"])
+    assert "Retries double." in bundle["bundle"]["text"]
+    assert begun["round"]["role"] == "Product Owner"
+
+
+async def test_a_stale_summary_is_a_warning_with_what_to_do(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "claim", text="It doubles", evidence=["src/retry.py:1-2"])
+        await do(client, "save", summary="Retries double.")
+        repo.write("src/retry.py", RETRY.replace("30", "60"))
+        loaded = await call(client, TOOL, operation="load")
+        checked = await call(client, TOOL, operation="check")
+
+    for answer in (loaded, checked):
+        assert answer["status"] == "warning"
+        assert "Read the files that changed" in answer["warnings"][0]
+    assert checked["data"]["claims"][0]["verdict"] == "changed"
+
+
+async def test_an_agent_saves_after_a_proof_and_not_before(repo: Repo):
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    async with doors.inside(repo.folder) as client:
+        answer = await refused(client, TOOL, operation="save", summary="Slower.")
+        assert answer["code"] == "not_verified"
+        assert not (repo.folder / "data").exists()
+
+        proof = run_process("prove", "--json", "--", "true", cwd=repo.folder).document["proof"]
+        saved = await do(client, "save", summary="Slower.")
+        assert saved["context"]["working_summary"]["verified_by"] == f"proof {proof['id']}"
+
+        repo.write("src/retry.py", RETRY.replace("30", "90"))
+        again = await refused(client, TOOL, operation="save", summary="Slower still.")
+        assert again["code"] == "not_verified", "the proof was of other contents"
+
+
+async def test_a_whole_round(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "round", step="start", topic="Where?")
+        for role in ("Product Owner", "Architect", "Developer", "Validator"):
+            assert (await do(client, "round", step="next"))["round"]["role"] == role
+            await do(client, "round", step="submit", role=role, text="A table.", sources=["repo:README.md"])
+        closed = await do(client, "round", step="close", decisions=["A table"], questions=["How many?"])
+        planned = await do(client, "load", phase="planning")
+
+    assert closed["round"]["status"] == "closed"
+    assert [one["text"] for one in planned["context"]["open_decisions"]] == ["A table", "How many?"]
+
+
+async def test_a_file_that_must_not_be_written_is_a_warning_and_a_refusal(repo: Repo):
+    repo.write(FILE, '{"schema_version": 9}')
+    async with doors.inside(repo.folder) as client:
+        loaded = await call(client, TOOL, operation="load")
+        answer = await refused(client, TOOL, operation="decide", text="x")
+
+    assert loaded["warnings"][0].startswith(FILE)
+    assert answer["code"] == "read_only_context"
+    assert (repo.folder / FILE).read_text() == '{"schema_version": 9}'
+
+
+# --- what a model gets wrong -------------------------------------------------------------------------------
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "invalid_value", "needs an operation"),
+    ({"operation": "lod"}, "invalid_value", "the nearest is 'load'"),
+    ({"operation": "load", "text": "x"}, "invalid_value", "Argument 'text' is unknown here"),
+    ({"operation": "load", "idempotency_key": "k"}, "invalid_value", "Argument 'idempotency_key' is unknown here"),
+    ({"operation": "load", "phase": "testing"}, "invalid_value", "Phase 'testing' is unknown"),
+    ({"operation": "load", "phase": ["planning"]}, "invalid_value", "is unknown"),
+    ({"operation": "load", "workstream_id": 5}, "invalid_value", "workstream_id 5 is not a text"),
+    ({"operation": "decide"}, "invalid_value", "needs text"),
+    ({"operation": "decide", "text": 5}, "invalid_value", "Decision 5 is not a text"),
+    ({"operation": "decide", "text": "x", "id": 5}, "invalid_value", "Decision id 5 is none"),
+    ({"operation": "decide", "text": "x", "id": {}}, "invalid_value", "Decision id"),
+    ({"operation": "decide", "text": "x", "decision_status": "maybe"}, "invalid_value", "Known: open, accepted"),
+    ({"operation": "decide", "text": "x", "decision_status": []}, "invalid_value", "Status [] is unknown"),
+    ({"operation": "decide", "text": "x", "because": 5}, "invalid_value", "because 5 is not a text"),
+    ({"operation": "decide", "text": "x", "decision_status": "rejected"}, "invalid_value", "with its reason"),
+    ({"operation": "claim", "text": "It is done"}, "evidence_missing", "has no evidence"),
+    ({"operation": "claim", "text": "It is done", "evidence": []}, "evidence_missing", "has no evidence"),
+    ({"operation": "claim", "text": "x", "kind": "completion"}, "evidence_missing", "has no evidence"),
+    ({"operation": "claim", "text": "x", "kind": "proven"}, "invalid_value", "Known: statement, completion"),
+    ({"operation": "claim", "text": "x", "evidence": "README.md"}, "invalid_value", "is not a list"),
+    ({"operation": "claim", "text": "x", "evidence": {"path": "README.md"}}, "invalid_value", "is not a list"),
+    ({"operation": "claim", "text": "x", "evidence": [5]}, "invalid_value", "is no JSON object"),
+    ({"operation": "claim", "text": "x", "evidence": [{}]}, "invalid_value", "evidence None is not a text"),
+    ({"operation": "claim", "text": "x", "evidence": ["README.md"] * 21}, "invalid_value", "more than 20 pieces"),
+    ({"operation": "claim", "text": "x", "evidence": ["gone.py"]}, "evidence_not_there", "no such file"),
+    ({"operation": "save", "summary": {}}, "invalid_value", "is not a text"),
+    ({"operation": "save", "summary": "x" * 9_000}, "invalid_value", "longer than 8,000"),
+    ({"operation": "save", "summary": "x", "feature_request": 5}, "invalid_value", "is not a text"),
+    ({"operation": "fail", "step": "s", "error": "e"}, "invalid_value", "needs next_action"),
+    ({"operation": "fail", "step": 5, "error": "e", "next_action": "n"}, "invalid_value", "step 5 is not a text"),
+    ({"operation": "round"}, "invalid_value", "needs step"),
+    ({"operation": "round", "step": "begin"}, "invalid_value", "Known: start, next, submit, close"),
+    ({"operation": "round", "step": "start"}, "invalid_value", "topic '' is empty"),
+    ({"operation": "round", "step": "next"}, "round_not_found", "no open round"),
+]
+
+
+async def test_every_bad_call_is_told_what_is_wrong_and_writes_nothing(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        for arguments, code, words in REFUSED:
+            answer = await refused(client, TOOL, **arguments)
+            assert (answer["code"], words in answer["message"]) == (code, True), (arguments, answer)
+    assert repo.git("status", "--porcelain", "--ignored") == ""
+
+
+async def test_a_text_where_a_list_belongs_is_not_a_list_of_letters(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "round", step="start", topic="Where?")
+        spoken = {"step": "submit", "role": "Product Owner", "text": "A table."}
+        for sources in ("repo:README.md", 5, {"repo": "README.md"}):
+            answer = await refused(client, TOOL, operation="round", **spoken, sources=sources)
+            assert "is not a list" in answer["message"]
+        for role in ("Product Owner", "Architect", "Developer", "Validator"):
+            await do(client, "round", step="submit", role=role, text="No new fact.")
+        answer = await refused(client, TOOL, operation="round", step="close", decisions="A table")
+        assert "decisions 'A table' is not a list" in answer["message"]
+
+
+FORGED = [
+    {"path": "README.md", "command": ["pytest"], "exit_code": 0, "tree": "TREE"},
+    {"path": "README.md", "text_hash": "0" * 64},
+    {"path": "README.md", "file_hash": "0" * 64},
+    {"path": "README.md", "copies": 1},
+    {"path": "README.md", "verdict": "ok"},
+    {"command": ["pytest"], "exit_code": 0, "tree": "TREE"},
+    {"command": ["pytest"], "exit_code": 0},
+]
+
+
+async def test_a_command_that_nobody_ran_is_no_evidence(repo: Repo):
+    """An agent may say where to look. What was seen there, and what a command ended with, is ours to say."""
+    tree = run_process("prove", "--json", "--", "false", cwd=repo.folder).document["proof"]["tree"]
+    async with doors.inside(repo.folder) as client:
+        for forged in FORGED:
+            evidence = json.loads(json.dumps(forged).replace("TREE", tree))
+            answer = await refused(client, TOOL, operation="claim", text="All tests pass", evidence=[evidence])
+            assert answer["code"] == "invalid_value"
+    assert not (repo.folder / "data").exists()
+
+
+async def test_evidence_is_taken_as_texts_and_as_objects(repo: Repo):
+    proof = run_process("prove", "--json", "--", "true", cwd=repo.folder).document["proof"]
+    given = [
+        "src/retry.py:1-2",
+        "src/retry.py#schedule",
+        {"path": "src/models.py"},
+        {"path": "src/models.py", "lines": "L1-L2"},
+        {"path": "src/retry.py", "symbol": "deliver"},
+        f"proof:{proof['id']}",
+        {"proof": proof["id"]},
+    ]
+    async with doors.inside(repo.folder) as client:
+        (claim,) = (await do(client, "claim", text="It is done", evidence=given))["claims"]
+
+    assert [one["verdict"] for one in claim["evidence"]] == ["ok"] * 7
+    assert claim["evidence"][-1]["text"] == "true → exit 0"
+
+
+# --- keys --------------------------------------------------------------------------------------------------
+
+KEYED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"operation": "decide", "text": "a table"}, {"text": "a queue"}),
+    ({"operation": "decide", "text": "a table"}, {"decision_status": "accepted"}),
+    ({"operation": "decide", "text": "a table", "id": "D1"}, {"because": "why"}),
+    ({"operation": "claim", "text": "x", "evidence": ["README.md"]}, {"text": "y"}),
+    ({"operation": "claim", "text": "x", "evidence": ["README.md"]}, {"evidence": ["src/retry.py"]}),
+    ({"operation": "save", "summary": "x"}, {"summary": "y"}),
+    ({"operation": "fail", "step": "s", "error": "e", "next_action": "n"}, {"next_action": "m"}),
+    ({"operation": "round", "step": "start", "topic": "Where?"}, {"topic": "When?"}),
+]
+
+
+@pytest.mark.parametrize("which", range(len(KEYED)))
+async def test_the_same_key_again_changes_nothing_and_another_request_is_told(repo: Repo, which: int):
+    arguments, other = KEYED[which]
+    file = repo.folder / FILE
+    async with doors.inside(repo.folder) as client:
+        await do(client, "decide", text="the first")
+        await do(client, **arguments, idempotency_key="my-key-1")
+        after = file.read_bytes()
+        again = await call(client, TOOL, **arguments, idempotency_key="my-key-1")
+        reused = await refused(client, TOOL, **{**arguments, **other}, idempotency_key="my-key-1")
+
+    assert file.read_bytes() == after
+    assert "nothing was changed again" in again["warnings"][-1]
+    assert reused["code"] == "idempotency_key_reused"
+    assert "'my-key-1'" in reused["message"], "the key that the caller knows"
+    if "decision" in again["data"]:
+        assert again["data"]["decision"]["text"] == "a table"
+    if arguments["operation"] == "claim":
+        assert [one["claim"] for one in again["data"]["claims"]] == ["x"]
+
+
+async def test_a_late_repeat_does_not_bring_an_older_summary_back(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "save", summary="first", idempotency_key="k1")
+        await do(client, "save", summary="second", idempotency_key="k2")
+        late = await do(client, "save", summary="first", idempotency_key="k1")
+
+    assert late["context"]["working_summary"]["text"] == "second"
+
+
+async def test_a_key_whose_request_was_refused_may_be_used_again(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await refused(client, TOOL, operation="claim", text="It is done", idempotency_key="k1")
+        await do(client, "claim", text="It is done", evidence=["README.md"], idempotency_key="k1")
+        for bad in ("", "ü", 5, "x" * 201):
+            assert (await refused(client, TOOL, operation="decide", text="x", idempotency_key=bad))["code"]
+
+
+async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
+    """The program may die between the file and the store: then the store knows no key, and the file has the entry."""
+    async with doors.inside(repo.folder) as client:
+        await do(client, "decide", text="a table", idempotency_key="k1")
+    for path in Path(repo.folder.parent / "holdfast").glob("holdfast.db*"):
+        path.unlink()
+
+    async with doors.inside(repo.folder) as client:
+        again = await do(client, "decide", text="a table", idempotency_key="k1")
+
+    assert [one["id"] for one in again["context"]["open_decisions"]] == ["D1"]
+    async with doors.inside(repo.folder) as client:
+        await do(client, "decide", text="another", idempotency_key="k2")
+
+
+# --- other homes -------------------------------------------------------------------------------------------
+
+
+async def test_off_and_outside_are_told(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with doors.inside(tmp_path) as client:
+        assert (await refused(client, TOOL, operation="load"))["code"] == "no_repository"
+    monkeypatch.delenv("SHARED_CONTEXT_ENABLED")
+    async with doors.inside(repo.folder) as client:
+        answer = await refused(client, TOOL, operation="load")
+        bundle = await data(client, TOOL, operation="bundle")
+
+    assert answer["code"] == "shared_context_off"
+    assert answer["next_actions"]
+    assert "not checked against any checkout" in bundle["bundle"]["text"]
+
+
+@pytest.fixture
+def served_there(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """`holdfast serve`, started in the repository."""
+    monkeypatch.chdir(repo.folder)
+    server = Server(tmp_path / "served", None, SHARED_CONTEXT_ENABLED="true")
+    try:
+        yield server.wait_until_ready()
+    finally:
+        server.stop()
+
+
+async def test_over_serve_the_repository_is_the_one_it_was_started_in(repo: Repo, served_there: Server, era: str):
+    import httpx
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with httpx.AsyncClient(headers=served_there.bearer, timeout=60) as http:
+        transport = streamable_http_client(f"{served_there.url}/mcp", http_client=http)
+        async with Client(transport, mode=era, client_info=doors.introduced("some-agent")) as client:
+            await do(client, "decide", text="a table")
+            loaded = await do(client, "load")
+            off = await refused(client, TOOL, operation="claim", text="It is done")
+
+    assert loaded["context"]["open_decisions"][0]["text"] == "a table"
+    assert off["code"] == "evidence_missing"
+    assert (repo.folder / FILE).exists()
+
+
+async def test_a_server_for_a_team_has_nobodys_files(postgres_url: str, monkeypatch: pytest.MonkeyPatch, repo: Repo):
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    monkeypatch.chdir(repo.folder)
+    async with doors.over_http() as client:
+        answer = await refused(client, TOOL, operation="load")
+
+    assert answer["code"] == "no_working_tree"
