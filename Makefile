@@ -73,6 +73,8 @@ soak: $(DEV) chromium
 docs: $(DEV)
 	COLUMNS=80 $(BIN)/holdfast --help >docs/help.txt.new
 	@mv docs/help.txt.new docs/help.txt
+	$(PY) tools/verbs.py >docs/verbs.md.new
+	@mv docs/verbs.md.new docs/verbs.md
 
 clean:
 	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

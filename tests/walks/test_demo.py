@@ -1,8 +1,13 @@
 """`make demo`'s story: played for real, twice in a row, leaving nothing behind."""
 
+import os
+import signal
+import subprocess
 from pathlib import Path
 
-from tests.rig.commands import Call
+import pytest
+
+from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Call
 
 
 def test_the_story_is_played_twice_reads_well_and_leaves_nothing(run: Call, tmp_path: Path, home: Path):
@@ -43,3 +48,28 @@ def test_a_story_that_cannot_be_played_says_at_which_step(run: Call, tmp_path: P
     assert answer.document["message"].startswith("`holdfast session start --chatmode architect --name")
     assert "ImportError" in answer.document["message"]
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["$ holdfast session append", "a process appends", "agent → set_relevant_context"])
+def test_control_c_ends_the_story_and_says_that_nothing_of_it_stays(tmp_path: Path, moment: str):
+    """As a terminal sends it: to the story and to whatever command it is playing."""
+    playing = subprocess.Popen(
+        [*HOLDFAST, "demo"],
+        # Not measured: a signal in the middle of coverage's own bookkeeping leaves its lock taken.
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+        | {"TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert playing.stdout is not None
+    while moment not in playing.stdout.readline():
+        assert playing.poll() is None
+
+    os.killpg(playing.pid, signal.SIGINT)
+    _, err = playing.communicate(timeout=PATIENCE_SECONDS)
+
+    assert playing.returncode == 1
+    assert err == "Error: Stopped. The story and its folder are gone; your own store was not touched.\n"
+    assert not list(tmp_path.glob("holdfast-demo-*"))

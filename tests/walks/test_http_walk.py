@@ -30,14 +30,22 @@ def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_co
             assert next(lines) == "retry: 1000"
 
             # Somebody types a command in a terminal: another process, the same store.
-            command = ["context", "set", "files", str(project / "spec.md"), "/gone.md", "--session", session["id"]]
+            command = [
+                "context",
+                "set",
+                "files",
+                str(project / "spec.md"),
+                str(project / "gone.md"),
+                "--session",
+                session["id"],
+            ]
             done = run_process(*command, "--json", cwd=project, **environment(home))
             assert done.code == 0, done.err
 
             data = next(line for line in lines if line.startswith("data: "))
             told = json.loads(data.removeprefix("data: "))
             assert told["reason"] == "changed"
-            assert told["files"] == [str(project / "spec.md"), "/gone.md"]
+            assert told["files"] == [str(project / "spec.md"), str(project / "gone.md")]
 
             # The console captures its applet when the person leaves the page.
             applet = {"setContext": {"setName": "applet", "items": ["text-editor", "path=spec.md"]}}
@@ -99,5 +107,5 @@ def test_the_wall_stands_before_mcp_as_well(tmp_path):
         for foreign in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             answer = httpx.post(url, json=hello, headers={**MCP_HEADERS, **server.bearer, **foreign})
             assert answer.status_code == 403
-        large = httpx.post(url, content=b"x" * ((1 << 20) + 1), headers={**MCP_HEADERS, **server.bearer})
-        assert large.status_code in (400, 413, 415)
+        large = httpx.post(url, json=["x" * (1 << 20)], headers={**MCP_HEADERS, **server.bearer})
+        assert large.status_code == 413

@@ -32,6 +32,9 @@ READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 DRAIN_LIMIT = 100
 
+FAILED = "hook_failed"
+FAILURE_FACTS = ("at", "client", "error", "code", "field")
+
 
 class UnreadableError(InvalidValueError):
     """A payload that is there and cannot be read; `value` is all of it."""
@@ -39,12 +42,13 @@ class UnreadableError(InvalidValueError):
 
 def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
+    client, given = None, [argument for argument in arguments if argument != "--json"]  # which every command takes
     try:
-        if len(arguments) != 2 or (client := find_client(arguments[0])) is None:
-            raise InvalidValueError("hook", list(arguments), "is not wired to a client that is known")
-        take(client, arguments[1])
+        if len(given) != 2 or (client := find_client(given[0])) is None:
+            raise InvalidValueError("hook", given, "is not wired to a client that is known")
+        take(client, given[1])
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
-        _note(error)
+        _note(error, client.NAME if client else None)
     return 0
 
 
@@ -86,7 +90,7 @@ def keep(event: HookEvent) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
     settings, wrong = _settings()
     for error in wrong.values():
-        _note(error)
+        _note(error, event.client)
     if sqlite_path(settings.database) is None:
         _silence()
     record = lifecycle.as_record(event, settings, wrong)
@@ -104,6 +108,22 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
     said = {"client": client.NAME, "hook": event_name, "payload": fitted(storable(text), CONTENT_BYTES)}
     with App(_settings()[0], wait_seconds=WAIT_SECONDS) as app:
         app.spool.keep(said, error)
+
+
+def find_last_failure(home: str) -> dict[str, str | None] | None:
+    """What the newest failed hook has noted, for a person who wonders why nothing arrives."""
+    from holdfast.ground import files
+    from holdfast.ground.log import MAX_BYTES, Log
+
+    for path in (Log(home).path, f"{Log(home).path}.1"):
+        try:
+            lines = (files.find_bytes(path, max_bytes=2 * MAX_BYTES) or b"").splitlines()
+        except HoldfastError:  # somebody put something else in its place
+            continue
+        for line in reversed(lines):
+            if (noted := _parsed(bytearray(line))) and noted.get("event") == FAILED:
+                return {fact: str(noted[fact]) if fact in noted else None for fact in FAILURE_FACTS}
+    return None
 
 
 def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> None:
@@ -197,13 +217,13 @@ def _spool_is_free(app: App) -> bool:
     return app.spool.is_empty()
 
 
-def _note(error: BaseException) -> None:
+def _note(error: BaseException, client: str | None) -> None:
     """A code in the log, never a word of what the agent said."""
     try:
         from holdfast.ground.log import Log
 
         field = getattr(error, "field", None)  # the name of a setting that is wrong, never what it was set to
         log = Log(_settings()[0].home)
-        log("hook_failed", error=type(error).__name__, code=getattr(error, "code", "bug"), field=field)
+        log(FAILED, client=client, error=type(error).__name__, code=getattr(error, "code", "bug"), field=field)
     except Exception:
         return

@@ -154,7 +154,7 @@ WRONG = {
         "contains a line break or another control character",
     ),
     "a long name": (("session", "rename", "work", "n" * 401), 2, "invalid_value", "is longer than 400 bytes"),
-    "eleven items": (("context", "set", "files", *"abcdefghijk"), 2, "invalid_value", "is more than 10 for one set"),
+    "eleven items": (("context", "set", "files", *"abcdefghijk"), 2, "invalid_value", "items 11 is more than the 10"),
     "an empty item": (("context", "set", "files", ""), 2, "invalid_value", "Item '' is empty"),
     "a set without a name": (("context", "set", ""), 2, "invalid_value", "setName '' is empty"),
     "context of nobody": (("context", "set", "files", "a", "--session", "nobody"), 3, "session_not_found", "'nobody'"),
@@ -321,6 +321,21 @@ def test_a_read_only_store_is_told_and_stays_as_it_is():
 
         assert (answer.code, answer.document["code"]) == (6, "store_read_only")
         assert store.read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="this system has no folder that takes nothing from anybody")
+@pytest.mark.parametrize(
+    "setting", [{"HOLDFAST_HOME": "/proc/holdfast"}, {"HOLDFAST_DATABASE": "sqlite:////proc/holdfast/x.db"}]
+)
+def test_a_data_folder_that_cannot_be_made_names_the_setting(run: Call, setting: dict[str, str]):
+    """It looks right until somebody tries; and the advice is not about a server that should run."""
+    answer = run("status", **setting)
+
+    assert (answer.code, answer.out) == (6, "")
+    assert answer.err == (
+        "Error: /proc/holdfast cannot be reached: no such file or directory. "
+        "Set HOLDFAST_HOME, or HOLDFAST_DATABASE where that is set, to a place that can be used.\n"
+    )
 
 
 def test_a_folder_that_cannot_be_listed_is_named():

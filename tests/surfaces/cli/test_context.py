@@ -17,15 +17,15 @@ def start(cli: Call, name: str) -> str:
 def test_a_set_is_replaced_merged_and_cleared(cli: Call):
     session = start(cli, "one")
 
-    assert cli("context", "set", "files", "a.md", "b.md").out == "files: 2 items\n  + a.md\n  + b.md\n"
-    assert cli("context", "set", "files", "b.md", "c.md").out == "files: 2 items\n  + c.md\n  - a.md\n"
-    merged = cli("context", "set", "files", "--merge", "d.md", "--json").document
-    assert cli("context", "show").out == "files:\n  - b.md\n  - c.md\n  - d.md\n"
-    assert cli("context", "set", "files").out == "Cleared files\n"
+    assert cli("context", "set", "ports", "1", "2").out == "ports: 2 items\n  + 1\n  + 2\n"
+    assert cli("context", "set", "ports", "2", "3").out == "ports: 2 items\n  + 3\n  - 1\n"
+    merged = cli("context", "set", "ports", "--merge", "4", "--json").document
+    assert cli("context", "show").out == "ports:\n  - 2\n  - 3\n  - 4\n"
+    assert cli("context", "set", "ports").out == "Cleared ports\n"
 
     assert merged == {
-        "context": {"files": ["b.md", "c.md", "d.md"]},
-        "added": ["d.md"],
+        "context": {"ports": ["2", "3", "4"]},
+        "added": ["4"],
         "removed": [],
         "session_id": session,
     }
@@ -34,19 +34,34 @@ def test_a_set_is_replaced_merged_and_cleared(cli: Call):
 
 def test_one_set_is_shown_alone(cli: Call):
     start(cli, "one")
-    cli("context", "set", "files", "a.md")
+    cli("context", "set", "files", "/r/a.md")
     cli("context", "set", "ports", "8080")
 
-    assert cli("context", "show").out == "files:\n  - a.md\nports:\n  - 8080\n"
+    assert cli("context", "show").out == "files:\n  - /r/a.md\nports:\n  - 8080\n"
     assert cli("context", "show", "ports").out == "ports:\n  - 8080\n"
     assert cli("context", "show", "ports", "--json").document["context"] == {"ports": ["8080"]}
 
 
 def test_the_eleventh_item_pushes_out_the_oldest_and_says_so(cli: Call):
     start(cli, "one")
-    cli("context", "set", "files", *(f"{number}.md" for number in range(10)))
+    cli("context", "set", "files", *(f"/r/{number}.md" for number in range(10)))
 
-    assert cli("context", "set", "files", "--merge", "new.md").out == "files: 10 items\n  + new.md\n  - 0.md\n"
+    assert cli("context", "set", "files", "--merge", "/r/new").out == "files: 10 items\n  + /r/new\n  - /r/0.md\n"
+
+
+def test_a_file_is_kept_as_an_absolute_path_wherever_the_command_was_typed(run: Call, project: Path):
+    """The next session is reminded of it in another folder, and a relative path would be looked for there."""
+    (project / "src").mkdir()
+    (project / "src" / "retry.py").touch()
+    session = run("session", "start", "--chatmode", "coder").out.strip()
+
+    typed = ("retry.py", "../notes.md", "./retry.py", "/r/a b.md")
+    answer = run("context", "set", "files", *typed, "--json", cwd=project / "src")
+
+    assert answer.document["added"] == [f"{project}/src/retry.py", f"{project}/notes.md", "/r/a b.md"]
+    assert f"- {project}/src/retry.py\n" in run("session", "resume", session).out
+    assert run("context", "set", "endpoints", "a/../b", "--json").document["added"] == ["a/../b"]
+    assert run("context", "set", "files", "", "--json").document["message"] == "Item '' is empty."
 
 
 def test_a_mistyped_name_works_and_is_noted_on_stderr(cli: Call):
@@ -113,11 +128,11 @@ def test_a_session_is_chosen_by_id_or_by_name(cli: Call):
     older = start(cli, "older")
     start(cli, "newer")
 
-    by_name = cli("context", "set", "files", "a.md", "--session", "older", "--json")
+    by_name = cli("context", "set", "files", "/r/a.md", "--session", "older", "--json")
     by_id = cli("context", "show", "--session", older, "--json")
 
     assert (by_name.document["session_id"], by_name.err) == (older, "")
-    assert by_id.document == {"context": {"files": ["a.md"]}, "session_id": older}
+    assert by_id.document == {"context": {"files": ["/r/a.md"]}, "session_id": older}
 
 
 def test_a_read_that_finds_no_session_is_empty_and_starts_none(cli: Call):
@@ -138,3 +153,17 @@ def test_a_write_that_finds_no_session_starts_one(cli: Call, project: Path, monk
     expected = {"id": answer.document["session_id"], "chatmode": "cli", "client": "cli", "user_id": "ana"}
     assert {key: session[key] for key in expected} == expected
     assert session["worktree"] == str(project)
+
+
+def test_a_session_that_a_write_has_started_is_told(run: Call):
+    """In one line, beside the answer; the next write finds it and has nothing to tell."""
+    first, second = (run("context", "set", "ports", port, "--json") for port in ("1", "2"))
+
+    started = first.document["session_id"]
+    assert first.err == f"Note: Started session {started}, because none was open here.\n"
+    assert (second.document["session_id"], second.err) == (started, "")
+
+
+def test_a_write_that_is_refused_starts_no_session(run: Call):
+    assert run("context", "set", "ports", *map(str, range(11))).code == 2
+    assert run("session", "list", "--json").document == {"sessions": []}

@@ -1,5 +1,6 @@
 """The same commands on SQLite and on PostgreSQL: a walk through all of them, with the same answers."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ def store(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_DATABASE", database_url)
 
 
-def test_every_command_answers_the_same_on_both_engines(cli: Call):
+def test_every_command_answers_the_same_on_both_engines(cli: Call, project: Path):
     def ask(*arguments: str) -> Any:
         answer = cli(*arguments, "--json")
         assert answer.code == 0, answer
@@ -49,8 +50,9 @@ def test_every_command_answers_the_same_on_both_engines(cli: Call):
     assert appended == again
     assert (appended["sequence"], appended["parts"]) == (1, {"a": 1, "b": "ü"})
     assert state["scratchpad"] == {"n": 100}
-    assert (change["session_id"], change["added"]) == (session, ["a.md", "b.md"])
-    assert resumed["metadata"]["context"] == {"files": ["a.md", "b.md", "c.md"]}
+    files = [f"{project}/{name}.md" for name in "abc"]
+    assert (change["session_id"], change["added"]) == (session, files[:2])
+    assert resumed["metadata"]["context"] == {"files": files}
     assert resumed["resume_text"] == "Relevant files:\n(3 files not found)"
     assert [one["id"] for one in thread] == [session, resumed["id"]]
     assert (forgotten["erased"], forgotten["event_ids"]) == (1, [appended["id"]])

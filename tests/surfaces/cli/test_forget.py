@@ -1,6 +1,8 @@
 """`holdfast forget`: look, ask, erase; and say what it does not reach."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -10,7 +12,8 @@ import pytest
 
 from holdfast.app import App
 from holdfast.errors import InvalidValueError
-from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, Call
+from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, Call, run_process
+from tests.workstreams.repos import with_code
 
 
 @pytest.fixture
@@ -40,6 +43,30 @@ def answer_to_the_question(project: Path, *arguments: str, stdin: str) -> Answer
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
+def test_what_was_noted_proven_and_handed_over_is_erased_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """In the store; the repository's own files are the person's, and are named."""
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    repo = with_code(tmp_path / "payouts")
+
+    def call(*arguments: str) -> Answer:
+        return run_process(*arguments, cwd=repo.folder)
+
+    assert call("workstream", "decide", "the password is hunter-2").code == 0
+    assert call("prove", "--", "echo", "hunter-2").code == 0
+    receipt = call("bundle", "show", "--json").document["id"]
+
+    shown = call("forget", "--match", "hunter-2", "--dry-run")
+    erased = call("forget", "--match", "hunter-2", "--yes", "--json").document
+
+    assert "1 saved context\n1 proof\n1 receipt" in shown.out
+    assert len(erased["document_ids"]) == 3
+    assert erased["elsewhere"] == [str(repo.folder / "data/context/implementation_context.json")]
+    assert call("bundle", "rebuild", receipt).code != 0
+    store = Path(os.environ["HOLDFAST_HOME"]) / "holdfast.db"
+    assert b"hunter-2" not in store.read_bytes()
+    assert call("forget", "--match", "hunter-2", "--yes", "--json").document["document_ids"] == []
+
+
 # --- what is erased ----------------------------------------------------------------------------------------
 
 
@@ -49,7 +76,7 @@ def test_events_are_erased_by_their_ids(cli: Call, secret: dict[str, str]):
     assert (answer.code, answer.err) == (0, "")
     assert answer.out == "Erased 1 event.\nBackups that you made yourself still hold it.\n"
     assert contents(cli) == ["harmless", ""]
-    assert cli("session", "events", "work").out.splitlines()[1].endswith("(erased)")
+    assert cli("session", "events", "work").out.splitlines()[2].endswith("(erased)")
     assert cli("session", "verify").code == 0
 
 
@@ -60,6 +87,8 @@ def test_events_are_erased_by_a_piece_of_text(cli: Call, secret: dict[str, str])
         "dry_run": False,
         "erased": 1,
         "event_ids": [secret["key sk-4711"]],
+        "memory_ids": [],
+        "document_ids": [],
         "backups": [],
         "elsewhere": [],
     }
@@ -132,7 +161,7 @@ def test_a_dry_run_shows_and_erases_nothing(cli: Call, secret: dict[str, str]):
     answer = cli("forget", "--match", "sk-4711", "--dry-run")
     whole = cli("forget", "--session", "work", "--dry-run", "--json")
 
-    assert answer.out.startswith("Would erase:\n1 event:\n    2  ")
+    assert re.match(r"Would erase:\n1 event:\n[\d-]{10} \(UTC\)\n    2  ", answer.out)
     assert "key sk-4711\n" in answer.out
     assert (whole.document["dry_run"], whole.document["erased"], len(whole.document["event_ids"])) == (True, 0, 2)
     assert contents(cli) == ["harmless", "key sk-4711"]
@@ -143,7 +172,7 @@ def test_nothing_to_erase_is_no_question_and_no_error(cli: Call, secret: dict[st
     answer = cli("forget", "--match", "nowhere to be found", *options)
 
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out == "Nothing to erase: no event that still has its content matches.\n"
+    assert answer.out == "Nothing to erase: no event, memory or document that still has its content matches.\n"
 
 
 def test_erasing_again_finds_nothing_left(cli: Call, secret: dict[str, str]):
@@ -161,7 +190,7 @@ def test_more_events_than_fit_a_screen_are_counted(cli: Call):
     lines = cli("forget", "--session", "long", "--dry-run").out.splitlines()
 
     assert lines[1] == "25 events:"
-    assert lines[22:24] == ["       … and 5 more", "The session's scratchpad, name and context sets"]
+    assert lines[23:25] == ["       … and 5 more", "The session's scratchpad, name and context sets"]
 
 
 def test_files_that_may_still_hold_it_are_named(cli: Call, secret: dict[str, str], tmp_path: Path):
@@ -208,7 +237,7 @@ def test_the_question_shows_what_goes_and_erases_on_yes(cli: Call, secret: dict[
     answer = answer_to_the_question(project, "--match", "sk-4711", "--json", stdin="y\n")
 
     assert (answer.code, answer.document["erased"]) == (0, 1)
-    assert answer.err.startswith("1 event:\n    2  ")
+    assert re.match(r"1 event:\n[\d-]{10} \(UTC\)\n    2  ", answer.err)
     assert "key sk-4711\nErase this for good? [y/N]: " in answer.err
     assert contents(cli) == ["harmless", ""]
 
@@ -226,6 +255,7 @@ def test_without_anybody_to_ask_the_option_is_named(cli: Call, secret: dict[str,
         assert (answer.code, answer.document["code"]) == (1, "aborted")
         assert answer.document["next_actions"] == [again]
         assert answer.document["message"].startswith("Nothing was changed: nobody was there to answer. Add --yes ")
+        assert answer.err.endswith("[y/N]: \n"), "whatever comes next begins a line"
     assert contents(cli) == ["harmless", "key sk-4711"]
 
 
@@ -292,7 +322,7 @@ def test_forget_needs_to_know_what(cli: Call):
 
     assert (answer.code, answer.document["code"]) == (2, "usage")
     assert answer.document["message"].startswith(
-        "Say what to forget: event ids, --session or --match, one of the three"
+        "Say what to forget: ids of events, memories or documents, --session or --match, one of the three"
     )
 
 

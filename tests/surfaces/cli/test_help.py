@@ -29,6 +29,11 @@ PROMISED = {
     *(("session", verb) for verb in ("start", "append", "show", "events", "state", "end")),
     *(("session", verb) for verb in ("list", "rename", "resume", "thread", "verify")),
     *(("context", "set"), ("context", "show"), ("admin", "migrate")),
+    *(("workstream", verb) for verb in ("show", "check", "decide", "claim", "checklist", "point", "save", "fail")),
+    *(("bundle", verb) for verb in ("show", "rebuild", "diff")),
+    *(("round", verb) for verb in ("start", "next", "submit", "close")),
+    *(("prove",), ("why",)),
+    *(("memory", verb) for verb in ("remember", "recall", "corroborate", "contradict", "expire", "import", "export")),
 }
 
 
@@ -76,10 +81,17 @@ def test_help_all_has_a_line_for_every_command(cli: Call):
     document = cli("help", "all", "--json").document["commands"]
 
     assert [one["command"] for one in document] == [f"holdfast {' '.join(path)}" for path in LEAVES]
-    assert [line[:16].rstrip() for line in lines] == [" ".join(path) for path in LEAVES]
-    assert [line[17:] for line in lines] == [one["help"] for one in document]
+    width = max(len(" ".join(path)) for path in LEAVES)
+    assert [line[:width].rstrip() for line in lines] == [" ".join(path) for path in LEAVES]
+    assert [line[width + 1 :] for line in lines] == [one["help"] for one in document]
     assert max(map(len, lines)) <= 80
     assert not [one for one in document if one["help"].endswith("...")]
+
+
+def test_commands_are_listed_in_the_order_in_which_they_are_used(cli: Call):
+    listed = [line.split()[0] for line in cli("session", "--help").out.partition("Commands:\n")[2].splitlines()]
+
+    assert (listed[0], listed[-1], len(listed)) == ("start", "verify", 11)
 
 
 def test_help_about_a_command_is_what_the_command_says(cli: Call):
@@ -96,15 +108,18 @@ def test_help_about_a_command_is_what_the_command_says(cli: Call):
         (("sesion",), "There is no command 'sesion'. Did you mean 'session'?"),
         (("help", "statsu"), "There is no command 'statsu'. Did you mean 'status'?"),
         (("xyz",), "There is no command 'xyz'."),
-        (("session", "lsit"), "No such command 'lsit'."),
+        (("session", "lsit"), "There is no command 'session lsit'. Did you mean 'session list'?"),
+        (("help", "context", "shwo"), "There is no command 'context shwo'. Did you mean 'context show'?"),
+        (("admin", "xyz"), "There is no command 'admin xyz'."),
+        (("completion",), "Missing argument 'SHELL'. Choose from: bash, zsh, fish."),
         (("help", "status", "now"), "'holdfast status' has no commands of its own."),
         (("status", "--jsno"), "No such option '--jsno'."),
     ],
 )
-def test_a_mistyped_command_says_where_to_look(cli: Call, arguments: tuple[str, ...], message: str):
-    answer = cli(*arguments)
+def test_a_mistyped_command_says_where_to_look(run: Call, arguments: tuple[str, ...], message: str):
+    answer = run(*arguments)
 
-    assert (answer.code, answer.out) == (2, "")
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert answer.err.startswith(f"Error: {message}")
     assert answer.err.endswith(" --help`.\n")
 
@@ -133,6 +148,20 @@ def test_hook_help_names_the_clients(run: Call):
     assert "Clients: claude, codex, gemini" in answer.out
 
 
+def test_json_is_taken_everywhere_and_listed_where_it_changes_something(run: Call):
+    """`hook` and `mcp` speak to programs only."""
+    silent = [("hook",), ("mcp",)]
+    for path, context in ALL.items():
+        assert ("--json" in context.get_help()) == (path not in silent), path
+
+    fired = run("hook", "claude", "Stop", "--json", stdin='{"hook_event_name": "SessionStart"}')
+    served = run("mcp", "--json")
+
+    assert (fired.code, fired.out, fired.err) == (0, "", "")
+    assert (served.code, served.out, served.err) == (0, "", "")
+    assert run("status", "--json").document["last_hook_failure"] is None
+
+
 # --- completion --------------------------------------------------------------------------------------------
 
 
@@ -145,6 +174,14 @@ def test_completion_prints_a_script(cli: Call, shell: str):
     assert "_HOLDFAST_COMPLETE" in script.out
     assert document["shell"] == shell
     assert document["script"].strip() == script.out.strip()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_says_where_the_script_of_each_shell_belongs(run: Call, shell: str):
+    lines = [line.strip() for line in run("completion", "--help").out.splitlines()]
+
+    [line] = [line for line in lines if line.startswith(f"holdfast completion {shell} >")]
+    assert {"bash": ".bashrc", "zsh": ".zshrc", "fish": "completions/holdfast.fish"}[shell] in line
 
 
 def test_completion_of_another_shell_is_refused(cli: Call):
@@ -160,3 +197,9 @@ def test_the_tab_key_finds_commands_and_options(run: Call):
 
     assert (commands.out.split(), options.out.split()) == (["plain,session"], ["plain,--match"])
     assert (commands.code, options.code, commands.err, options.err) == (0, 0, "", "")
+
+
+def test_the_tab_key_behind_a_word_that_is_no_command_is_silent(run: Call):
+    answer = run(_HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast sesion l", COMP_CWORD="2")
+
+    assert (answer.code, answer.out.strip(), answer.err) == (0, "", "")

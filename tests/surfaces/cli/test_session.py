@@ -49,7 +49,7 @@ def test_start_without_a_user_is_for_the_developer(cli: Call, monkeypatch: pytes
 
 def test_show_prints_the_facts_that_are_there(cli: Call):
     session = start(cli, "--name", "web hook", "--branch", "main")
-    cli("context", "set", "files", "a.md", "--session", session["id"])
+    cli("context", "set", "files", "/r/a.md", "--session", session["id"])
 
     sheet = cli("session", "show", session["id"]).out
 
@@ -58,7 +58,7 @@ def test_show_prints_the_facts_that_are_there(cli: Call):
     assert "Branch        main\n" in sheet
     assert "Workflow" not in sheet
     assert "Ended" not in sheet
-    assert sheet.endswith("files:\n  - a.md\n")
+    assert sheet.endswith("files:\n  - /r/a.md\n")
 
 
 def test_list_is_newest_first_and_goes_on_below_the_last(cli: Call):
@@ -109,8 +109,26 @@ def test_of_two_sessions_with_one_name_the_newest_is_meant_and_noted(cli: Call):
 
     second = cli("session", "start", "--chatmode", "coder", "--name", "twice")
 
-    assert second.err == "Note: Another session is called 'twice' too; the name means the newest one from now on.\n"
-    assert cli("session", "show", "twice", "--json").document["id"] == second.out.strip()
+    newest = second.out.strip()
+    assert second.err == (
+        "Note: Another session is called 'twice' too. "
+        f"The name means the newest, {newest}; any other is told by its id.\n"
+    )
+    assert cli("session", "show", "twice", "--json").document["id"] == newest
+
+
+def test_a_name_that_another_session_has_is_noted_when_it_is_given(run: Call):
+    """The older one gets it, and the name goes on to mean the newer: who renames has to know."""
+    older, newer = (run("session", "start", "--chatmode", "coder", "--name", name).out.strip() for name in ("a", "b"))
+
+    renamed = run("session", "rename", "a", "b")
+    alone = run("session", "rename", newer, "c")
+
+    assert (renamed.code, renamed.out) == (0, f"{older} is now 'b'\n")
+    assert renamed.err == (
+        f"Note: Another session is called 'b' too. The name means the newest, {newer}; any other is told by its id.\n"
+    )
+    assert (alone.code, alone.err) == (0, "")
 
 
 def test_every_command_takes_a_name_instead_of_an_id(cli: Call):
@@ -192,12 +210,34 @@ def test_events_are_lines_that_fit_a_terminal(cli: Call):
     session = start(cli)["id"]
     say(cli, session, "one\n  two", "long " * 100)
 
-    one, long = cli("session", "events", session).out.splitlines()
+    day, one, long = cli("session", "events", session).out.splitlines()
 
+    assert day.endswith(" (UTC)")
     assert one.endswith("user_message     one two")
     assert long.endswith("…")
     assert len(long) < 140
     assert cli("session", "events", start(cli)["id"]).out == "No events yet.\n"
+
+
+def test_events_stand_under_their_days(run: Call, tmp_path: Path):
+    """A log is read weeks later, and an hour alone says nothing then; a script is given the whole moment."""
+    session = run("session", "start", "--chatmode", "coder").out.strip()
+    for content in ("one", "two", "three"):
+        run("session", "append", session, *CONTENT, content)
+    for number, moment in enumerate(("2026-11-15T23:59:59", "2026-11-15T23:59:59", "2026-11-16T00:00:01"), 1):
+        at = f"{moment}.000000Z"
+        edit(
+            tmp_path / "holdfast" / "holdfast.db",
+            f"update session_events set created_at='{at}' where sequence={number}",
+        )
+
+    lines = run("session", "events", session).out.splitlines()
+    events = run("session", "events", session, "--json").document["events"]
+
+    assert [line.split()[0] for line in lines] == ["2026-11-15", "1", "2", "2026-11-16", "3"]
+    assert lines[4] == "    3  00:00:01  user_message     three"
+    assert events[2]["created_at"] == "2026-11-16T00:00:01.000000Z"
+    assert lines == run("session", "resume", session).out.partition("Last events:\n")[2].splitlines()[:5]
 
 
 # --- state -------------------------------------------------------------------------------------------------
@@ -289,7 +329,7 @@ def test_a_thread_is_read_as_one(cli: Call):
         assert [event["content"] for event in document["events"]] == ["before", "after"]
     sessions, events = text.split("\n\n")
     assert [line.split()[0] for line in sessions.splitlines()] == [old, new]
-    assert [line.split()[-1] for line in events.splitlines()] == ["before", "after"]
+    assert [line.split()[-1] for line in events.splitlines()] == ["(UTC)", "before", "after"]
 
 
 # --- verify ------------------------------------------------------------------------------------------------

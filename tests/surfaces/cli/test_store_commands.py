@@ -35,7 +35,7 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
     ]
     accounts = dict.fromkeys(("accepted", "stored", "spooled", "rejected", "lost", "sessions"), 0)
     whose = {"workspace": "local", "developer": "ana", "database": f"sqlite:///{home}/holdfast.db", "home": str(home)}
-    assert cli("status", "--json").document == accounts | whose
+    assert cli("status", "--json").document == accounts | whose | {"last_hook_failure": None}
 
 
 def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):
@@ -46,6 +46,44 @@ def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):
 
     assert (answer.code, answer.document["rejected"], answer.document["accepted"]) == (0, 1, 1)
     assert answer.err == f"Note: 1 could not be stored; {app.spool.rejected} says why\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "client", "field", "reason"),
+    [
+        (("claude", "Stop"), "my own words", "claude", "payload", "claude: what came on stdin cannot be used"),
+        (("cladue", "Stop"), "", None, "hook", "unknown client: it is not wired to a client that is known"),
+    ],
+)
+def test_status_shows_the_last_hook_that_failed(
+    run: Call, arguments: tuple[str, ...], stdin: str, client: str | None, field: str, reason: str
+):
+    """A hook says nothing to whoever waits for it, so this is where a person finds out; codes, and nobody's words."""
+    run("hook", "codex", "Stop", stdin="earlier")
+    run("hook", *arguments, stdin=stdin)
+
+    text, failure = run("status"), run("status", "--json").document["last_hook_failure"]
+
+    assert set(failure) == {"at", "client", "error", "code", "field"}
+    assert (failure["client"], failure["code"], failure["field"]) == (client, "invalid_value", field)
+    day, minute = failure["at"][:10], failure["at"][11:16]
+    assert text.out.splitlines()[-1] == f"Hooks      last failure {day} {minute}Z, {reason}"
+    assert (text.code, text.err, "my own words" in text.out) == (0, "", False)
+
+
+def test_status_finds_a_failed_hook_behind_other_lines_of_the_log(run: Call, tmp_path: Path):
+    """The log is shared, moved aside when it is full, and anybody may have spoilt it."""
+    run("hook", "claude", "Stop", stdin="no json")
+    log = tmp_path / "holdfast" / "holdfast.log"
+    log.rename(f"{log}.1")
+    log.write_bytes(b'{"event": "store_busy"}\n[1]\nno json\n\xff\n')
+
+    found = run("status", "--json").document["last_hook_failure"]
+    log.unlink()
+    log.mkdir()
+
+    assert found["client"] == "claude"
+    assert run("status", "--json").document["last_hook_failure"] == found
 
 
 def test_status_with_a_lost_event_says_so_and_exits_with_5(cli: Call, tmp_path: Path):
@@ -166,7 +204,8 @@ def test_a_file_that_may_not_be_read_is_no_fault_of_the_store():
         assert answer.document["problems"] == ["n1: file 'meta.json' cannot be read: permission denied."]
 
 
-def test_import_without_anything_to_import_says_so(cli: Call):
+def test_import_without_anything_to_import_says_so(cli: Call, home: Path):
+    assert cli("import").out == f"Nothing to import: {home}/.caco/sessions holds no sessions.\n"
     assert cli("import", "--json").document == {"imported": 0, "known": 0, "problems": []}
 
 

@@ -11,12 +11,17 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command("completion", cls=Command)
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
 @answers
 def command(shell: str) -> Output:
     """Print the completion script of a shell
 
-    For bash: holdfast completion bash >> ~/.bashrc
+    Run the line of your shell once, then open a new one:
+
+    \b
+      holdfast completion bash >> ~/.bashrc
+      holdfast completion zsh >> ~/.zshrc      # below the line with compinit
+      holdfast completion fish > ~/.config/fish/completions/holdfast.fish
     """
     from holdfast.surfaces.cli.root import root
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from holdfast.app import App
+from holdfast.sessions.context_sets import change_set
 from holdfast.sessions.model import Session
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, here, prints
+from holdfast.surfaces.cli.running import Group, Output, current_folder, here, prints
 
 
 @click.group("context", cls=Group)
@@ -27,9 +30,12 @@ def command() -> None:
 def set_(app: App, name: str, items: tuple[str, ...], merge: bool, session_id: str | None) -> Output:
     """Set, merge or clear a context set; no items clears it"""
     session, warnings = _chosen(app, session_id)
-    session = session or _started(app)
-    mode = "merge" if merge else "replace"
-    change = app.run(app.sessions.set_relevant_context(session.id, name, items, mode=mode))
+    mode, kept = "merge" if merge else "replace", _as_kept(name, items)
+    if session is None:
+        change_set({}, name, kept, mode)  # what will be refused must not leave a session behind
+        session = _started(app)
+        warnings.append(f"Started session {session.id}, because none was open here.")
+    change = app.run(app.sessions.set_relevant_context(session.id, name, kept, mode=mode))
     if change.warning:
         warnings.append(change.warning)
     return Output({**change.to_dict(), "session_id": session.id}, wording.changed(change), warnings)
@@ -57,6 +63,14 @@ def _chosen(app: App, session_id: str | None) -> tuple[Session | None, list[str]
         return (found[0] if found else None), []
     note = f"Several sessions are open here; the newest is meant: {found[0].id}. Choose another with --session."
     return found[0], [note]
+
+
+def _as_kept(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
+    """Files as absolute paths: whoever is reminded of them may stand in another folder."""
+    if name != "files":
+        return items
+    folder = current_folder()
+    return tuple(os.path.normpath(os.path.join(folder, item)) if item.strip() else item for item in items)
 
 
 def _started(app: App) -> Session:

@@ -25,8 +25,6 @@ from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli.running import Command, show
 from holdfast.surfaces.cli.running import Output as Answer
 
-STORY = "A webhook has to be retried, and must never pay twice."
-WORK = "webhook retry"
 LINE_CHARS = 74
 ACKNOWLEDGED = 40  # before the kill
 WRITER = """
@@ -36,6 +34,10 @@ with App() as app:
     while True:
         print(app.run(app.sessions.append_event(session.id, "model_message", "assistant", "…")).sequence, flush=True)
 """
+
+
+class StoppedError(HoldfastError):
+    code = "aborted"
 
 
 @click.command("demo", cls=Command)
@@ -48,11 +50,15 @@ def command(context: click.Context, serve: bool) -> int:
     folder = tempfile.mkdtemp(prefix="holdfast-demo-")
     try:
         stage = Stage(folder, quiet=context.meta["json"])
-        facts = play(stage)
+        from holdfast.surfaces.cli import demo_story
+
+        facts = demo_story.play(stage)
         if not serve:
             stage.say("\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser", bold=True)
         show(Answer(facts, ""), as_json=context.meta["json"])
         return stage.serve() if serve else 0
+    except KeyboardInterrupt:
+        raise StoppedError("Stopped. The story and its folder are gone; your own store was not touched.") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -64,6 +70,11 @@ class Stage:
     folder: str
     quiet: bool
 
+    @property
+    def repository(self) -> str:
+        """Where the story keeps its code, once there is any."""
+        return os.path.join(self.folder, "payouts")
+
     def say(self, text: str, **style: Any) -> None:
         if not self.quiet:
             click.echo(click.style(term_safe(text), **style))
@@ -71,11 +82,12 @@ class Stage:
     def chapter(self, title: str) -> None:
         self.say(f"\n{title}", bold=True)
 
-    def run(self, *arguments: str, expect: int = 0) -> dict[str, Any]:
+    def run(self, *arguments: str, expect: int = 0, folder: str = "") -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
         shown = shlex.join(("holdfast", *arguments))
         self._typed("$", shown)
-        done = self._start([*arguments, "--json"], None)
+        split = arguments.index("--") if "--" in arguments else len(arguments)
+        done = self._start([*arguments[:split], "--json", *arguments[split:]], None, folder)
         answer: dict[str, Any] = json.loads(done.stdout)
         if done.returncode != expect:
             raise HoldfastError(f"`{shown}` exited with {done.returncode}: {answer}")
@@ -100,6 +112,7 @@ class Stage:
             [sys.executable, "-m", "holdfast", "mcp"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # its last words at a Ctrl-C are no part of the story
             text=True,
             cwd=self.folder,
             env=self._environment(),
@@ -117,20 +130,22 @@ class Stage:
 
     def serve(self) -> int:
         """The console on this store, in the foreground."""
-        command = [sys.executable, "-m", "holdfast", "serve", "--port", "0", "--root", self.folder]
+        roots = [root for root in (self.repository, self.folder) if os.path.isdir(root)]
+        shown = [part for root in roots for part in ("--root", root)]
+        command = [sys.executable, "-m", "holdfast", "serve", "--port", "0", *shown]
         try:
             return subprocess.run(command, cwd=self.folder, env=self._environment(), check=False).returncode
         except KeyboardInterrupt:  # it was meant for the server, which has ended by now
             return 0
 
-    def kill_writer(self) -> int:
+    def kill_writer(self, session: str) -> int:
         """The last number that a process was told before it died; it never had the time to clean up."""
-        code = WRITER.format(name=WORK)
+        code = WRITER.format(name=session)
         self.say("  a process appends as fast as it can … kill -9", fg="cyan")
         with subprocess.Popen(
             [sys.executable, "-c", code],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # Ctrl-C reaches it too, and its last words are no part of the story
+            stderr=subprocess.DEVNULL,
             text=True,
             cwd=self.folder,
             env=self._environment(),
@@ -148,13 +163,22 @@ class Stage:
     def note(self, text: str) -> None:
         self.say(f"    {text}")
 
-    def _start(self, arguments: list[str], stdin: str | None) -> subprocess.CompletedProcess[str]:
+    def git(self, folder: str, *arguments: str) -> None:
+        """In a repository of the story; the person's own settings of git are left out of it."""
+        self._typed("$", shlex.join(("git", *arguments)))
+        who = ["-c", "user.name=Demo", "-c", "user.email=demo@example.org", "-c", "init.defaultBranch=main"]
+        environment = {**self._environment(), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        done = subprocess.run(["git", *who, *arguments], cwd=folder, env=environment, capture_output=True, check=False)
+        if done.returncode:
+            raise HoldfastError(f"git {arguments[0]} exited with {done.returncode}: {done.stderr.decode()}")
+
+    def _start(self, arguments: list[str], stdin: str | None, folder: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "holdfast", *arguments],
             input=stdin,
             capture_output=True,
             text=True,
-            cwd=self.folder,
+            cwd=os.path.join(self.folder, folder),
             env=self._environment(),
             check=False,
         )
@@ -165,96 +189,6 @@ class Stage:
         return kept | {
             "HOLDFAST_HOME": os.path.join(self.folder, "home"),
             "HOLDFAST_DEVELOPER": "demo",
+            "SHARED_CONTEXT_ENABLED": "true",
             "PYTHONWARNINGS": "ignore",
         }
-
-
-def play(stage: Stage) -> dict[str, Any]:
-    stage.say(STORY, bold=True)
-    stage.say(f"Everything happens in {stage.folder}, which is removed at the end.", dim=True)
-    session = monday(stage)
-    night(stage)
-    friday(stage)
-    resumed = tuesday(stage)
-    wednesday(stage)
-    return reckoning(stage, session, resumed)
-
-
-def monday(stage: Stage) -> str:
-    stage.chapter("Monday. A session is started, and what happens is kept.")
-    session = stage.run("session", "start", "--chatmode", "architect", "--name", WORK)["id"]
-    for kind, role, content in (
-        ("user_message", "user", "Retry failed webhooks: 8 attempts over 24 h, and never pay twice."),
-        ("model_message", "assistant", "Idempotency key = event id + attempt. Redis streams or a table?"),
-        ("user_message", "user", "No Redis: ops will not run another one."),
-    ):
-        event = stage.run("session", "append", WORK, "--type", kind, "--role", role, "--content", content)
-        stage.note(f"number {event['sequence']}, hash {event['chain_hash'][:12]}…")
-    stage.run("session", "state", WORK, "--set", '{"current_task": "retry.py", "blockers": ["schedule open"]}')
-    notes = os.path.join(stage.folder, "retry-notes.md")
-    with open(notes, "w", encoding="utf-8") as file:
-        file.write("8 attempts, base 30 s, jitter 20 %\n")
-    change = stage.run("context", "set", "files", notes, os.path.join(stage.folder, "gone.md"))
-    stage.note(f"the next session will be reminded of {len(change['added'])} files")
-    return str(session)
-
-
-def night(stage: Stage) -> None:
-    stage.chapter("Monday night. A writer is killed in the middle of its work.")
-    acknowledged = stage.kill_writer()
-    stored = stage.run("session", "show", WORK)["last_sequence"]
-    lost = max(acknowledged - stored, 0)
-    stage.note(f"kill -9 after number {acknowledged} was acknowledged: number {stored} is stored, {lost} lost")
-
-
-def friday(stage: Stage) -> None:
-    stage.chapter("Friday. An agent program reports by hook; the same hook twice is stored once.")
-    for _ in range(2):
-        stage.replay("claude", "UserPromptSubmit", prompt="give up after 8", prompt_id="p1")
-    stage.replay("claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1")
-    sessions = stage.run("session", "list")["sessions"]
-    for one in sessions:
-        stage.note(f"{one['name'] or one['chatmode']:<14} {one['last_sequence']} events")
-    stage.run("session", "end", WORK)
-    refused = stage.run(
-        "session", "append", WORK, "--type", "user_message", "--role", "user", "--content", "late", expect=4
-    )
-    stage.note(f"refused: {refused['message'].partition('. ')[0]}")
-
-
-def tuesday(stage: Stage) -> str:
-    stage.chapter("Tuesday, weeks later. It is found by its name and goes on where it stopped.")
-    resumed = stage.run("session", "resume", WORK)
-    for line in resumed["resume_text"].splitlines():
-        stage.note(line)
-    stage.note(json.dumps(stage.run("session", "state", WORK)["scratchpad"]))
-    thread = stage.run("session", "thread", WORK)["sessions"]
-    stage.note(f"one line of work, {len(thread)} sessions")
-    secret = "sk-demo-4711"
-    stage.run("session", "append", WORK, "--type", "tool_result", "--role", "tool", "--content", f"key {secret}")
-    forgotten = stage.run("forget", "--match", secret, "--yes")
-    stage.note(f"{forgotten['erased']} event erased; its number and its hash stay")
-    return str(resumed["id"])
-
-
-def wednesday(stage: Stage) -> None:
-    stage.chapter("Wednesday. An agent notes its own files, by a tool, and asks for them again.")
-    if find_spec("mcp") is None:
-        stage.note("left out: it needs the package's extra, pip install '.[mcp]'")
-        return
-    answer = stage.call_tool("set_relevant_context", setName="files", items=["retry.py"], mode="merge", session_id=WORK)
-    stage.note(f"{answer['status']}: added {', '.join(answer['data']['added'])}")
-    answer = stage.call_tool("get_relevant_context", session_id=WORK)
-    for name, items in answer["data"]["context"].items():
-        stage.note(f"{name}: {', '.join(map(os.path.basename, items))}")
-
-
-def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
-    stage.chapter("The check.")
-    verified = stage.run("session", "verify")
-    status = stage.run("status")
-    checked = sum(one["checked"] for one in verified["sessions"])
-    verdict = "sound" if verified["ok"] else "damaged"
-    stage.note(f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}")
-    stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
-    return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}

@@ -19,7 +19,7 @@ def command(words: tuple[str, ...]) -> Output:
     context = click.Context(root, info_name=PROGRAM, **root.context_settings)
     if words == ("all",):
         found = list(_commands(root, context))
-        return Output({"commands": found}, "\n".join(map(_line, found)))
+        return Output({"commands": found}, _table(found))
     for word in words:
         group = context.command
         if not isinstance(group, click.Group):
@@ -30,8 +30,10 @@ def command(words: tuple[str, ...]) -> Output:
     return Output({"commands": list(_commands(context.command, context))}, context.get_help())
 
 
-def _line(one: dict[str, str]) -> str:
-    return f"{one['command'].removeprefix(f'{PROGRAM} '):<16} {one['help']}"
+def _table(found: list[dict[str, str]]) -> str:
+    lines = [(one["command"].removeprefix(f"{PROGRAM} "), one["help"]) for one in found]
+    width = max(len(command) for command, _ in lines)
+    return "\n".join(f"{command:<{width}} {line}" for command, line in lines)
 
 
 def _commands(command: click.Command, context: click.Context) -> Iterator[dict[str, str]]:

@@ -9,7 +9,7 @@ from holdfast.surfaces import hook
 from holdfast.surfaces.cli.running import Command
 
 
-@click.command("hook", cls=Command)
+@click.command("hook", cls=Command, speaks_to_programs=True)
 @click.argument("client", metavar="CLIENT")
 @click.argument("event", metavar="EVENT")
 def command(client: str, event: str) -> int:

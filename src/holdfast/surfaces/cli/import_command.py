@@ -25,4 +25,6 @@ def command(app: App, clients: tuple[str, ...]) -> Output:
     folder = os.path.expanduser("~/.caco/sessions")
     report = app.run(import_caco(app.sessions, folder))
     text = f"Imported {wording.plural(report.imported, 'session')}; {report.known:,} were known."
+    if not (report.imported or report.known or report.problems):
+        text = f"Nothing to import: {folder} holds no sessions."
     return Output(report.to_dict(), text, report.problems)

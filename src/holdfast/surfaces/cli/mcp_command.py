@@ -10,7 +10,7 @@ from holdfast.errors import ExtraMissingError
 from holdfast.surfaces.cli.running import Command
 
 
-@click.command("mcp", cls=Command)
+@click.command("mcp", cls=Command, speaks_to_programs=True)
 def command() -> int:
     """Serve an agent program over stdio
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -14,6 +13,12 @@ COMMANDS = {
     "demo": "Play a short story on a store of its own",
     "session": "Start, append to, read, resume and verify sessions",
     "context": "Set what the next session is reminded of",
+    "workstream": "Keep context in the repository, checked on every read",
+    "prove": "Run a command and keep how it ended, with the files",
+    "bundle": "Show what an agent is handed, rebuild and compare it",
+    "why": "Explain the last bundle: source, verdict, what was cut",
+    "round": "Let four roles speak about one topic, in turn",
+    "memory": "Remember statements and recall them by a question",
     "forget": "Erase what should never have been stored",
     "status": "Show the store and its accounts",
     "import": "Bring in what another program has kept",
@@ -24,27 +29,21 @@ COMMANDS = {
     "completion": "Print the completion script of a shell",
     "help": "Show this, or everything with `help all`",
 }
+HIDDEN = ("merge-context",)  # what other programs call, and no person types
 
 
 class Root(Group):
+    hidden_commands = HIDDEN
+
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name not in COMMANDS and name not in HIDDEN:
             return None
-        module = import_module(f"holdfast.surfaces.cli.{name}_command")
+        module = import_module(f"holdfast.surfaces.cli.{name.replace('-', '_')}_command")
         command: click.Command = module.command
         return command
-
-    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            nearest = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", context)
-        return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -47,13 +47,21 @@ class _Helped(click.Command):
 
 
 class Command(_Helped):
-    """A command that takes `--json`, after its name or before it."""
+    """A command that takes `--json`, after its name or before it.
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    One that only `speaks_to_programs` takes it too, because every command does, and has no use for it.
+    """
+
+    def __init__(self, *args: Any, speaks_to_programs: bool = False, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.params.append(
             click.Option(
-                ["--json"], is_flag=True, expose_value=False, callback=_remember, help="Print one JSON document"
+                ["--json"],
+                is_flag=True,
+                expose_value=False,
+                callback=_remember,
+                hidden=speaks_to_programs,
+                help="Print one JSON document",
             )
         )
 
@@ -64,6 +72,24 @@ def _remember(context: click.Context, parameter: click.Parameter, value: bool) -
 
 class Group(Command, click.Group):
     command_class = Command
+    hidden_commands: Sequence[str] = ()
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """In the order in which they are used, which is the order of their definition."""
+        return list(self.commands)
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        known = self.list_commands(context)
+        if (
+            args[0] in (*known, *self.hidden_commands) or context.resilient_parsing
+        ):  # the Tab key asks about words that are not finished
+            return super().resolve_command(context, args)
+        from difflib import get_close_matches
+
+        above = context.command_path.removeprefix(PROGRAM).lstrip()
+        nearest = [f"{above} {name}".lstrip() for name in get_close_matches(args[0], known, n=1)]
+        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        raise click.UsageError(f"There is no command {f'{above} {args[0]}'.lstrip()!r}.{hint}", context)
 
 
 def answers(function: Callable[..., Output]) -> Callable[..., int]:
@@ -94,8 +120,12 @@ def prints(function: Callable[..., Output]) -> Callable[..., int]:
 
 def here() -> str:
     """The working tree in which the command was typed."""
+    return find_worktree(current_folder())
+
+
+def current_folder() -> str:
     try:
-        return find_worktree(os.getcwd())
+        return os.getcwd()
     except FileNotFoundError:
         raise InvalidValueError("The current folder", ".", "was removed; change to one that is there") from None
 
@@ -160,7 +190,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
         return 2
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else PROGRAM
-        problem = error.format_message()
+        problem = " ".join(error.format_message().split())  # a list of choices comes on lines of its own
         message = f"{problem}{'' if problem[-1:] in '.?' else '.'} See `{where} --help`."
         return _fail("usage", message, [f"{where} --help"], 2, as_json=as_json)
     except click.Abort as error:

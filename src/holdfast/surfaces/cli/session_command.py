@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -127,7 +128,7 @@ def rename(app: App, session_id: str, name: str) -> Output:
     """Give a session a name"""
     found = app.run(app.sessions.find_session(session_id))
     session = app.run(app.sessions.rename_session(found.id, name))
-    return Output(session.to_dict(), f"{session.id} is now {session.name!r}")
+    return Output(session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session))
 
 
 @command.command("resume")
@@ -168,7 +169,7 @@ def verify(app: App, session_id: str | None) -> Output:
         chosen = app.run(app.sessions.list_all_sessions())
     else:
         chosen = [app.run(app.sessions.find_session(session_id))]
-    with click.progressbar(chosen, label="Verifying", file=sys.stderr) as bar:
+    with click.progressbar(chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)) as bar:
         results = [app.run(app.sessions.verify_session(session.id)) for session in bar]
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
@@ -183,6 +184,8 @@ def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
 
 def _same_name(app: App, session: Session) -> list[str]:
     """Names are for people and need not be unique, but a person should know."""
-    if session.name is None or len(app.run(app.sessions.list_named(session.name, 2))) < 2:
+    found = [] if session.name is None else app.run(app.sessions.list_named(session.name, 2))
+    if len(found) < 2:
         return []
-    return [f"Another session is called {session.name!r} too; the name means the newest one from now on."]
+    first = f"Another session is called {session.name!r} too."
+    return [f"{first} The name means the newest, {found[0].id}; any other is told by its id."]

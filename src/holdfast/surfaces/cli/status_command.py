@@ -6,6 +6,7 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.settings import redacted
+from holdfast.surfaces import hook
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, prints
 
@@ -24,6 +25,8 @@ def command(app: App) -> Output:
         f"Sessions   {accounts.sessions:,}",
         f"Events     stored {accounts.stored:,} · spooled {accounts.spooled:,} · lost {accounts.lost:,}",
     ]
+    failure = hook.find_last_failure(app.settings.home)
+    lines += [f"Hooks      {wording.hook_failure(failure)}"] if failure else []
     warnings = []
     if accounts.lost:
         warnings.append("Events are missing. `holdfast session verify` says where; keep the files as they are.")
@@ -31,5 +34,6 @@ def command(app: App) -> Output:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
     warnings += map(wording.waits_elsewhere, app.spool.list_elsewhere())
     warnings += map(wording.cannot_be_read, app.spool.list_unreadable())
-    data = {**accounts.to_dict(), **owner, "database": store, "home": app.settings.home}
+    place = {"database": store, "home": app.settings.home}
+    data = {**accounts.to_dict(), **owner, **place, "last_hook_failure": failure}
     return Output(data, "\n".join(lines), warnings, exit_code=5 if accounts.lost else 0)

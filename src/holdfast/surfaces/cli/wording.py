@@ -7,9 +7,11 @@ import os
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from holdfast.ground.text import cut
+from holdfast.memories.model import Memory
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
 from holdfast.storage.spool import Elsewhere, Unreadable
 
@@ -81,9 +83,15 @@ def context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
 
 
 def event_list(events: Sequence[SessionEvent]) -> str:
+    """Under the day of each: a log is read weeks later."""
     if not events:
         return "No events yet."
-    return "\n".join(map(event_line, events))
+    days = groupby(events, key=lambda event: event.created_at.date())
+    return "\n".join("\n".join([f"{day} (UTC)", *map(event_line, of_day)]) for day, of_day in days)
+
+
+def memory_line(memory: Memory) -> str:
+    return f"{memory.id}  {memory.confidence:.2f}  {cut(' '.join(memory.content.split()), LINE_CHARS)}"
 
 
 def event_line(event: SessionEvent) -> str:
@@ -116,6 +124,14 @@ def verdict(results: Sequence[Verification]) -> str:
     if not lines:
         return f"Sound: {plural(checked, 'event')} in {plural(len(results), 'session')}"
     return "\n".join([*lines, f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}"])
+
+
+def hook_failure(failure: dict[str, str | None]) -> str:
+    """From codes alone, because that is all a hook may write down."""
+    reasons = {"hook": "it is not wired to a client that is known", "payload": "what came on stdin cannot be used"}
+    field, at = failure["field"] or "", (failure["at"] or "")[:16].replace("T", " ")
+    reason = reasons.get(field) or (f"{field} is wrong" if field else failure["error"])
+    return f"last failure {at}Z, {failure['client'] or 'unknown client'}: {reason}"
 
 
 def waits_elsewhere(waiting: Elsewhere) -> str:

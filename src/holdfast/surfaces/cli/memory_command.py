@@ -1,0 +1,103 @@
+"""`holdfast memory …`: statements that are kept, and found again by a question."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.app import App
+from holdfast.memories import rules
+from holdfast.memories.model import Memory
+from holdfast.surfaces.cli import wording
+from holdfast.surfaces.cli.running import Group, Output, prints
+
+NOTHING = "Nothing that answers this is remembered."
+
+
+@click.group("memory", cls=Group)
+def command() -> None:
+    """Remember statements and recall them by a question
+
+    `holdfast forget ID` erases one for good.
+    """
+
+
+@command.command("remember")
+@click.argument("text")
+@click.option("--category", metavar="C", help="What kind of statement it is")
+@click.option("--source", default="explicit", show_default=True, metavar="S", help="Where it comes from")
+@click.option("--ttl-days", type=int, metavar="N", help="Let it expire after so many days")
+@prints
+def remember(app: App, text: str, category: str | None, source: str, ttl_days: int | None) -> Output:
+    """Keep a statement; one that is known is corroborated"""
+    kept = app.run(
+        app.memories.remember(
+            text, category=category, source_type=source, ttl_days=ttl_days, user_id=app.settings.developer
+        )
+    )
+    done = "Remembered" if kept.is_new else "Known already, and believed more now"
+    return Output(kept.to_dict(), f"{done}:\n{wording.memory_line(kept.memory)}")
+
+
+@command.command("recall")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", default=rules.LIMIT, show_default=True, metavar="N", help="At most so many")
+@click.option(
+    "--min-relevance", default=rules.MIN_RELEVANCE, show_default=True, metavar="X", help="Least share of words, 0 to 1"
+)
+@prints
+def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -> Output:
+    """Show what answers a question, best first"""
+    found = app.run(app.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance))
+    lines = [f"{wording.memory_line(one.memory)}  ({one.relevance:.0%})" for one in found]
+    return Output({"memories": [one.to_dict() for one in found]}, "\n".join(lines) or NOTHING)
+
+
+@command.command("corroborate")
+@click.argument("memory_id", metavar="ID")
+@prints
+def corroborate(app: App, memory_id: str) -> Output:
+    """Believe it more"""
+    return _shown(app.run(app.memories.corroborate(memory_id)))
+
+
+@command.command("contradict")
+@click.argument("memory_id", metavar="ID")
+@prints
+def contradict(app: App, memory_id: str) -> Output:
+    """Believe it less"""
+    return _shown(app.run(app.memories.contradict(memory_id)))
+
+
+@command.command("expire")
+@click.argument("memory_id", metavar="ID")
+@prints
+def expire(app: App, memory_id: str) -> Output:
+    """Recall it no more from now on; nothing of it is removed"""
+    return _shown(app.run(app.memories.expire(memory_id)))
+
+
+@command.command("import")
+@click.argument("file")
+@prints
+def import_(app: App, file: str) -> Output:
+    """Bring in a file of JSON lines; repeating it changes nothing"""
+    from holdfast.memories.jsonl_store import import_memories
+
+    report = app.run(import_memories(app.memories, file))
+    text = f"Imported {report.imported:,}; {report.known:,} were known, {report.forgotten:,} stay forgotten."
+    return Output(report.to_dict(), text, report.problems)
+
+
+@command.command("export")
+@click.argument("file")
+@prints
+def export(app: App, file: str) -> Output:
+    """Write all memories into a file of JSON lines"""
+    from holdfast.memories.jsonl_store import export_memories
+
+    count = app.run(export_memories(app.memories, file))
+    return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
+
+
+def _shown(memory: Memory) -> Output:
+    return Output(memory.to_dict(), wording.memory_line(memory))

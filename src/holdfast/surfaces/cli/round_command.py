@@ -1,0 +1,66 @@
+"""`holdfast round …`: four roles speak about one topic, each with the same bundle, and the chair closes."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.app import App
+from holdfast.bundles.rounds import ROLES, Round, Step
+from holdfast.bundles.service import RoundService
+from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
+
+which = click.option("--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it")
+
+
+@click.group("round", cls=Group)
+def command() -> None:
+    """Let four roles speak about one topic, in turn"""
+
+
+def _rounds(app: App) -> RoundService:
+    return app.rounds(app.workstreams(current_folder()))
+
+
+@command.command("start")
+@click.option("--topic", required=True, metavar="T", help="What it is about")
+@which
+@prints
+def start(app: App, topic: str, workstream_id: str | None) -> Output:
+    """Begin a round"""
+    return _as_output(app.run(_rounds(app).start(topic, workstream_id)))
+
+
+@command.command("next")
+@which
+@prints
+def next_(app: App, workstream_id: str | None) -> Output:
+    """Show whose turn it is, and the text for it"""
+    return _as_output(app.run(_rounds(app).next(workstream_id)))
+
+
+@command.command("submit")
+@click.option("--role", required=True, metavar="R", help=f"Who speaks: {', '.join(ROLES)}")
+@click.option("--text", required=True, metavar="T", help="What the role says")
+@click.option("--source", "sources", multiple=True, metavar="S", help="repo:PATH, tool:COMMAND or user:WORDS")
+@which
+@prints
+def submit(app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None) -> Output:
+    """Say a role's part"""
+    return _as_output(app.run(_rounds(app).submit(role, text, sources, workstream_id)))
+
+
+@command.command("close")
+@click.option("--decision", "decisions", multiple=True, metavar="D", help="What was decided")
+@click.option("--question", "questions", multiple=True, metavar="Q", help="What stays open")
+@which
+@prints
+def close(app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None) -> Output:
+    """Close it: decisions and questions become context"""
+    closed: Round = app.run(_rounds(app).close(decisions, questions, workstream_id))
+    lines = [*(f"Decided: {one}" for one in closed.decisions), *(f"Open: {one}" for one in closed.questions)]
+    return Output({"round": closed.to_dict()}, "\n".join(lines))
+
+
+def _as_output(step: Step) -> Output:
+    size = f", {step.least_chars} to {step.most_chars} characters" if step.most_chars else ""
+    return Output({"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}")

@@ -1,0 +1,123 @@
+"""`holdfast workstream …`: what was noted about a line of work, judged on this checkout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from holdfast.app import App
+from holdfast.surfaces.cli import workstream_wording as wording
+from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
+from holdfast.workstreams.model import DECISION_STATUSES, PHASES
+from holdfast.workstreams.service import WorkstreamService
+
+
+@click.group("workstream", cls=Group)
+def command() -> None:
+    """Keep context in the repository, checked on every read
+
+    Off until SHARED_CONTEXT_ENABLED=true or your settings say so.
+    """
+
+
+def about(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which document is meant."""
+    phase = click.option("--phase", type=click.Choice(PHASES), default="implementation", help="Whose document is meant")
+    which = click.option("--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it")
+    return phase(which(function))
+
+
+def _service(app: App) -> WorkstreamService:
+    return app.workstreams(current_folder())
+
+
+@command.command("show")
+@about
+@prints
+def show(app: App, phase: str, workstream_id: str | None) -> Output:
+    """Show what was noted, with this checkout's verdict"""
+    judged = app.run(_service(app).load(phase, workstream_id))
+    return Output(judged.to_dict(), wording.shown(judged), wording.notes(judged))
+
+
+@command.command("check")
+@about
+@prints
+def check(app: App, phase: str, workstream_id: str | None) -> Output:
+    """Tell which notes and claims still hold here"""
+    judged = app.run(_service(app).load(phase, workstream_id))
+    data = {name: judged.to_dict()[name] for name in ("key", "phase", "stale", "staleness", "claims", "read_only")}
+    return Output(data, wording.checked(judged), wording.notes(judged))
+
+
+@command.command("decide")
+@click.argument("text")
+@click.option("--id", "decision_id", metavar="D", help="Change this decision")
+@click.option("--status", type=click.Choice(DECISION_STATUSES), help="What became of it; open without it")
+@click.option("--because", metavar="WHY", help="The reason; needed to reject")
+@about
+@prints
+def decide(app: App, text: str, phase: str, workstream_id: str | None, **about_it: str | None) -> Output:
+    """Note a decision, or change one"""
+    entry = app.run(_service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it))
+    return Output({"decision": entry}, wording.decision(entry))
+
+
+@command.command("claim")
+@click.argument("text")
+@click.option("--evidence", multiple=True, metavar="PATH[:L1-L2|#SYMBOL]", help="What shows it; proof:ID for a proof")
+@about
+@prints
+def claim(app: App, text: str, evidence: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
+    """Claim something about the code, with evidence"""
+    judged = app.run(_service(app).claim(text, evidence, phase=phase, workstream_id=workstream_id))
+    return Output({"claim": judged.to_dict()}, wording.claim(judged))
+
+
+@command.command("checklist")
+@click.argument("items", nargs=-1, metavar="[TEXT]...")
+@about
+@prints
+def checklist(app: App, items: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
+    """Set the next steps; none clears them"""
+    context = app.run(_service(app).set_checklist(items, phase=phase, workstream_id=workstream_id))
+    return Output({"checklist": context.checklist}, wording.checklist(context.checklist))
+
+
+@command.command("point")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@about
+@prints
+def point(app: App, paths: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
+    """Name files that whoever continues should look at"""
+    context = app.run(_service(app).point(paths, phase=phase, workstream_id=workstream_id))
+    return Output({"file_pointers": context.pointers}, "\n".join(context.pointers))
+
+
+@command.command("save")
+@click.option("--summary", required=True, metavar="TEXT", help="Where the work stands")
+@click.option("--feature-request", metavar="T", help="What it is about, as a label")
+@about
+@prints
+def save(app: App, summary: str, feature_request: str | None, phase: str, workstream_id: str | None) -> Output:
+    """Save the summary against the files as they are now"""
+    verb = _service(app).save(
+        summary, phase=phase, workstream_id=workstream_id, feature_request=feature_request, by_hand=True
+    )
+    context = app.run(verb)
+    return Output({"context": context.to_dict()}, wording.saved(context), context.notes)
+
+
+@command.command("fail")
+@click.option("--step", required=True, metavar="S", help="What was being done")
+@click.option("--error", required=True, metavar="E", help="What went wrong")
+@click.option("--next", "next_action", required=True, metavar="N", help="What to try next")
+@about
+@prints
+def fail(app: App, step: str, error: str, next_action: str, phase: str, workstream_id: str | None) -> Output:
+    """Note a failed run; the summary stays as it is"""
+    verb = _service(app).fail(step=step, error=error, next_action=next_action, phase=phase, workstream_id=workstream_id)
+    context = app.run(verb)
+    return Output({"last_run": context.last_run}, wording.failed(context))
