@@ -13,6 +13,7 @@ from bench.contestants import engine_of, make
 from bench.doors import append_lanes, first_answer_lanes, page_lanes
 from bench.measure import Absent, Effort, Lane, race
 from bench.place import Places
+from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 
 Row = Lane | Absent
@@ -172,6 +173,13 @@ async def doors(bench: Bench) -> list[Row]:
     return rows
 
 
+async def staleness(bench: Bench) -> list[Row]:
+    sizes = SIZES[:2] if bench.quick else SIZES
+    lanes = staleness_lanes(bench.places.folder, sizes)
+    await race(lanes, bench.effort(15, 0.2), bench.say)
+    return list(lanes)
+
+
 MEASUREMENTS = {
     "create": create,
     "append": append,
@@ -183,4 +191,5 @@ MEASUREMENTS = {
     "get-state": get_state,
     "start-up": start_up,
     "doors": doors,
+    "staleness": staleness,
 }

@@ -55,6 +55,7 @@ TITLES = {
     "get-state": "Read the scratchpad",
     "start-up": "Import and start-up",
     "doors": "What a door adds",
+    "staleness": "Has anything changed?",
 }
 
 REMARKS = {
@@ -85,6 +86,10 @@ Multiples of `python -c pass`, wall time and processor time.
 """,
     "doors": """
 Real processes on SQLite. The first answer is the time from the start of the process to the answer to `initialize`.
+""",
+    "staleness": """
+`git status` gives names, ours gives names and one id for all contents; nothing of the repository runs in ours.
+A bundle looks up ten pieces of evidence, opens its store and writes a receipt; while the flag is off no git is started.
 """,
 }
 
@@ -290,4 +295,5 @@ SECTIONS = {
     "recent": lambda rows: case_sections(rows, ("refused",), lambda lane, base: (refusals(lane),)),
     "start-up": start_up_section,
     "doors": door_section,
+    "staleness": door_section,
 }

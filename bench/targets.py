@@ -1,4 +1,4 @@
-"""The ratios that we promised (P1, P2) and the latencies that the interface asks for, against what was measured.
+"""The ratios that we promised (P1, P2, P4) and the latencies that the interface asks for, against what was measured.
 
 A word like "about" is made a number here, in the open, so that a verdict can be argued with.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench import doors
+from bench import doors, staleness
 from bench import measurements as m
 from bench.contestants import BARE, OURS
 from bench.measure import Lane, Ratio, latencies, percentile, ratio, spread
@@ -97,7 +97,7 @@ class Found:
 
 
 def promises(found: Found) -> Iterator[Verdict]:
-    """P1 and P2 in their own order, then the doors."""
+    """P1 and P2 in their own order, then the doors, then P4."""
     for engine, title in ENGINES.items():
         yield Verdict(f"P1 {title}: `append_event` / bare call", 1.3, found.against_bare(engine, m.APPEND.name))
         peer, slower = found.nearest_peer(engine)
@@ -124,6 +124,10 @@ def promises(found: Found) -> Iterator[Verdict]:
         yield Verdict(f"P2 {title}: `update_state` / bare statement", 1.3, state)
     first = found.ratio((doors.OURS, doors.FIRST_ANSWER), (doors.EMPTY, doors.FIRST_ANSWER))
     yield Verdict("`holdfast mcp`: first answer / an empty `mcp` server", 1.3, first)
+    for files in staleness.SIZES:
+        case = staleness.case_of(files, 0)
+        measured = found.ratio((staleness.WHOLE, case), (staleness.STATUS, case))
+        yield Verdict(f"P4: staleness check of {files:,} files / `git status`", 1.3, measured)
 
 
 @dataclass(frozen=True)

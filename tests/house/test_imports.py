@@ -18,6 +18,7 @@ PLACES = {
     "mcp": ("holdfast.surfaces.mcp",),
     "mcp_types": ("holdfast.surfaces.mcp",),
     "anyio": ("holdfast.surfaces.mcp",),
+    "langgraph": ("holdfast.surfaces.langgraph",),
     "fastapi": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
     "starlette": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
     "pydantic": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
@@ -129,4 +130,4 @@ def test_an_agent_program_is_named_in_its_own_file_only():
         if any(f'"{name}' in path.read_text().casefold() for name in CLIENTS)
     ]
 
-    assert elsewhere == ["holdfast.surfaces.cli.demo_command"]
+    assert elsewhere == ["holdfast.surfaces.cli.demo_story"]

@@ -21,14 +21,21 @@ from tests.house import source
 from tests.rig.postgres import APP, Cluster, execute
 
 # Functions of ours on PostgreSQL that are no verbs, because only other functions call them.
-INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal"}
+INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal", "memori.hold"}
 
 # Verbs that may read every row of a developer, and why. Every other one reaches its rows by more than their owner.
 READS_ALL = {
     "context.matching_events": "forgetting by words must miss none",
     "context.sessions_with_text": "forgetting by words must miss none",
+    "context.telling_session": "from the newest on, and no further than the first that fits",
+    "context.session_names": "the index of names holds all that is asked for",
+    "context.count_ends": "one step into an index for each session, however long its log",
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
     "context.clear_session": "forgetting a session is rare, and empties whatever listeners were told of it",
+    "memori.matching_memories": "forgetting by words must miss none",
+    "memori.find_candidates": "the owner's rows are met with those that have the words, each by its index",
+    "memori.count_words": "how many memories there are decides what is rare; ten thousand are enough to tell",
+    "holdfast.entries_with_text": "forgetting by words must miss none",
     "holdfast.outbox_end": "the last entry of the index answers max()",
     "holdfast.beat": "a developer has one heart",
     "holdfast.last_beat": "a developer has one heart",
@@ -37,7 +44,10 @@ READS_ALL = {
 SORTS = {
     "context.create_session": "two rows at most",
     "context.thread_sessions": "one thread",
+    "context.session_names": "one row for each name",
     "context.matching_events": "read as a whole anyway",
+    "memori.matching_memories": "read as a whole anyway",
+    "memori.find_candidates": "the newest of those that have a rare word",
 }
 OWNER_COLUMNS = {"workspace_id", "developer_id"}
 MOST_ROWS = 50
@@ -216,11 +226,13 @@ def test_the_verbs_for_several_rows_are_those_that_write_rows(functions: dict[st
 
 def full_reads(plan: list[str], tables: set[str], statement: str) -> list[str]:
     """The lines of a SQLite plan that visit a table without anything but the owner to go by."""
-    aliases = dict(re.findall(r"\b(\w+) (s|e|o|x|st)\b", statement))
+    aliases = dict(re.findall(r"\b(\w+) (s|e|o|x|st|m)\b", statement))
     names = tables | {alias for table, alias in aliases.items() if table in tables}
     found = []
     for line in plan:
         verb, _, rest = line.partition(" ")
+        if re.search(r"VIRTUAL TABLE INDEX \d+:M\d", line):  # a full-text index that is asked for words
+            continue
         if verb not in ("SCAN", "SEARCH") or rest.split()[0] not in names:
             continue
         by = set(re.findall(r"(\w+)(?:[,=<>)]| IS)", line.partition("(")[2]))
@@ -272,9 +284,21 @@ select workspace_id, developer_id, id, session_id, '', 'asked for', now() from c
 where sequence = 1;
 insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
 select workspace_id, developer_id, 'caco.context', jsonb_build_object('session_id', id), now() from context.sessions;
+insert into holdfast.journal (workspace_id, developer_id, id, kind, subject, content, created_at)
+select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3, 's' || n % 50, 'x', now()
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 400) n;
+insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv, source_type, created_at,
+                             updated_at, content_hash)
+select 'w' || w, 'd' || d, format('m %s %s %s', w, d, n), 'u1', 'x',
+       array_to_tsvector(array['common', 'word' || n, 'some' || n % 10]), 'explicit', now() - n * interval '1 minute',
+       now(), sha256(format('%s %s %s', w, d, n)::bytea)
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 300) n;
+insert into memori.memory_tombstones
+select workspace_id, developer_id, sha256(content_hash), id, 'asked for', now() from memori.memories;
 update context.sessions set last_sequence = case when id = md5('2 5 40')::uuid then 4000 else 8 end;
 set session_replication_role = origin;
-vacuum analyze context.sessions, context.session_state, context.session_events, context.erasures, holdfast.outbox
+vacuum analyze context.sessions, context.session_state, context.session_events, context.erasures, holdfast.outbox,
+               holdfast.journal, memori.memories, memori.memory_tombstones
 """
 # A value for each argument of each verb, by the argument's name: those of a developer in the middle.
 SESSION = "md5('2 5 40')::uuid"
@@ -292,6 +316,7 @@ VALUES = {
     "p_chars": "100",
     "p_bytes": "1000",
     "p_name": "'name 10'",
+    "p_begun": "'NAME 1'",
     "p_chatmode": "'m1'",
     "p_user_id": "'u1'",
     "p_client": "'claude'",
@@ -321,7 +346,22 @@ VALUES = {
     "p_key": "'k50'",
     "p_request_hash": "'\\x00'",
     "p_subject": "'s'",
+    "p_kind": "'k1'",
+    "p_ids": """'["m 2 5 40", "m 2 5 41"]'""",
+    "p_words": """'["word40"]'""",
+    "p_most": "1",
+    "p_now": "'2026-11-16T09:04:00Z'",
+    "p_category": "null",
+    "p_source_type": "'explicit'",
+    "p_confidence": "0.9",
+    "p_lineage": "'[]'",
+    "p_use_count": "0",
+    "p_last_used_at": "null",
+    "p_expires_at": "null",
+    "p_created_at": "null",
+    "p_updated_at": "null",
 }
+MEMORY = "'m 2 5 40'"
 VALUES_OF = {
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
     "context.recent_events": {"p_below": "null", "p_limit": "null"},
@@ -341,8 +381,19 @@ VALUES_OF = {
         "p_parts": "null",
         "p_hash": "'\\x00'",
     },
+    "memori.find_memory": {"p_id": MEMORY},
+    "memori.lock_memory": {"p_id": MEMORY},
+    "memori.lock_content": {"p_hash": "sha256('2 5 40')", "p_content": "'x'"},
+    "memori.find_tombstone": {"p_hash": "sha256(sha256('2 5 40'))"},
+    "memori.add_memory": {"p_id": "'new'", "p_hash": "'\\x00'", "p_content": "'x'"},
+    "memori.save_judgement": {"p_id": MEMORY},
+    "memori.expire_memory": {"p_id": MEMORY},
+    "memori.forget_memory": {"p_id": MEMORY, "p_hash": "sha256('2 5 40')", "p_reason": "'asked for'"},
+    "memori.list_memories": {"p_below": MEMORY},
     "holdfast.outbox_after": {"p_after": "100"},
     "holdfast.keep_key": {"p_key": "'new'"},
+    "holdfast.keep_entry": {"p_id": "gen_random_uuid()", "p_content": "'{}'"},
+    "holdfast.newest_entries": {"p_subject": "'s10'"},
 }
 
 

@@ -1,25 +1,30 @@
 """TS15: whatever is stored is shown as text. No script runs, nothing is fetched, no link leads anywhere it may not.
 
 Every payload goes through every field that the console shows: names, labels, metadata, events of every kind with
-their parts, context sets, an applet's parameters, a file's name and its content. Then a real Chromium opens the pages,
-unfolds all of them, and is asked what it made of them.
+their parts, context sets, an applet's parameters, a file's name and its content; and what is noted in a repository:
+claims, decisions, summaries, the names of branches, files and authors, what a proof printed, what a diff shows. Then a
+real Chromium opens the pages, unfolds all of them, and is asked what it made of them.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from holdfast.ground.text import term_safe
 from holdfast.sessions import rules
 from holdfast.sessions.service import SessionService
+from holdfast.workstreams.service import WorkstreamService
+from tests.surfaces.console import noting
 from tests.surfaces.console.browsing import Console
-from tests.surfaces.console.conftest import browser, console, root, server, window
+from tests.surfaces.console.conftest import browser, console, opened, root, server, window
 from tests.surfaces.console.story import with_sessions
+from tests.workstreams.repos import Repo
 
 __all__ = ["browser", "console", "root", "server", "window"]
 
@@ -101,16 +106,19 @@ PAYLOADS = [
     "🏴‍☠️ <b>bold</b> &amp; ©",
 ]
 PREFIXES = ("", '">', "'>", "</span>", "</a>", "-->", "</details></section>", "x\n", "&quot;>", "*/", "</svg>", '\\">')
-LAYOUT = "article body dialog div figure form head header html li link main meta nav noscript ol p section title ul"
+LAYOUT = (
+    "article aside body dialog div figure form head header html li link main meta nav noscript ol p section title ul"
+)
 TEXT = "a b button code dd details dl dt figcaption h1 h2 h3 i kbd pre script span summary textarea time"
-TAGS = {*LAYOUT.split(), *TEXT.split(), "svg", "path", "polygon", "rect"}
+FORM = "input label output"
+TAGS = {*LAYOUT.split(), *TEXT.split(), *FORM.split(), "svg", "path", "polygon", "rect"}
 SEEN_BY_BROWSER = """() => ({
   canary: window.canary,
   tags: [...new Set([...document.querySelectorAll('*')].map((one) => one.tagName.toLowerCase()))],
   handlers: [...document.querySelectorAll('*')].flatMap((one) => one.getAttributeNames()
     .filter((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc' || name === 'formaction')),
   links: [...document.querySelectorAll('[href]')].filter((one) => one.closest('body'))
-    .map((one) => [one.getAttribute('href'), one.href, one.rel || '']),
+    .map((one) => [one.getAttribute('href'), new URL(one.getAttribute('href'), document.baseURI).href, one.rel || '']),
   scripts: [...document.querySelectorAll('script')].map((one) => one.getAttribute('src') || 'inline'),
   fetches: [...document.querySelectorAll('*')].flatMap((one) => ['hx-get', 'hx-post', 'sse-connect', 'action', 'src']
     .filter((name) => one.hasAttribute(name) && one.tagName !== 'SCRIPT').map((name) => one.getAttribute(name))),
@@ -159,7 +167,9 @@ def check(page: Page, payload: str, where: str) -> None:
     assert set(found["tags"]) <= TAGS, (about, set(found["tags"]) - TAGS)
     assert found["handlers"] == [], about
     assert all(src.startswith("/static/") for src in found["scripts"]), about
-    assert all(url.startswith(("/console/", "/sessions", "/api/events")) for url in found["fetches"]), about
+    assert all(url.startswith(("/console/", "/sessions", "/workstreams", "/api/events")) for url in found["fetches"]), (
+        about
+    )
     for given, resolved, rel in found["links"]:
         assert urlsplit(resolved).scheme in ("http", "https"), (about, given)
         if not given.startswith(("/", "#")):
@@ -245,6 +255,10 @@ def test_no_address_is_ever_more_than_an_address(console: Console, payload: str)
             f"/?applet=text-editor&path={quote(payload)}",
             f"/?applet={quote(payload)}",
             f"/console/sessions?selected={quote(payload)[:90]}",
+            f"/?applet=git-diff&path={quote(payload)}",
+            f"/?applet=git-diff&path=x&since={quote(payload)}",
+            f"/workstreams?workstream={quote(payload)}",
+            f"/workstreams?phase={quote(payload)}",
         ):
             answer = api.get(path)
             assert answer.status_code in (200, 400, 404, 422), (path, answer.text)
@@ -263,3 +277,77 @@ def test_a_context_change_that_arrives_live_is_only_text(console: Console):
             "(text) => document.querySelector('#card').textContent.includes(text)", arg=term_safe(as_label(payload))
         )
         check(page, as_label(payload), "live card")
+
+
+# --- what is noted in a repository -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def noted_console(tmp_path: Path, browser: Browser, window: dict[str, Any]) -> Iterator[tuple[Console, Repo]]:
+    repo = noting.with_code(tmp_path / "payouts")
+    (tmp_path / "served").mkdir()
+    with noting.serving(tmp_path / "served", repo.folder) as running:
+        for one in opened(browser, running, repo.folder, window):
+            yield one, repo
+
+
+def as_branch(payload: str) -> str:
+    """As much of it as git takes for the name of a branch."""
+    return re.sub(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//+|/\.|\.$|/$|^/", "", payload)[:60].strip("./") or "x"
+
+
+async def fill_notes(workstreams: WorkstreamService, some: list[str], paths: list[str]) -> None:
+    """Every field of a workstream is nothing but payloads."""
+    for payload, path in zip(some, paths, strict=True):
+        await workstreams.claim(payload, [path], kind="statement")
+        await workstreams.decide(payload, status="rejected", because=payload)
+    await workstreams.set_checklist(some)
+    await workstreams.prove(["cat", paths[-1]])
+    proof = await workstreams.prove(["sh", "-c", f": {some[0]!r}"])
+    await workstreams.claim("with a proof", [f"proof:{proof.id}"])
+    everything = "\n".join(some)[:7_900]
+    await workstreams.save(everything, by_hand=True, feature_request=some[0][:190])
+    await workstreams.fail(step=some[0], error=everything[:3_900], next_action=some[-1])
+
+
+def hostile_files(repo: Repo, some: list[str]) -> list[str]:
+    paths = []
+    for number, payload in enumerate(some):
+        name = re.sub(r"[\x00-\x1f\\]", "", as_label(payload)).replace("/", "∕").encode()[:150].decode(errors="ignore")
+        paths.append(f"{number} {name}".rstrip())
+        repo.write(paths[-1], payload + "\n")
+    return paths
+
+
+def test_nothing_that_is_noted_in_a_repository_is_ever_more_than_text(
+    noted_console: tuple[Console, Repo], scale: Callable[[int], int]
+):
+    """Fresh, then stale with every file changed, then the diff of each."""
+    console, repo = noted_console
+    every = payloads(max(len(PAYLOADS), scale(800)))
+    for start in range(0, len(every), 30):
+        some = every[start : start + 30]
+        noting.on_own_branch(repo, f"{start}-{as_branch(some[0])}")
+        paths = hostile_files(repo, some)
+        repo.commit(some[0])
+        noting.note(console.settings, repo, lambda workstreams: fill_notes(workstreams, some, paths))  # noqa: B023
+        for change in ("", "changed\n"):
+            for path in paths:
+                repo.write(path, change + (repo.folder / path).read_text())
+            author = re.sub(r"[<>\n]", "", some[0])
+            repo.git("commit", "-qam", "more", "--allow-empty", f"--author=x {author} <x@example.org>")
+            page = console.open("/workstreams")
+            for payload in some:
+                check(page, payload, "workstreams")
+        for path, payload in zip(paths, some, strict=True):
+            repo.write(path, f"{payload}\nanother {payload}\n")
+            check(console.open(f"/?applet=git-diff&path={quote(path)}"), payload, "diff")
+    assert {urlsplit(url).netloc for url in console.requests} == {urlsplit(console.server.url).netloc}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS[::6], ids=lambda payload: ascii(payload[:24]))
+def test_no_branch_is_ever_more_than_a_name(noted_console: tuple[Console, Repo], payload: str):
+    console, repo = noted_console
+    noting.on_own_branch(repo, as_branch(payload))
+
+    check(console.open("/workstreams"), as_branch(payload), "branch")

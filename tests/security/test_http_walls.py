@@ -1,6 +1,7 @@
 """TS7, TS8, TS16, TS22 over HTTP: who is let in, under which name, from which page; and who is not."""
 
 import itertools
+import json
 import random
 import re
 import uuid
@@ -14,6 +15,18 @@ import pytest
 from tests.surfaces.http.server import Server, append, is_problem, served, wrote
 
 MCP = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+# What the stateless era of MCP wants of every call; no other route looks at it.
+JSON_RPC = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "set_relevant_context",
+}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +250,14 @@ def writes(session_id: str) -> list[tuple[str, str, str]]:
         ("POST", f"/api/sessions/{session_id}/events", '{"type": "user_message", "role": "user", "content": "x"}'),
         ("POST", f"/api/sessions/{session_id}/resume", "{}"),
         ("POST", f"/api/sessions/{session_id}/end", "{}"),
+        ("POST", "/mcp", json.dumps(tool_call(session_id))),
     ]
+
+
+def tool_call(session_id: str) -> dict[str, Any]:
+    arguments = {"setName": "files", "items": ["/changed"], "session_id": session_id}
+    params = {"name": "set_relevant_context", "arguments": arguments, "_meta": META}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 def test_nothing_changes_without_the_right_and_json(
@@ -246,17 +266,18 @@ def test_nothing_changes_without_the_right_and_json(
     """TS8: kinds of content × routes × what is brought × where it comes from; 0 changes by those who may not."""
     cookie = log_in(server)
     rights: dict[str, dict[str, str]] = {"nothing": {}, "cookie": {"Cookie": cookie}, "token": server.bearer}
-    cases = list(itertools.product(KINDS, range(6), rights, SITES))
+    cases = list(itertools.product(KINDS, range(len(writes(""))), rights, SITES))
     done = refused = 0
     session, before = wrote(api), None
     for kind, number, right, site in random.Random(8).sample(cases, min(len(cases), scale(10 * len(cases)))):
         before = before or picture(api, session["id"])
         method, path, body = writes(session["id"])[number]
-        headers = rights[right] | ({} if kind is None else {"Content-Type": kind})
+        headers = JSON_RPC | rights[right] | ({} if kind is None else {"Content-Type": kind})
         headers |= {} if site is None else {"Sec-Fetch-Site": site}
         status = stranger.request(method, path, content=body, headers=headers).status_code
         if may_write(kind, right, site):
             assert status in (200, 201), (kind, path, right, site, status)
+            assert picture(api, session["id"]) != before or path.endswith("/resume"), (kind, path, right, site)
             session, before, done = wrote(api), None, done + 1
         else:
             assert status in (401, 403, 415), (kind, path, right, site, status)
@@ -289,9 +310,12 @@ def log_in(server: Server) -> str:
 # --- TS16: streams, TH8: ids ---------------------------------------------------------------------------------
 
 
-def test_a_stream_needs_the_token_and_tells_only_the_owners_events(tmp_path: Path) -> None:
-    """TS16: two developers on one store; what one does is not heard by the other, also not with the other's cursor."""
-    store = f"sqlite:///{tmp_path / 'shared.db'}"
+def test_a_stream_needs_the_token_and_tells_only_the_owners_events(tmp_path: Path, postgres_url: str) -> None:
+    """TS16: two developers on one store; what one does is not heard by the other, also not with the other's cursor.
+
+    At the same time, which a store that is a file does not take.
+    """
+    store = postgres_url
     with (
         served(tmp_path / "ada", store, HOLDFAST_DEVELOPER="ada") as ada_server,
         served(tmp_path / "bob", store, HOLDFAST_DEVELOPER="bob") as bob_server,
@@ -312,26 +336,32 @@ def test_a_stream_needs_the_token_and_tells_only_the_owners_events(tmp_path: Pat
         assert not [line for line in heard if secret["id"] in line or "secret" in line]
 
 
-def test_a_session_of_somebody_else_is_one_that_is_not_there(tmp_path: Path) -> None:
-    """TH8: an id is a name and not a right; the answers differ in nothing but the id."""
-    store = f"sqlite:///{tmp_path / 'shared.db'}"
-    with (
-        served(tmp_path / "ada", store, HOLDFAST_DEVELOPER="ada") as ada_server,
-        served(tmp_path / "bob", store, HOLDFAST_DEVELOPER="bob") as bob_server,
-        ada_server.client() as ada,
-        bob_server.client() as bob,
-    ):
-        foreign, absent = wrote(ada)["id"], str(uuid.UUID(int=uuid.uuid4().int, version=4))
-        for method, path, body in writes("ID")[1:]:
+def test_a_session_of_somebody_else_is_one_that_is_not_there(tmp_path: Path, database_url: str) -> None:
+    """TH8: an id is a name and not a right; the answers differ in nothing but the id. Read or written, by any door."""
+    with served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server, server.client() as ada:
+        session = wrote(ada)
+        append(ada, session["id"], "secret of ada")
+        foreign, absent = session["id"], str(uuid.UUID(int=uuid.uuid4().int, version=4))
+        before = picture(ada, foreign)
+    with served(tmp_path / "bob", database_url, HOLDFAST_DEVELOPER="bob") as server, server.client(**JSON_RPC) as bob:
+        reads = [("GET", f"/api/sessions/ID{rest}", "") for rest in ("", "/state", "/events", "/events?turns=1")]
+        for method, path, body in [*reads, *writes("ID")[1:]]:
             answers = [
-                bob.request(method, path.replace("ID", one), content=body, headers={"Content-Type": "application/json"})
+                bob.request(
+                    method,
+                    path.replace("ID", one),
+                    content=body.replace('"ID"', f'"{one}"'),
+                    headers={"Content-Type": "application/json"},
+                )
                 for one in (foreign, absent)
             ]
-            assert [answer.status_code for answer in answers] == [404, 404]
             texts = [re.sub(r"[0-9a-f-]{36}", "ID", answer.text) for answer in answers]
             assert texts[0] == texts[1]
+            assert [answer.status_code for answer in answers] == [200 if path == "/mcp" else 404] * 2
+            assert path != "/mcp" or '"code":"session_not_found"' in texts[0].replace(" ", "")
         assert bob.get("/api/sessions", params={"below": foreign}).status_code == 404
-        assert ada.get(f"/api/sessions/{foreign}").json()["revision"] == 1
+    with served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server, server.client() as ada:
+        assert picture(ada, foreign) == before
 
 
 def test_a_bug_tells_nothing_of_what_was_written(api: httpx.Client) -> None:

@@ -16,8 +16,10 @@ import pytest
 
 import holdfast
 from holdfast.ground.settings import Owner
+from holdfast.memories.service import MemoryService
 from holdfast.storage.health import check_health
 from holdfast.storage.idempotency import Idempotency
+from holdfast.storage.journal import Journal
 from tests.rig import catalogue
 from tests.rig.postgres import Cluster, execute
 from tests.rig.roles import new_role
@@ -49,7 +51,12 @@ async def fill(database: Any, owner: Owner) -> None:
     ]
     await service.set_relevant_context(session.id, "files", [f"/{owner.developer_id}/a.py"])
     await service.forget_events([events[0].id])
+    memories = MemoryService(database, owner=owner)
+    for text in ("kept", "forgotten"):
+        kept = (await memories.remember(f"{text} by {owner.developer_id}")).memory
+    await memories.forget(kept.id)
     await Idempotency(database, owner).do_once("end", "k1", {}, _nothing)
+    await Journal(database, owner).add("proof", ["repo"], {"command": ["true"]})
     await check_health(database, owner)
 
 
@@ -70,8 +77,8 @@ def reader_url(postgres: Cluster, postgres_database: str) -> Iterator[str]:
     with new_role(postgres, postgres_database) as role:
         execute(
             postgres.dsn(postgres_database),
-            f"grant usage on schema holdfast, context to {role.name}",
-            f"grant select on all tables in schema holdfast, context to {role.name}",
+            f"grant usage on schema holdfast, context, memori to {role.name}",
+            f"grant select on all tables in schema holdfast, context, memori to {role.name}",
         )
         yield role.url
 

@@ -1,0 +1,141 @@
+"""R13: files and store diverge in every order that two people find; what one of them noted is never lost."""
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import holdfast
+from holdfast.errors import ContextChangedError, ExportRefusedError, ReadOnlyContextError
+from holdfast.ground.settings import load_settings
+from holdfast.memories.jsonl_store import export_memories, import_memories
+from holdfast.memories.service import MemoryService
+from holdfast.storage.database import drive
+from holdfast.workstreams.document import from_bytes
+from tests.workstreams.repos import Repo, service_in, with_code
+
+CONTEXT = "data/context/implementation_context.json"
+ACTIONS = ["decide", "decide", "remember", "export", "sync", "sync", "lose_store", "touch", "visit_old_branch"]
+MEMORIES = "data/memory/vectorstore/memories.jsonl"
+
+
+class Person:
+    """One clone and one store; both can go wrong."""
+
+    def __init__(self, folder: Path, name: str, origin: Repo):
+        self.repo, self.store = Repo(folder / name, begin=False), folder / f"{name}.db"
+        self.decided: set[str] = set()
+        self.remembered: set[str] = set()
+        origin.git("clone", "-q", str(origin.folder), str(self.repo.folder))
+
+    def act(self, action: str, name: str) -> None:
+        if action == "decide" and self.decide(name):
+            self.decided.add(name)
+        elif action == "remember":
+            self.remember(f"memory {name}")
+            self.export()
+            self.remembered.add(f"memory {name}")
+        elif action != "decide":
+            getattr(self, action)()
+
+    def opened(self, work: Callable[[Any], Any]) -> Any:
+        async def within() -> Any:
+            async with holdfast.open_database(f"sqlite:///{self.store}") as database:
+                return await work(database)
+
+        return drive(within())
+
+    def decide(self, text: str) -> bool:
+        try:
+            self.opened(lambda database: service_in(self.repo, database).decide(text))
+        except (ReadOnlyContextError, ContextChangedError):
+            return False
+        return True
+
+    def remember(self, text: str) -> None:
+        self.opened(lambda database: self._memories(database).remember(text))
+
+    def export(self) -> None:
+        try:
+            self.opened(lambda database: export_memories(self._memories(database), self._file))
+        except ExportRefusedError:
+            self.opened(lambda database: import_memories(self._memories(database), self._file))
+            self.opened(lambda database: export_memories(self._memories(database), self._file))
+
+    def sync(self) -> None:
+        """Commit, pull, resolve by keeping both sides' lines, push; as a person without a merge driver does."""
+        git = self.repo.git
+        self.repo.commit("notes")
+        git("pull", "-q", "--no-rebase", "--no-edit", check=False)
+        for path in (CONTEXT, MEMORIES):
+            place = self.repo.folder / path
+            if place.exists():
+                marks = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
+                lines = place.read_bytes().splitlines(keepends=True)
+                place.write_bytes(b"".join(line for line in lines if not line.startswith(marks)))
+        self.repo.commit("merged")
+        git("push", "-q", check=False)
+
+    def lose_store(self) -> None:
+        for path in self.store.parent.glob(f"{self.store.name}*"):
+            os.unlink(path)
+
+    def touch(self) -> None:
+        for path in (CONTEXT, MEMORIES):
+            if (self.repo.folder / path).exists():
+                os.utime(self.repo.folder / path, (0, 0))
+
+    def visit_old_branch(self) -> None:
+        self.repo.commit("before a visit")
+        self.repo.git("checkout", "-q", "--detach", "HEAD~1", check=False)
+        self.repo.git("checkout", "-q", "main")
+
+    def decisions(self) -> set[str]:
+        place = self.repo.folder / CONTEXT
+        found = from_bytes(place.read_bytes(), CONTEXT) if place.exists() else None
+        contexts = found.contexts.values() if found else ()
+        return {entry["text"] for fields in contexts for entry in fields.get("open_decisions", [])}
+
+    def memories(self) -> set[str]:
+        place = self.repo.folder / MEMORIES
+        return (
+            {line.split('"content":"')[1].split('"')[0] for line in place.read_text().splitlines()}
+            if place.exists()
+            else set()
+        )
+
+    @property
+    def _file(self) -> str:
+        return str(self.repo.folder / MEMORIES)
+
+    @staticmethod
+    def _memories(database: Any) -> MemoryService:
+        return MemoryService(database, owner=load_settings({**os.environ, "HOLDFAST_DEVELOPER": "ana"}).owner)
+
+
+def test_whatever_two_people_do_nothing_that_was_noted_is_lost(tmp_path: Path, scale: Callable[[int], int]):
+    """Ids only grow: by hand, over merges, with stores that were lost or emptied, with times that mean nothing."""
+    for number in range(scale(100)):
+        folder = tmp_path / str(number)
+        play(folder, number)
+        shutil.rmtree(folder)
+
+
+def play(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    begun = with_code(folder / "seed")
+    begun.git("clone", "-q", "--bare", str(begun.folder), str(folder / "origin.git"))
+    people = [Person(folder, name, Repo(folder / "origin.git", begin=False)) for name in ("ana", "bo")]
+    for step in range(12):
+        person = chance.choice(people)
+        person.act(chance.choice(ACTIONS), f"{seed}.{step}")
+        assert person.decisions() >= person.decided, (seed, step)
+        assert person.memories() >= person.remembered, (seed, step)
+    for person in (*people, *people):
+        person.sync()
+    ana, bo = people
+    for person in people:
+        assert person.decisions() == ana.decided | bo.decided, seed
+        assert person.memories() == ana.remembered | bo.remembered, seed

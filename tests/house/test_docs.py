@@ -1,0 +1,49 @@
+"""Pages that are written by the code say what the code says; `make docs` writes them again."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.house import source
+
+
+def printed(*command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=source.ROOT,
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_grid_of_verbs_and_doors_is_what_the_doors_offer():
+    assert (source.ROOT / "docs" / "verbs.md").read_text() == printed("tools/verbs.py")
+
+
+def test_the_help_in_the_docs_is_the_help():
+    assert (source.ROOT / "docs" / "help.txt").read_text() == printed("-m", "holdfast", "--help")
+
+
+@pytest.mark.parametrize("word", ["session", "thread", "chatmode", "event", "turn", "context set", "applet", "spool"])
+def test_a_word_that_a_person_meets_at_a_door_is_explained(word: str):
+    rows = (source.ROOT / "docs" / "words.md").read_text().splitlines()
+
+    assert [row.partition(" | ")[0] for row in rows].count(f"| {word}") == 1
+
+
+def test_everything_that_a_door_offers_is_in_the_grid():
+    """A command, a tool or a route without a verb of a room is listed as such, and not left out."""
+    page = (source.ROOT / "docs" / "verbs.md").read_text()
+
+    from tests.surfaces.cli.test_help import LEAVES
+
+    for path in LEAVES:
+        assert f"`{' '.join(path)}`" in page
+    for offered in ("`POST /api/sessions/{session_id}/events`", "`session append`", "`GET /sessions`"):
+        assert offered in page
