@@ -24,6 +24,10 @@ FLAGS = (
     "--no-first-run",
     "--disable-dev-shm-usage",
 )
+# Noted by the page itself: a test that answers a dialog would wait for a page that waits for its answer.
+NOTE_DIALOGS = """for (const name of ["alert", "confirm", "prompt"]) {
+  window[name] = (words) => console.error(`dialog ${name}: ${words}`);
+}"""
 PATIENCE = 15_000  # milliseconds; a guard against hanging, not a measure
 expect.set_options(timeout=PATIENCE)
 # Read now: a test runs without any setting of the person who started it.
@@ -78,6 +82,11 @@ class Console:
                 assert answer.is_success, answer.text
         return session_id
 
+    def rename(self, session_id: str, name: str) -> None:
+        with self.api as api:
+            answer = api.patch(f"/api/sessions/{session_id}", json={"name": name})
+            assert answer.status_code == 200, answer.text
+
     def set_context(self, session_id: str, name: str, items: list[str]) -> None:
         with self.api as api:
             change = {"setContext": {"setName": name, "items": items}}
@@ -116,23 +125,19 @@ def watch(console: Console) -> None:
         if urlsplit(request.url).netloc != own:
             console.problems.append(f"request to {request.url}")
 
-    def note_dialog(dialog: Any) -> None:
-        console.problems.append(f"dialog {dialog.type}: {dialog.message}")
-        dialog.dismiss()
-
     def note_message(message: Any) -> None:
         if message.type == "error" and not is_expected(message.text):
             console.problems.append(f"console: {message.text}")
 
     page.on("pageerror", lambda error: console.problems.append(f"script error: {error}"))
-    page.on("dialog", note_dialog)
+    page.add_init_script(NOTE_DIALOGS)
     page.on("console", note_message)
     page.on("request", note_request)
 
 
 def is_expected(text: str) -> bool:
     """A page that answers 404 or 409 on purpose, and a stream that breaks because a test stops the server."""
-    expected = ("Failed to load resource: ", "[object Event]", "htmx:sseError", "htmx:afterRequest", "htmx:sendError")
+    expected = ("Failed to load resource: ", "htmx:afterRequest", "htmx:sendError")
     return text.startswith(expected) or "net::ERR_" in text
 
 

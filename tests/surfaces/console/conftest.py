@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from holdfast.surfaces.console.shell import ZONE_COOKIE
-from holdfast.surfaces.http.login import COOKIE
+from holdfast.surfaces.http.login import cookie_name
 from holdfast.surfaces.http.token import Keys
 from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console, running_browser, settings_of, watch
 from tests.surfaces.http.server import Server, served
@@ -54,7 +54,7 @@ def window() -> dict[str, Any]:
 def opened(browser: Browser, server: Server, root: Path, window: dict[str, Any]) -> Iterator[Console]:
     context = browser.new_context(timezone_id=ZONE, **window)
     context.set_default_timeout(PATIENCE)
-    cookies = {COOKIE: Keys(str(server.home)).cookie, ZONE_COOKIE: ZONE}
+    cookies = {cookie_name(server.port): Keys(str(server.home)).cookie, ZONE_COOKIE: ZONE}
     context.add_cookies([{"name": name, "value": value, "url": server.url} for name, value in cookies.items()])
     console = Console(server, settings_of(server), root, context, context.new_page())
     watch(console)

@@ -1,12 +1,13 @@
 """The file behind the editor: opened, replaced, or refused in words."""
 
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError
+from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError, Refused
 from holdfast.ground.confined import ConfinedRoot, hash_of
 from holdfast.surfaces.console import applet
 
@@ -31,15 +32,37 @@ def test_a_text_is_opened_with_what_tells_its_version(roots: list[ConfinedRoot])
     assert (file.name, file.size, file.hash) == ("a.txt", 10, hash_of(b"one\r\ntwo\r\n"))
 
 
-def test_saving_keeps_line_ends_mode_and_the_last_line_end(roots: list[ConfinedRoot]):
+@pytest.mark.parametrize("mode", [0o640, 0o755, 0o602, 0o2775, 0o4711])
+def test_saving_keeps_line_ends_and_mode(roots: list[ConfinedRoot], mode: int):
     path = put(roots, b"\xef\xbb\xbfone\r\ntwo\r\n")
-    os.chmod(path, 0o640)
+    os.chmod(path, mode)
     base = applet.open_file(roots, path)
 
-    copy = applet.save_file(roots, path, "one\nTWO", base.hash)
+    copy = applet.save_file(roots, path, "one\nTWO\n", base.hash)
 
     assert Path(path).read_bytes() == copy.data == b"\xef\xbb\xbfone\r\nTWO\r\n"
-    assert os.stat(path).st_mode & 0o777 == 0o640
+    assert stat.S_IMODE(os.stat(path).st_mode) == mode
+
+
+def test_a_file_that_is_read_only_is_left_alone(roots: list[ConfinedRoot]):
+    path = put(roots, b"one\n")
+    os.chmod(path, 0o444)
+
+    for given in (path, "a.txt"):
+        with pytest.raises(Refused, match="is read-only"):
+            applet.save_file(roots, given, "two\n", hash_of(b"one\n"))
+    assert Path(path).read_bytes() == b"one\n"
+    assert os.listdir(roots[0].folder) == ["a.txt"]
+
+
+def test_a_file_of_two_names_is_left_alone(roots: list[ConfinedRoot]):
+    path = put(roots, b"one\n")
+    os.link(path, f"{roots[0].folder}/b.txt")
+
+    with pytest.raises(Refused, match="2 names"):
+        applet.save_file(roots, path, "two\n", hash_of(b"one\n"))
+    assert Path(path).read_bytes() == b"one\n"
+    assert os.stat(path).st_nlink == 2
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(roots: list[ConfinedRoot]):

@@ -1,5 +1,6 @@
 """The console in a real Chromium, in front of a real `holdfast serve`: what a person sees happen."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,14 @@ from playwright.sync_api import Browser, expect
 
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console.shell import ZONE_COOKIE
+from holdfast.surfaces.console.texts import LINES_SHOWN
 from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console
 from tests.surfaces.console.conftest import ZONE
 from tests.surfaces.console.story import answered, asked, edited, ran, with_sessions
-from tests.surfaces.http.server import served
+from tests.surfaces.http.server import is_problem, served
+
+# As if something happened to some session all the while.
+FETCH_THE_LIST = "(pause) => { setInterval(() => htmx.trigger('#list', 'refresh'), pause) }"
 
 
 def is_same_page(console: Console) -> bool:
@@ -44,13 +49,14 @@ def test_the_card_follows_a_change_without_a_reload(console: Console):
     path = file_in(console.root)
 
     async def set_files(sessions: SessionService) -> None:
-        await sessions.set_relevant_context(session_id, "files", [path, "/r/gone.py"])
+        await sessions.set_relevant_context(session_id, "files", [path, f"{console.root}/gone.py", "/r/elsewhere.py"])
         await sessions.set_relevant_context(session_id, "endpoints", ["http://127.0.0.1:9/x", "javascript:alert(1)"])
 
     with_sessions(console.settings, set_files)
 
     expect(page.locator("#card")).to_contain_text("retry.py")
     expect(page.locator("#card .missing")).to_contain_text("gone.py missing")
+    expect(page.locator("#card .files li").last).to_contain_text("elsewhere.py outside the folders")
     expect(page.locator("#card a[href^='http']")).to_have_count(1)
     expect(page.locator("#card a[href^='http']")).to_have_attribute("rel", "noopener noreferrer")
     assert is_same_page(console)
@@ -135,15 +141,19 @@ def test_leaving_captures_the_applet_and_a_resumed_session_offers_it_again(conso
     expect(page.locator("#L2:target")).to_contain_text("two")
 
 
+# Only the one timer: a clock that the test holds would hold every script of the page.
+SHORT_HALF_MINUTE = """const wait = window.setTimeout;
+window.setTimeout = (work, after, ...more) => wait(work, after === 30_000 ? 50 : after, ...more);"""
+
+
 def test_half_a_minute_without_a_touch_captures_the_applet(console: Console):
     session_id = console.start_session(asked("a"))
     path = file_in(console.root)
     page = console.page
-    page.clock.install()
-    console.open(applet_url(session_id, path))
+    page.add_init_script(SHORT_HALF_MINUTE)
 
     with page.expect_response(lambda answer: answer.request.method == "PATCH") as captured:
-        page.clock.fast_forward(31_000)
+        console.open(applet_url(session_id, path))
 
     assert captured.value.status == 200
     assert console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"]
@@ -235,6 +245,65 @@ def test_a_save_that_is_refused_says_why_and_keeps_the_text(console: Console):
     expect(page.locator("#text")).to_have_value("mine\n")
 
 
+def test_the_last_line_end_is_the_persons_to_take_and_to_give(console: Console):
+    path = file_in(console.root, "end.txt", b"one\r\ntwo\r\n")
+    page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+
+    for typed, kept in (
+        ("one\ntwo", b"one\r\ntwo"),
+        ("one\ntwo\n", b"one\r\ntwo\r\n"),
+        ("one\ntwo\n\n", b"one\r\ntwo\r\n\r\n"),
+    ):
+        page.locator("#text").fill(typed)
+        page.locator("#save").click()
+        expect(page.locator("#saved")).to_contain_text("Saved")
+        assert Path(path).read_bytes() == kept
+
+
+def test_a_read_only_file_and_one_of_two_names_are_not_replaced(console: Console):
+    """A rename would go around the mode, and part the names; the text stays on the page."""
+    fixed = file_in(console.root, "fixed.txt", b"one\n")
+    os.chmod(fixed, 0o444)
+    twin = file_in(console.root, "twin.txt", b"one\n")
+    os.link(twin, console.root / "other.txt")
+    for path, reason in ((fixed, "is read-only"), (twin, "has 2 names (hard links)")):
+        page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
+        page.locator("#text").fill("mine\n")
+        page.locator("#save").click()
+
+        expect(page.locator("#saved")).to_contain_text(reason)
+        expect(page.locator("#text")).to_have_value("mine\n")
+        assert Path(path).read_bytes() == b"one\n"
+    assert os.stat(fixed).st_mode & 0o777 == 0o444
+    assert os.stat(twin).st_nlink == 2
+
+
+# --- a long file -------------------------------------------------------------------------------------------
+
+
+def test_a_long_file_is_shown_around_the_line_that_is_asked_for(console: Console):
+    """By its address or behind the #, which no server sees; and line by line there is a way through the whole."""
+    path = file_in(console.root, "long.txt", b"".join(b"%d.\n" % number for number in range(1, 100_001)))
+    page = console.open(f"/?applet=text-editor&path={quote(path)}")
+    expect(page.locator(".lines > div")).to_have_count(LINES_SHOWN)
+    expect(page.locator(".partial")).to_have_text("Lines 1 to 2,000 of 100,000; 98,000 lines are not shown.")
+
+    page.get_by_role("link", name="Later lines").click()
+    expect(page.locator("#L2001:target")).to_contain_text("2001.")
+    expect(page.locator(".lines > div")).to_have_count(LINES_SHOWN)
+    page.get_by_role("link", name="Earlier lines").click()
+    expect(page.locator("#L2000:target")).to_contain_text("2000.")
+    expect(page.get_by_role("link", name="Earlier lines")).to_have_count(0)
+
+    for address in ("#L70000", "&line=70000", "&line=70000#L70000"):
+        page.goto("about:blank")
+        console.open(f"/?applet=text-editor&path={quote(path)}{address}")
+        expect(page.locator("#L70000:target")).to_be_in_viewport()
+    page.goto("about:blank")
+    console.open(f"/?applet=text-editor&path={quote(path)}#L999999")
+    expect(page.locator("#L100000")).to_be_attached()
+
+
 # --- live --------------------------------------------------------------------------------------------------
 
 
@@ -320,6 +389,78 @@ def test_a_server_that_comes_back_is_noticed(own_console: Console):
         expect(page.locator("#card")).to_contain_text("8080")
 
 
+def test_ten_tabs_are_all_live_and_a_request_is_still_answered(console: Console):
+    """A browser keeps six connections to a server; a stream for each tab would leave none for anything else."""
+    session_id = console.start_session(asked("a"))
+    url = f"{console.server.url}/sessions/{session_id}"
+    tabs = [console.context.new_page() for _ in range(10)]
+    for tab in tabs:
+        tab.goto(url)
+    for tab in tabs:
+        expect(tab.locator("#dot-text")).to_have_text("live")
+
+    console.set_context(session_id, "ports", ["8080"])
+    for tab in tabs:
+        expect(tab.locator("#card")).to_contain_text("8080")
+
+    for tab in tabs[:9]:
+        tab.close()
+    console.set_context(session_id, "ports", ["9090"])
+    expect(tabs[9].locator("#card")).to_contain_text("9090")
+    tabs[9].goto(console.server.url)
+    expect(tabs[9].locator("#dot-text")).to_have_text("live")
+
+
+def test_a_tab_that_nobody_sees_is_quiet_and_catches_up_when_it_is_seen(console: Console):
+    session_id = console.start_session(asked("a"), name="Before")
+    page = console.open_live(f"/sessions/{session_id}")
+    other = console.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#dot.on")
+    page.wait_for_function(SEEN, arg=False)
+
+    console.set_context(session_id, "ports", ["8080"])
+    console.rename(session_id, "Meanwhile")
+    expect(other.locator("#card")).to_contain_text("8080")
+    expect(other.locator(".detail h1")).to_have_text("Meanwhile")
+    expect(page.locator("#card")).not_to_contain_text("8080")
+    expect(page.locator(".detail h1")).to_have_text("Before")
+
+    page.wait_for_function(SEEN, arg=True)
+    expect(page.locator("#card")).to_contain_text("8080")
+    expect(page.locator(".detail h1")).to_have_text("Meanwhile")
+    expect(page.locator("#list [aria-current]")).to_contain_text("Meanwhile")
+
+
+# As a browser tells a page that its tab was left, or is looked at again; without a screen it calls every tab seen.
+SEEN = """(isSeen) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => !isSeen });
+  document.dispatchEvent(new Event("visibilitychange"));
+  return true;
+}"""
+
+
+def test_the_head_follows_a_new_name_and_the_end(console: Console):
+    session_id = console.start_session(asked("a"), name="Before")
+    page = console.open_live(f"/sessions/{session_id}")
+    mark(console)
+    page.locator(".more-facts summary").click()
+    expect(page.locator("#head .ending")).to_have_text("running")
+
+    console.rename(session_id, "Another name")
+    expect(page.locator("#head h1")).to_have_text("Another name")
+    expect(page).to_have_title("Another name · Holdfast")
+    with console.api as api:
+        api.post(f"/api/sessions/{session_id}/events", json=answered("Done."))
+        api.post(f"/api/sessions/{session_id}/end", json={})
+
+    expect(page.locator("#head .ending")).to_have_text("clean")
+    expect(page.locator("#head time")).to_have_count(2)
+    expect(page.locator("#figures")).to_contain_text("2 events")
+    expect(page.locator("#resume")).to_be_visible()
+    assert is_same_page(console)
+
+
 def test_a_person_comes_in_by_the_link_that_is_printed(own_console: Console, browser: Browser):
     context = browser.new_context()
     try:
@@ -353,14 +494,30 @@ def test_an_unknown_session_is_a_page_with_a_way_back(console: Console):
     expect(page.locator("#list")).to_be_visible()
 
 
+def test_an_address_that_nothing_is_at_is_a_page_with_a_way_back(console: Console):
+    """For a person; a program gets its document, and so does everybody below /api."""
+    console.start_session(asked("a"))
+    answer = console.page.goto(f"{console.server.url}/no/such/page")
+    assert answer is not None
+    assert answer.status == 404
+    expect(console.page.locator("h1")).to_have_text("There is nothing here")
+    console.page.get_by_role("link", name="All sessions").click()
+    expect(console.page.locator("#list")).to_be_visible()
+
+    with console.api as api:
+        assert is_problem(api.get("/no/such/page"), 404, "not_found")
+        assert is_problem(api.get("/api/nothing", headers={"Accept": "text/html"}), 404, "not_found")
+        assert api.get("/static/nothing.css", headers={"Accept": "text/html"}).status_code == 404
+
+
 def test_an_applet_that_is_not_there_yet_is_a_friendly_page(console: Console):
     session_id = console.start_session(asked("a"))
-    console.set_context(session_id, "applet", ["git-diff", "path=/r"])
+    console.set_context(session_id, "applet", ["board", "path=/r"])
     page = console.open(f"/sessions/{session_id}")
 
-    page.get_by_role("link", name="Restore git-diff").click()
+    page.get_by_role("link", name="Restore board").click()
 
-    expect(page.locator("main")).to_contain_text("has no applet git-diff")
+    expect(page.locator("main")).to_contain_text("has no applet board")
     page.get_by_role("link", name="Back to the session").click()
     expect(page.locator("#card")).to_be_visible()
 
@@ -389,7 +546,9 @@ def test_a_command_is_copied_at_a_click(console: Console):
     page.locator("[data-copies=resume]").click()
 
     expect(page.locator("[data-copies=resume]")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == f"holdfast session resume {session_id}"
+    page.wait_for_function(
+        "async (text) => await navigator.clipboard.readText() === text", arg=f"holdfast session resume {session_id}"
+    )
 
 
 # --- keyboard ----------------------------------------------------------------------------------------------
@@ -438,6 +597,31 @@ def test_everything_is_reached_by_keys_alone(own_console: Console):
     expect(page.locator("#L1")).to_contain_text("zero")
 
 
+def test_the_row_that_has_the_focus_keeps_it_when_the_list_is_written_anew(own_console: Console):
+    ids = [own_console.start_session(name=f"session {number}") for number in range(3)]
+    page = own_console.open_live("/")
+    page.keyboard.press("j")
+    expect(page.locator(".session:focus")).to_have_attribute("data-id", ids[1])
+
+    own_console.start_session(name="one more")
+
+    expect(page.locator("#list")).to_contain_text("one more")
+    expect(page.locator(".session:focus")).to_have_attribute("data-id", ids[1])
+
+
+def test_keys_open_the_right_session_while_the_list_is_written_anew(own_console: Console):
+    """Pressed as fast as they go, again and again, with the list fetched all the while."""
+    ids = [own_console.start_session(name=f"session {number}") for number in range(5)]
+    for _ in range(5):
+        page = own_console.open_live("/")
+        page.evaluate(FETCH_THE_LIST, 15)
+        page.wait_for_function("() => document.querySelector('#list.htmx-request')")
+        for key in ("j", "j", "Enter"):
+            page.keyboard.press(key)
+        page.wait_for_url(f"**/sessions/{ids[2]}")
+        expect(page.locator(".detail h1")).to_have_text("session 2")
+
+
 def tab_to(console: Console, selector: str, *, back: bool = False) -> None:
     """Press Tab until it is there; a person would give up after fifty."""
     for _ in range(50):
@@ -454,7 +638,7 @@ def test_the_first_tab_skips_to_the_content(console: Console):
 
     expect(page.locator(".skip:focus")).to_have_text("Skip to the content")
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    expect(page.locator("#main")).to_be_focused()
 
 
 def test_keys_mean_themselves_while_somebody_types(console: Console):
@@ -489,8 +673,9 @@ def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
 
 def test_reading_needs_no_script(browser: Browser, console: Console):
     session_id = console.start_session(*[asked(f"request {n}") for n in range(25)], name="Without script")
-    context = browser.new_context(java_script_enabled=False, storage_state=console.context.storage_state())
+    context = browser.new_context(java_script_enabled=False)
     try:
+        context.add_cookies(console.context.cookies())
         page = context.new_page()
         page.goto(console.server.url)
         page.locator(".session", has_text="Without script").first.click()
@@ -577,18 +762,21 @@ CONTRAST = """() => {
 }"""
 
 
-def test_older_sessions_come_at_a_click(own_console: Console):
-    for number in range(60):
+def test_older_sessions_come_at_a_click_and_stay(own_console: Console):
+    """Also while the list is fetched all the while: no answer takes away what was called for after it."""
+    for number in range(110):
         own_console.start_session(name=f"session {number}")
     page = own_console.open_live("/")
     expect(page.locator(".session")).to_have_count(50)
+    page.evaluate(FETCH_THE_LIST, 150)  # a mouse needs a moment in which what it clicks on stands still
 
-    page.get_by_role("link", name="Older sessions").click()
+    for count in (100, 110):
+        page.get_by_role("link", name="Older sessions").click()
+        expect(page.locator(".session")).to_have_count(count)
 
-    expect(page.locator(".session")).to_have_count(60)
     own_console.start_session(name="one more")
-    expect(page.locator(".session")).to_have_count(60)
     expect(page.locator(".session").first).to_contain_text("one more")
+    expect(page.locator(".session")).to_have_count(110)
 
 
 # --- large -------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The context card as values: what is linked, what is marked, what stays text."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.model import Session
@@ -27,6 +28,24 @@ def test_files_open_in_the_editor_and_say_when_they_are_gone_or_out_of_reach():
     assert card.files[0].link == "/?applet=text-editor&path=%2Fr%2Fsrc%2Fa.py&session=s1"
 
 
+def test_nothing_is_told_of_what_lies_outside(tmp_path: Path):
+    """Whether it is there or not, named straight, upwards, or through a link inside: the same words."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "there").write_text("x")
+    (root / "link").symlink_to(tmp_path)
+    (root / "own").mkdir()
+    told = {}
+    for path in ("there", "absent"):
+        files = [f"{tmp_path}/{path}", f"{root}/../{path}", f"../{path}", f"{root}/link/{path}", f"link/{path}"]
+        card = card_of(session(worktree=str(root), files=files), [ConfinedRoot(str(root))])
+        told[path] = [file.note for file in card.files]
+
+    assert told["there"] == told["absent"] == ["outside the folders shown here"] * 5
+    inside = card_of(session(worktree=str(root), files=["own", "gone"]), [ConfinedRoot(str(root))])
+    assert [file.note for file in inside.files] == ["", "missing"]
+
+
 def test_endpoints_are_links_only_where_a_click_is_harmless():
     card = card_of(session(endpoints=["http://localhost:1", "javascript:alert(1)"]), ROOTS)
 
@@ -38,7 +57,7 @@ def test_the_last_applet_is_offered():
 
     assert card.applet is not None
     assert (card.applet.text, card.applet.title) == ("Restore text-editor", "a.py, line 3")
-    assert card.applet.link == "/?applet=text-editor&path=%2Fr%2Fa.py&session=s1#L3"
+    assert card.applet.link == "/?applet=text-editor&path=%2Fr%2Fa.py&session=s1&line=3#L3"
     other = card_of(session(applet=["board", "zoom=2"]), ROOTS).applet
     assert other is not None
     assert other.title == "zoom=2"

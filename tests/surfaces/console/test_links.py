@@ -91,6 +91,7 @@ def test_a_captured_applet_opens_nothing_else_and_speaks_for_nobody_else():
         "path": ["/r"],
         "x": [""],
         "session": ["s1"],
+        "line": ["7"],
     }
     assert urlsplit(link).fragment == "L7"
 
@@ -110,3 +111,19 @@ def test_paths_are_said_as_one_stands_in_the_working_tree():
     assert [links.folder_name(path) for path in ("/r/payouts/", "payouts", "/")] == ["payouts", "payouts", "/"]
     assert links.session_link("s1") == "/sessions/s1"
     assert links.session_link("s1", below="5") == "/sessions/s1?below=5"
+
+
+def test_a_diff_and_a_workstream_have_addresses_that_only_hold_values():
+    assert links.diff_link("/r/a.py") == "/?applet=git-diff&path=%2Fr%2Fa.py"
+    assert (
+        links.diff_link("/r/a&since=x", "s1", "abc")
+        == "/?applet=git-diff&path=%2Fr%2Fa%26since%3Dx&session=s1&since=abc"
+    )
+    assert links.work_link() == "/workstreams"
+    assert links.work_link("", "planning") == "/workstreams?phase=planning"
+    assert links.work_link("a&b#c", None) == "/workstreams?workstream=a%26b%23c"
+    assert links.work_piece_link("x", "planning", "m") == "/console/workstreams?workstream=x&phase=planning&seen=m"
+
+
+def test_a_name_that_no_address_can_say_breaks_none():
+    assert links.diff_link("/r/\udcff") == "/?applet=git-diff&path=%2Fr%2F%3F"

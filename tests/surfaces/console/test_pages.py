@@ -1,5 +1,6 @@
 """The pages as a program reads them: on both engines, without a browser."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -16,8 +17,10 @@ from holdfast.errors import StoreBusyError
 from holdfast.ground.settings import load_settings
 from holdfast.sessions.model import EventSample, Session
 from holdfast.sessions.service import SessionService
-from holdfast.surfaces.console import STATIC, make_console, screens, stock
+from holdfast.surfaces.console import STATIC, make_console, screens, stock, texts
 from holdfast.surfaces.console.shell import RAIL, store_name
+from holdfast.surfaces.http import bodies
+from tests.surfaces.http.server import is_problem
 
 NOBODY = "01890000-0000-7000-8000-000000000000"
 
@@ -56,6 +59,7 @@ async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[Pages]:
     (tmp_path / "root").mkdir()
     async with App(settings) as app:
         api = FastAPI()
+        api.state.folder = str(tmp_path / "root")
         api.include_router(make_console(app, [str(tmp_path / "root")]))
         transport = httpx.ASGITransport(api)
         async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:
@@ -113,6 +117,20 @@ async def test_a_session_is_shown_beside_the_page_of_the_list_that_it_was_on(pag
     assert re.findall(r'class="title"[^>]*>(session \d)<', page) == ["session 1", "session 0"]
     assert f'href="/sessions/{sessions[1].id}?older={sessions[2].id}"' in page
     assert 'href="/sessions">Newest sessions' in page
+
+
+async def test_sessions_that_continue_one_another_say_which_part_they_are(pages: Pages):
+    """They bear one name; a session that stands alone says nothing."""
+    first = await pages.sessions.create_session("architect", "u1", name="one line of work")
+    await pages.sessions.create_session("architect", "u1", name="alone")
+    for _ in range(2):
+        await pages.sessions.end_session(first.id)
+        first = await pages.sessions.resume_session(first.id)
+
+    page = await pages.get("/console/sessions")
+
+    shown = re.findall(r'class="title"[^>]*>([^<]+)<.*?</time>(?: <span class="part">([^<]+)<)?', page, re.DOTALL)
+    assert sorted(shown) == [("alone", ""), *[("one line of work", f"part {n} of 3") for n in (1, 2, 3)]]
 
 
 AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -185,7 +203,8 @@ async def test_the_tail_ends_with_the_session(pages: Pages):
 
     tail = await pages.get(f"/console/sessions/{session.id}/tail?after=3")
 
-    assert "hx-trigger" not in tail
+    assert "hx-trigger" not in tail.partition('id="head"')[0]
+    assert 'class="ending clean"' in tail
 
 
 async def test_a_reader_who_is_more_than_a_page_behind_begins_again(pages: Pages):
@@ -256,10 +275,16 @@ async def test_the_accounts_are_counted_once_for_many_pages(pages: Pages, monkey
         ("/sessions/nonsense", 404),
         ("/sessions?older=nonsense", 404),
         (f"/console/sessions/{NOBODY}/card", 404),
+        (f"/console/sessions/{NOBODY}/head", 404),
         (f"/console/sessions/{NOBODY}/turns", 404),
         (f"/console/sessions/{NOBODY}/tail", 404),
         (f"/console/sessions/{NOBODY}/events/1", 404),
-        ("/?applet=git-diff&path=/r", 404),
+        ("/?applet=board&path=/r", 404),
+        ("/?applet=git-diff", 422),
+        ("/?applet=git-diff&path=/etc/passwd", 422),
+        ("/?applet=git-diff&path=missing.txt", 404),
+        ("/workstreams?phase=other", 400),
+        ("/workstreams?limit=x", 400),
         ("/?applet=text-editor", 422),
         ("/?applet=text-editor&path=/etc/passwd", 422),
         ("/?applet=text-editor&path=missing.txt", 404),
@@ -301,7 +326,7 @@ async def test_a_store_that_is_gone_is_said_with_what_to_do(pages: Pages, monkey
 
 
 async def put(pages: Pages, body: Any, content_type: str = "application/json") -> httpx.Response:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    content = json.dumps(body).encode() if isinstance(body, dict) else body
     return await pages.client.put("/console/applet/file", content=content, headers={"content-type": content_type})
 
 
@@ -315,8 +340,8 @@ async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pag
     assert (saved.status_code, path.read_text()) == (200, "two")
 
     stale = await put(pages, {"path": str(path), "text": "three", "base_hash": base})
-    assert (stale.status_code, path.read_text()) == (409, "two")
-    assert stale.json()["code"] == "file_changed"
+    assert is_problem(stale, 409, "file_changed")
+    assert path.read_text() == "two"
     again = await put(pages, {"path": str(path), "text": "three", "base_hash": stale.json()["current_hash"]})
     assert (again.status_code, path.read_text()) == (200, "three")
 
@@ -333,26 +358,33 @@ async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pag
         {"path": 1, "text": "", "base_hash": ""},
         {"path": "a.txt", "text": None, "base_hash": ""},
     ],
-    ids=repr,
+    ids=lambda body: repr(body)[:24],
 )
 async def test_a_body_that_is_no_file_is_refused(pages: Pages, body: Any):
     answer = await put(pages, body)
 
-    assert answer.status_code == 400
-    assert answer.json()["code"] == "invalid_value"
+    assert is_problem(answer, 400, "invalid_value")
 
 
-async def test_a_form_or_too_much_is_refused(pages: Pages):
-    assert (await put(pages, {}, "text/plain")).status_code == 400
-    assert (await put(pages, b" " * (9 << 20))).status_code == 400
+async def test_a_form_or_too_much_or_what_never_ends_is_refused(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+    """As at every other door, and as a problem document."""
+    assert is_problem(await put(pages, {}, "text/plain"), 415)
+    assert is_problem(await put(pages, {}, "application/json; charset=latin-1"), 415)
+    assert is_problem(await put(pages, b" " * (9 << 20)), 413)
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+    assert is_problem(await put(pages, drip()), 408)
+
+
+async def drip() -> AsyncIterator[bytes]:
+    yield b"{"
+    await asyncio.Event().wait()
 
 
 @pytest.mark.parametrize("path", ["/etc/hostname", "../x", "a/../../x", "", "\x00"])
 async def test_nothing_outside_is_written(pages: Pages, path: str):
     answer = await put(pages, {"path": path, "text": "owned", "base_hash": "x"})
 
-    assert answer.status_code == 422
-    assert answer.json()["code"] == "path_outside"
+    assert is_problem(answer, 422, "path_outside")
 
 
 async def test_a_binary_file_says_what_it_is(pages: Pages):
@@ -371,6 +403,19 @@ async def test_a_file_has_lines_to_point_at(pages: Pages):
 
     assert re.findall(r'<div id="(L\d+)">', page) == ["L1", "L2"]
     assert "1 character in this file cannot be seen" in page
+
+
+async def test_a_page_of_a_long_file_costs_as_much_as_one_of_a_short_file(pages: Pages):
+    """From a page's worth of lines on, ten times or fifty times as many change neither its elements nor its bytes."""
+    (pages.root / "a.txt").write_text("line\n" * texts.LINES_SHOWN)
+    (pages.root / "b.txt").write_text("line\n" * 100_000)
+
+    short = await pages.get(f"/?applet=text-editor&path={pages.root}/a.txt")
+    for line in ("", "&line=50000", "&line=100000", "&line=9999999", "&line=0", "&line=x"):
+        long = await pages.get(f"/?applet=text-editor&path={pages.root}/b.txt{line}")
+        assert long.count('<div id="L') == short.count('<div id="L') == texts.LINES_SHOWN
+        assert len(long) < 1.1 * len(short)
+    assert "not shown" not in short
 
 
 # --- the house ---------------------------------------------------------------------------------------------
@@ -396,12 +441,11 @@ def test_own_scripts_build_no_markup():
 def test_what_others_wrote_lies_beside_its_licence():
     vendored = {path.name for path in (Path(STATIC) / "vendor").iterdir()}
 
-    assert {"htmx.LICENSE.txt", "htmx-ext-sse.LICENSE.txt"} <= vendored
-    assert len(vendored) == 4
+    assert vendored == {"htmx-2.0.11.min.js", "htmx.LICENSE.txt"}
 
 
 def test_a_screen_joins_with_one_entry():
-    assert [entry.name for entry in RAIL] == ["Sessions"]
+    assert [entry.name for entry in RAIL] == ["Sessions", "Workstreams"]
 
 
 def test_a_store_is_named_without_its_password(tmp_path: Path):

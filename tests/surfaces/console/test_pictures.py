@@ -1,13 +1,14 @@
 """Pictures from a sample: shapes that are right, at any length."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.sessions.model import EventSample
-from holdfast.surfaces.console.pictures import activity, figures, size_text, spark_points
+from holdfast.surfaces.console.pictures import BAR_GAP, BAR_WIDTH, activity, figures, size_text, spark_points, stacked
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
@@ -72,3 +73,16 @@ def test_figures_of_a_short_log_are_exact():
 )
 def test_a_size_reads_as_one_would_say_it(count: int, expected: str):
     assert size_text(count) == expected
+
+
+@given(st.lists(st.integers(0, 5000), max_size=12))
+def test_a_stacked_bar_is_one_line_without_gaps_or_overlaps(counts: list[int]):
+    """Nothing that counts is left out or too narrow to be seen."""
+    pieces = stacked([(f"kind-{number}", "label", count) for number, count in enumerate(counts)])
+
+    assert [piece.count for piece in pieces] == [count for count in counts if count]
+    assert all(piece.width >= 5 for piece in pieces)
+    for before, after in pairwise(pieces):
+        assert before.x + before.width + BAR_GAP == pytest.approx(after.x, abs=0.3)
+    if pieces:
+        assert pieces[-1].x + pieces[-1].width + BAR_GAP == pytest.approx(BAR_WIDTH, abs=0.3)

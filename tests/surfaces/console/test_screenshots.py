@@ -1,12 +1,18 @@
 """The pictures of the documentation, taken of a working week. Only `HOLDFAST_SCREENSHOTS=1` writes them."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Browser, expect
 
-from tests.surfaces.console import story
+from holdfast.workstreams.service import WorkstreamService
+from tests.surfaces.console import noting, story
 from tests.surfaces.console.browsing import Console
+from tests.surfaces.console.conftest import opened
+from tests.workstreams.repos import Repo
 
 RETRY = '''"""When a failed webhook is tried again."""
 
@@ -67,3 +73,67 @@ def test_a_working_week_is_shown_in_every_form(own_console: Console):
     expect(page.locator("#L10:target")).to_contain_text("def next_attempt")
     own_console.picture("applet")
     assert Path(path).read_text() == RETRY
+
+
+@pytest.fixture
+def noted_console(tmp_path: Path, browser: Browser, window: dict[str, Any]) -> Iterator[Console]:
+    repo = noting.with_code(tmp_path / "payouts")
+    repo.git("checkout", "-q", "-b", "feat/webhook-retry")
+    (tmp_path / "served").mkdir()
+    with noting.serving(tmp_path / "served", repo.folder) as running:
+        yield from opened(browser, running, repo.folder, window)
+
+
+async def note_a_day(workstreams: WorkstreamService) -> None:
+    await workstreams.claim("schedule() doubles the pause, from 30 seconds on", ["src/retry.py#schedule"])
+    await workstreams.claim("deliver() posts once and hands on the answer", ["src/retry.py#deliver"])
+    await workstreams.claim("Attempts are counted per event", ["src/models.py:1-3"])
+    await workstreams.claim("The ADR rules out Redis", ["docs/adr.md:3"])
+    await workstreams.claim("An event is paid once", ["README.md:3"])
+    await workstreams.claim("The provider answers 409 to a replayed event")
+    proof = await workstreams.prove(["python3", "-c", "print('14 passed in 0.61s')"])
+    await workstreams.claim("Webhooks are tested", [f"proof:{proof.id}"])
+    await workstreams.decide("Retry schedule in a table or in the queue?")
+    await workstreams.decide("8 attempts over 24 h, base 30 s, jitter 20 %", status="accepted")
+    await workstreams.decide("Redis streams", status="rejected", because="ops will not run another Redis")
+    await workstreams.set_checklist(["off-by-one in next_attempt()", "409 counts as success", "migration 0031"])
+    goal = "Goal: failed webhooks are retried and never pay twice.\nNot looked at: dashboard, signature rotation."
+    await workstreams.save(goal, by_hand=True, feature_request="Webhook retry")
+
+
+def edit(repo: Repo) -> None:
+    """What somebody did since: one thing changed, one moved, one is gone, and a file that nobody noted is new."""
+    changed = noting.RETRY.replace("2**attempt", "2 ** (attempt - 1)").replace(
+        "BASE = 30\n", "BASE = 30\nJITTER = 0.2\n"
+    )
+    repo.write("src/retry.py", changed)
+    repo.write("src/models.py", '"""Rows."""\n\nclass Attempt:\n    number: int\n    event: str\n')
+    (repo.folder / "docs/adr.md").unlink()
+    repo.write("migrations/0031_retry.sql", "create table attempts (id bigint);\n")
+    repo.git("add", "migrations")
+
+
+def test_a_day_later_the_notes_are_shown_against_the_checkout(noted_console: Console):
+    repo = Repo(noted_console.root, begin=False)
+    noting.note(noted_console.settings, repo, note_a_day)
+    edit(repo)
+    page = noted_console.open_live("/workstreams")
+    assert page.locator(".claim > header .pill").all_inner_texts() == [
+        *("gone", "changed", "changed"),
+        *("moved", "moved", "only said", "fresh"),
+    ]
+    noted_console.picture("workstreams")
+
+    page.locator(".budget a[aria-label^='decisions']").click()
+    page.emulate_media(color_scheme="dark")
+    noted_console.picture("workstreams-dark")
+
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 390, "height": 844})
+    noted_console.picture("workstreams-phone")
+
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.locator(".changes").get_by_role("link", name="src/retry.py").click()
+    expect(page.locator(".diff .added")).to_have_count(2)
+    page.wait_for_selector("#dot.on")
+    noted_console.picture("git-diff")

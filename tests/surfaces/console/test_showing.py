@@ -86,3 +86,21 @@ def test_numbers_and_words_are_cut_for_people():
     assert showing.first_words("  a\n b  ") == "a b"
     assert showing.pretty({"ü": 1}) == '{\n  "ü": 1\n}'
     assert showing.pretty("as it is") == "as it is"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-11-16T22:30:00Z", AT),
+        ("2026-11-16T22:30:00", AT),
+        ("2026-11-17T00:30:00+02:00", AT),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-12:00", None),
+        ("yesterday", None),
+        ("", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_a_time_from_a_file_is_a_time_or_nothing(value: object, expected: datetime | None):
+    assert showing.as_moment(value) == expected

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.surfaces.console.texts import as_text, restore_ends
+from holdfast.surfaces.console.texts import LINES_SHOWN, as_text, restore_ends, view_at
 
 
 def saved(original: str, change: tuple[str, str]) -> str:
@@ -47,14 +47,11 @@ def test_a_text_that_was_not_changed_is_written_as_it_was(lines: list[tuple[str,
 
 @given(st.text("ab\r\n", max_size=12), st.text("abc\n", max_size=12))
 def test_what_is_written_has_the_text_that_was_typed(original: str, typed: str):
-    """But for the last line end, which a file that had one keeps."""
-    written = restore_ends(original, typed).replace("\r\n", "\n").replace("\r", "\n")
-
-    assert written in (typed, typed + "\n")
+    assert restore_ends(original, typed).replace("\r\n", "\n").replace("\r", "\n") == typed
 
 
-def test_a_file_keeps_its_last_line_end_and_an_emptied_one_is_empty():
-    assert restore_ends("a\nb\n", "a\nb") == "a\nb\n"
+def test_the_last_line_end_is_as_typed_and_an_emptied_file_is_empty():
+    assert restore_ends("a\nb\n", "a\nb") == "a\nb"
     assert restore_ends("a\nb", "a\nb\n") == "a\nb\n"
     assert restore_ends("a\n", "") == ""
     assert restore_ends("", "a") == "a"
@@ -62,6 +59,21 @@ def test_a_file_keeps_its_last_line_end_and_an_emptied_one_is_empty():
 
 def test_the_ends_of_two_lines_never_become_the_end_of_one():
     assert restore_ends("\ra\n\n", "\n\n") == "\r\r"
+
+
+@given(st.integers(1, 3 * LINES_SHOWN), st.integers(1, 9_999_999))
+def test_the_pages_of_a_file_show_what_is_asked_and_lead_through_all_of_it(total: int, asked: int):
+    lines = [str(number) for number in range(1, total + 1)]
+    view = view_at(lines, asked)
+
+    assert view.first <= min(asked, total) <= view.last
+    assert list(view.lines) == lines[view.first - 1 : view.last]
+    assert len(view.lines) + view.hidden == total
+    assert len(view.lines) == min(total, LINES_SHOWN)
+    if view.first > 1:
+        assert view_at(lines, view.earlier).last >= view.first - 1 >= view_at(lines, view.earlier).first
+    if view.last < total:
+        assert view_at(lines, view.later).first <= view.last + 1 <= view_at(lines, view.later).last
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"a\0b", b"\xc3\x28", b"\x89PNG\r\n\x1a\n\0"])

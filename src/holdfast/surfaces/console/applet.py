@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError
+from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError, Refused, shown
 from holdfast.ground.confined import ConfinedRoot, FileCopy, find_root, hash_of
 from holdfast.surfaces.console import links, texts
 
@@ -43,7 +43,29 @@ def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: st
     if ".git" in path.split("/"):
         raise PathOutsideError(path, "belongs to git, which runs what stands there; it is only shown")
     with _SAVING:
-        return _save(root_of(roots, path), path, text, base_hash)
+        root = root_of(roots, path)
+        _check_replaceable(root, path)
+        return _save(root, path, text, base_hash)
+
+
+def _check_replaceable(root: ConfinedRoot, path: str) -> None:
+    """A file is replaced by another under its name, which the system allows where writing into it would not be.
+
+    So whoever made it read-only is asked first; and a file of several names is left alone, because the others would
+    keep the old text, and to write into it instead could leave half a text behind a crash.
+    """
+    full = os.path.join(root.folder, path)
+    try:
+        found = os.stat(full, follow_symlinks=False)
+    except OSError:
+        return  # whoever reads it says what is wrong
+    if not found.st_mode & 0o222 or not os.access(full, os.W_OK):
+        raise Refused(f"File {shown(path)} is read-only, so nothing was written. Make it writable: `chmod u+w FILE`.")
+    if found.st_nlink > 1:
+        raise Refused(
+            f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part them, so nothing was "
+            "written. Edit it with a program that writes in place."
+        )
 
 
 def _save(root: ConfinedRoot, path: str, text: str, base_hash: str) -> FileCopy:

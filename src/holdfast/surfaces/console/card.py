@@ -55,9 +55,11 @@ def card_of(
 
 def _file(session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]) -> Item:
     full = links.full_path(path, session.worktree)
-    note = "" if exists(full) else "missing"
-    if not note and not any(root.holds(full) for root in roots):
+    real = os.path.realpath(full)  # also where a link inside leads outside: nothing is told of what lies there
+    if not any(root.holds(real) for root in roots):
         note = "outside the folders shown here"
+    else:
+        note = "" if exists(real) else "missing"
     return Item(links.short_path(full, session.worktree), full, links.editor_link(full, session.id), note)
 
 

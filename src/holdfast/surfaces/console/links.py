@@ -14,11 +14,11 @@ from urllib.parse import urlencode, urlsplit
 from holdfast.ground.text import term_safe
 from holdfast.sessions.context_sets import as_applet
 
-EDITOR = "text-editor"
+EDITOR, DIFF = "text-editor", "git-diff"
 LINK_CHARS = 2000
 # A host in plain letters: one that only looks like another, or hides behind a login, stays text.
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\]", re.IGNORECASE)
-_LINE = re.compile(r"[1-9]\d{0,6}")
+LINE = re.compile(r"[1-9]\d{0,6}")
 
 
 def web_link(text: str) -> str | None:
@@ -38,7 +38,22 @@ def web_link(text: str) -> str | None:
 
 def editor_link(path: str, session_id: str | None = None, **more: str) -> str:
     """Where a file opens; the session is named so that the editor can say later what was open."""
-    return _console_link({"applet": EDITOR, "path": path, **({"session": session_id} if session_id else {}), **more})
+    return _console_link({"applet": EDITOR, "path": path, "session": session_id, **more})
+
+
+def diff_link(path: str, session_id: str | None = None, since: str | None = None) -> str:
+    """Where one sees what a file is now against a commit, HEAD without one."""
+    return _console_link({"applet": DIFF, "path": path, "session": session_id, "since": since})
+
+
+def work_link(workstream_id: str | None = None, phase: str | None = None) -> str:
+    query = _query({"workstream": workstream_id or None, "phase": phase})
+    return f"/workstreams{'?' + query if query else ''}"
+
+
+def work_piece_link(workstream_id: str, phase: str, seen: str) -> str:
+    """Where what was noted is fetched once more, unless it is what was seen already."""
+    return f"/console/workstreams?{_query({'workstream': workstream_id, 'phase': phase, 'seen': seen})}"
 
 
 def applet_link(items: Sequence[str], session_id: str) -> str:
@@ -47,8 +62,14 @@ def applet_link(items: Sequence[str], session_id: str) -> str:
     params: Mapping[str, str] = applet.get("params", {})
     line = params.get("line", "")
     kept = {key: value for key, value in params.items() if key not in ("applet", "session", "line")}
-    anchor = f"#L{line}" if _LINE.fullmatch(line) else ""
-    return _console_link({"applet": applet["slug"], **kept, "session": session_id}) + anchor
+    at = {"line": line} if LINE.fullmatch(line) else {}
+    anchor = f"#L{line}" if at else ""
+    return _console_link({"applet": applet["slug"], **kept, "session": session_id, **at}) + anchor
+
+
+def line_link(path: str, session_id: str | None, asked: int, target: int) -> str:
+    """The lines around one of a file, with another of them to look at."""
+    return f"{editor_link(path, session_id, line=str(asked))}#L{target}"
 
 
 def session_link(session_id: str, **more: str) -> str:
@@ -69,5 +90,10 @@ def folder_name(path: str) -> str:
     return os.path.basename(path.rstrip("/")) or path
 
 
-def _console_link(params: Mapping[str, str]) -> str:
-    return f"/?{urlencode(params)}"
+def _console_link(params: Mapping[str, str | None]) -> str:
+    return f"/?{_query(params)}"
+
+
+def _query(params: Mapping[str, str | None]) -> str:
+    """Names that are no UTF-8 lead nowhere, and still break no page."""
+    return urlencode({key: value for key, value in params.items() if value is not None}, errors="replace")

@@ -12,19 +12,27 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.routing import Match
+from starlette.types import Scope
 
 from holdfast.app import App
 from holdfast.errors import EventNotFoundError, FileChangedError, HoldfastError, InvalidValueError, SessionNotFoundError
 from holdfast.ground import clock
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.model import Session
-from holdfast.surfaces.console import applet, links, screens, showing
+from holdfast.surfaces.console import applet, diff, links, screens, showing, texts
 from holdfast.surfaces.console.card import card_of
+from holdfast.surfaces.console.proving import Prover
 from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
 from holdfast.surfaces.console.stock import Stock
-from holdfast.surfaces.http import bodies
+from holdfast.surfaces.console.work_pages import add_work
+from holdfast.surfaces.http import bodies, problems
 
+# A text of the largest file, with every character of it escaped.
 BODY_BYTES = 8 * applet.MOST_BYTES
+NOTHING = "No page has this address. It may have been typed wrongly, or be of another version."
+NOT_OURS = ("/api/", "/mcp", "/static/")  # other doors behind the same port
 # Beyond what any of these may be; only to stop reading.
 LABEL = 100
 Below = Annotated[str | None, Query(max_length=LABEL)]
@@ -39,6 +47,7 @@ class Console:
     roots: tuple[ConfinedRoot, ...]
     shell: Shell
     stock: Stock
+    prover: Prover
 
     async def strip(self) -> dict[str, Any]:
         """A page is shown even while its accounts cannot be read: the strip says so."""
@@ -75,16 +84,19 @@ class Console:
 
 def make_console(app: App, roots: Sequence[str]) -> APIRouter:
     """The router of the console; `roots` are the folders whose files it may show and change."""
-    console = Console(app, tuple(ConfinedRoot(root) for root in roots), Shell(app.settings), Stock(app))
+    folders = tuple(ConfinedRoot(root) for root in roots)
+    console = Console(app, folders, Shell(app.settings), Stock(app), Prover(app.settings))
     router = APIRouter(route_class=_route_class(console), include_in_schema=False)
     _add_pages(router, console)
     _add_fragments(router, console)
     _add_applet(router, console)
+    add_work(router, console)
+    _add_nothing(router, console)
     return router
 
 
 def _route_class(console: Console) -> type[APIRoute]:
-    """An error becomes a page of ours; for a script it is JSON."""
+    """An error becomes a page of ours; for a script it is a problem document."""
 
     class ConsoleRoute(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -96,8 +108,8 @@ def _route_class(console: Console) -> type[APIRoute]:
                 except RequestValidationError as error:
                     return console.shell.problem(request, _not_understood(error), **await console.strip())
                 except HoldfastError as error:
-                    if request.method == "PUT":
-                        return _as_json(error)
+                    if request.method not in bodies.READS:
+                        return problems.of_error(error)
                     return console.shell.problem(request, error, **await console.strip())
 
             return answer
@@ -108,10 +120,6 @@ def _route_class(console: Console) -> type[APIRoute]:
 def _not_understood(error: RequestValidationError) -> InvalidValueError:
     first = error.errors()[0]
     return InvalidValueError(str(first["loc"][-1]), first.get("input"), "is not what this address takes")
-
-
-def _as_json(error: HoldfastError, **more: object) -> JSONResponse:
-    return JSONResponse({"code": error.code, "message": str(error), **more}, error.http_status)
 
 
 def zone_of(request: Request) -> tzinfo | None:
@@ -148,17 +156,47 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         detail = await console.detail(session, below)
         return shell.render("sessions.html", request, **values, **detail, **await console.strip())
 
+    @router.get("/console/sessions/{session_id}/events/{sequence}")
+    async def show_event(request: Request, session_id: str, sequence: int) -> Response:
+        """One event in full."""
+        event = await anext(sessions.read_events(session_id, max(sequence, 1) - 1), None)
+        if event is None or event.sequence != sequence:
+            raise EventNotFoundError(sequence)
+        values: dict[str, Any] = {"event": event, "session_id": session_id, **await console.strip()}
+        return await asyncio.to_thread(shell.render, "event.html", request, **values)
+
 
 async def show_applet(console: Console, request: Request) -> Response:
     slug, path = request.query_params["applet"], request.query_params.get("path", "")
     session_id = await console.known_session(request.query_params.get("session", ""))
     values: dict[str, Any] = {"slug": slug, "path": path, "session_id": session_id, **await console.strip()}
+    if slug == links.DIFF:
+        return await asyncio.to_thread(_show_diff, console, request, path, values)
     if slug != links.EDITOR:
         return console.shell.render("unknown_applet.html", request, 404, **values)
-    file = await asyncio.to_thread(applet.open_file, console.roots, path)
-    template = "editor_edit.html" if request.query_params.get("edit") and file.text else "editor.html"
-    unseen = showing.unseen_count(file.text.text) if file.text else 0
-    return console.shell.render(template, request, file=file, unseen=unseen, **values)
+    line = _line(request.query_params.get("line", ""))
+    return await asyncio.to_thread(_show_file, console, request, path, line, values)
+
+
+def _show_file(console: Console, request: Request, path: str, line: int, values: dict[str, Any]) -> Response:
+    """Read and written out on a thread: others are answered meanwhile, however long the file is."""
+    file = applet.open_file(console.roots, path)
+    if file.text is None:
+        return console.shell.render("editor.html", request, file=file, unseen=0, view=None, **values)
+    values |= {"file": file, "unseen": showing.unseen_count(file.text.text)}
+    if request.query_params.get("edit"):
+        return console.shell.render("editor_edit.html", request, **values)
+    return console.shell.render("editor.html", request, view=texts.view_at(file.text.lines, line), **values)
+
+
+def _show_diff(console: Console, request: Request, path: str, values: dict[str, Any]) -> Response:
+    found = diff.open_diff(console.roots, path, request.query_params.get("since") or None)
+    return console.shell.render("diff.html", request, diff=found, **values)
+
+
+def _line(given: str) -> int:
+    """What is no number of a line asks for the first."""
+    return int(given) if links.LINE.fullmatch(given) else 1
 
 
 # --- pieces that a page asks for later ---------------------------------------------------------------------
@@ -182,6 +220,12 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
         found = await screens.list_of(sessions, zone_of(request), older, min(count, screens.MOST_SESSIONS))
         return shell.render("_list.html", request, list=found, older=older, selected=selected)
 
+    @router.get("/console/sessions/{session_id}/head")
+    async def show_head(request: Request, session_id: str) -> Response:
+        session = await sessions.get_session(session_id)
+        row = await screens.row_of(sessions, session, clock.now())
+        return shell.render("_head.html", request, session=session, row=row, endings=screens.ENDINGS, is_alone=True)
+
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:
         card = await asyncio.to_thread(card_of, await sessions.get_session(session_id), console.roots)
@@ -204,14 +248,6 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
             return Response(headers={"HX-Refresh": "true"})  # more than a page has come: begin again
         return shell.render("_tail.html", request, after=after, **detail)
 
-    @router.get("/console/sessions/{session_id}/events/{sequence}")
-    async def show_event(request: Request, session_id: str, sequence: int) -> Response:
-        """One event in full."""
-        event = await anext(sessions.read_events(session_id, max(sequence, 1) - 1), None)
-        if event is None or event.sequence != sequence:
-            raise EventNotFoundError(sequence)
-        return shell.render("event.html", request, event=event, session_id=session_id, **await console.strip())
-
 
 # --- the applet's file -------------------------------------------------------------------------------------
 
@@ -223,23 +259,41 @@ def _add_applet(router: APIRouter, console: Console) -> None:
         try:
             copy = await asyncio.to_thread(applet.save_file, console.roots, path, text, base_hash)
         except FileChangedError as error:
-            return _as_json(error, current_hash=await asyncio.to_thread(applet.current_hash, console.roots, path))
+            current = await asyncio.to_thread(applet.current_hash, console.roots, path)
+            return problems.of_error(error, current_hash=current)
         return JSONResponse({"hash": copy.hash, "bytes": len(copy.data)})
 
 
 async def _parse_file(request: Request) -> tuple[str, str, str]:
     """A JSON object of three texts, sent as JSON: a foreign form cannot send that."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise InvalidValueError("Content-Type", request.headers.get("content-type"), "is not application/json")
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > BODY_BYTES:
-            raise InvalidValueError("body", "…", f"is larger than {BODY_BYTES:,} bytes")
-    body = bodies.parse(bytes(data))
+    bodies.check_media_type(request.headers.getlist("content-type"))
+    body = bodies.parse(await bodies.read_body(request, BODY_BYTES))
     if not isinstance(body, dict):
         raise InvalidValueError("body", type(body).__name__, "is not a JSON object")
     for key in ("path", "text", "base_hash"):
         if not isinstance(body.get(key), str):
             raise InvalidValueError(key, body.get(key), "is not a text")
     return body["path"], body["text"], body["base_hash"]
+
+
+# --- nothing there -----------------------------------------------------------------------------------------
+
+
+def _add_nothing(router: APIRouter, console: Console) -> None:
+    """Last: a person who opens what nobody answers is shown a way back. Programs get their document."""
+
+    class LastRoute(APIRoute):
+        def matches(self, scope: Scope) -> tuple[Match, Scope]:
+            return super().matches(scope) if _is_person(scope) else (Match.NONE, {})
+
+    async def show_nothing(request: Request) -> Response:
+        words = {"title": "There is nothing here", "message": NOTHING, "advice": ()}
+        return console.shell.render("message.html", request, 404, **words, **await console.strip())
+
+    router.add_api_route("/{path:path}", show_nothing, methods=["GET"], route_class_override=LastRoute)
+
+
+def _is_person(scope: Scope) -> bool:
+    """Whether a browser opens it as a page of the console."""
+    accepts_page = scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
+    return accepts_page and not scope["path"].startswith(NOT_OURS)

@@ -17,6 +17,8 @@ SPARK_SAMPLES = 24
 SPARK_BUCKETS = 24
 FIGURE_SAMPLES = 400
 WIDTH, HEIGHT = 96, 20
+BAR_WIDTH, BAR_GAP = 1000, 4
+BAR_SHARE = 0.012  # of the whole: the narrowest piece that one still sees
 
 KINDS = {
     "user_message": "requests",
@@ -34,6 +36,17 @@ class Bar:
     label: str
     count: int
     width: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a bar that is one line: what kind it is, how many, and where it stands."""
+
+    kind: str
+    label: str
+    count: int
+    x: float
+    width: float
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,19 @@ def figures(events: int, samples: Sequence[EventSample], width: int = 120) -> Fi
     size = round(sum(sample.bytes for sample in samples) * factor)
     points = spark_points(activity(samples, 60), 240, 36)
     return Figures(events, size_text(size), is_exact, points, tuple(bars))
+
+
+def stacked(parts: Sequence[tuple[str, str, int]], width: int = BAR_WIDTH) -> list[Piece]:
+    """Side by side, each as wide as its share; what is there at all is wide enough to be seen."""
+    some = [part for part in parts if part[2] > 0]
+    whole = sum(count for *_, count in some) or 1
+    wide = [max(count / whole, BAR_SHARE) for *_, count in some]
+    pieces, x = [], 0.0
+    for (kind, label, count), share in zip(some, wide, strict=True):
+        size = width * share / sum(wide)
+        pieces.append(Piece(kind, label, count, round(x, 1), round(size - BAR_GAP, 1)))
+        x += size
+    return pieces
 
 
 def size_text(count: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 from typing import Literal
@@ -45,6 +45,7 @@ class Row:
     ending: Ending
     spark: str
     last_at: datetime
+    part: str = ""  # which of the sessions that continue one another
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ async def list_of(
     page = await sessions.list_sessions(count + 1, below)
     shown = page[:count]
     rows = await asyncio.gather(*(row_of(sessions, session, now) for session in shown))
+    parts = await parts_of(sessions, shown)
+    rows = [replace(row, part=parts.get(row.session.id, "")) for row in rows]
     goes_on = ""
     if below is not None:
         before = (await sessions.get_session(below)).started_at
@@ -101,6 +104,16 @@ async def row_of(sessions: SessionService, session: Session, now: datetime) -> R
         spark=pictures.spark_points(pictures.activity(samples)),
         last_at=samples[-1].created_at if samples else session.started_at,
     )
+
+
+async def parts_of(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
+    """What tells sessions of one name apart: the place of each in its thread, where one continues another."""
+    parts: dict[str, str] = {}
+    for session in shown:
+        if session.resumed_from and session.id not in parts:
+            thread = await sessions.list_thread(session.id)
+            parts |= {one.id: f"part {number} of {len(thread)}" for number, one in enumerate(thread, 1)}
+    return parts
 
 
 def ending_of(session: Session, last: EventSample | None, now: datetime) -> Ending:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
@@ -16,6 +17,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from holdfast.bundles.sections import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
 from holdfast.ground.settings import Settings, redacted, sqlite_path
@@ -36,7 +38,14 @@ class Entry:
     sign: str
 
 
-RAIL = (Entry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),)
+RAIL = (
+    Entry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
+    Entry(
+        "Workstreams",
+        "/workstreams",
+        "M7 8.5v7M7 4.5a2 2 0 1 0 .01 0M7 15.5a2 2 0 1 0 .01 0M17 4.5a2 2 0 1 0 .01 0M17 8.5c0 4-10 2.5-10 7",
+    ),
+)
 
 MARKS = {"passed": ("✓", "passed"), "failed": ("✗", "failed"), "unknown": ("?", "not known")}
 
@@ -64,6 +73,8 @@ class Shell:
             "thousands": "{:,}".format,
             "pretty": showing.pretty,
             "first_words": showing.first_words,
+            "as_typed": shlex.join,
+            "short_repo": short_repo,
         }
         self._templates.globals |= {
             "rail": RAIL,
@@ -73,10 +84,15 @@ class Shell:
             "client_mark": showing.client_mark,
             "session_link": links.session_link,
             "editor_link": links.editor_link,
+            "line_link": links.line_link,
+            "diff_link": links.diff_link,
+            "work_link": links.work_link,
+            "work_piece_link": links.work_piece_link,
             "full_path": links.full_path,
             "short_path": links.short_path,
             "folder_name": links.folder_name,
             "span_text": showing.span_text,
+            "as_moment": showing.as_moment,
         }
 
     def render(self, template: str, request: Request, status: int = 200, **values: Any) -> HTMLResponse:

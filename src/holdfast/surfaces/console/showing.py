@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache
 
 from markupsafe import Markup, escape
@@ -92,6 +92,17 @@ def moment_text(at: datetime, zone: tzinfo | None) -> str:
     """16 Nov 2026, 09:04"""
     there = local(at, zone)
     return f"{there.day} {there:%b %Y, %H:%M}"
+
+
+def as_moment(value: object) -> datetime | None:
+    """A time that stands in a file which anybody may edit; None for what is none."""
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    if at is None or not 1970 <= at.year <= 9998:  # beyond, a zone could push it out of the calendar
+        return None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
 def day_name(day: date, today: date) -> str:

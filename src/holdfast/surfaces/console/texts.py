@@ -2,14 +2,17 @@
 
 A text field knows one kind of line end. A file may have another, or several, and a person who changed one line did
 not mean the others: lines that were not changed keep the ends they had, and new ones get the end that most have.
+Whether the last line has an end is the person's to say: the text that is shown ends with an empty line if it has.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+LINES_SHOWN = 2000
 MARK = "\ufeff"  # the byte order mark that some editors put first
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
@@ -36,6 +39,38 @@ class FileText:
         return mark + restore_ends(self.original.removeprefix(MARK), text)
 
 
+@dataclass(frozen=True)
+class LinesView:
+    """As many lines of a file as a page shows at once, and where the page before and the page after are."""
+
+    first: int
+    lines: Sequence[str]
+    total: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def hidden(self) -> int:
+        return self.total - len(self.lines)
+
+    @property
+    def earlier(self) -> int:
+        """A line whose page ends where this one begins."""
+        return max(self.first - LINES_SHOWN // 2, 1)
+
+    @property
+    def later(self) -> int:
+        return self.last + 1 + LINES_SHOWN // 2
+
+
+def view_at(lines: Sequence[str], line: int) -> LinesView:
+    """The lines around one of them; around the last where there are not so many."""
+    first = max(min(line - LINES_SHOWN // 2, len(lines) - LINES_SHOWN + 1), 1)
+    return LinesView(first, lines[first - 1 : first - 1 + LINES_SHOWN], len(lines))
+
+
 def as_text(data: bytes) -> FileText | None:
     """None where it is no text: bytes that are not UTF-8, or a zero among them."""
     if b"\0" in data:
@@ -56,8 +91,7 @@ def restore_ends(original: str, edited: str) -> str:
     last = _same(old[first:][::-1], new[first:][::-1])
     kept_first, kept_last = before[:first], before[len(before) - last :]
     ends = [end for _, end in kept_first] + [usual] * (len(new) - first - last) + [end for _, end in kept_last]
-    has_end = bool(after and (after[-1][1] or (before and before[-1][1])))
-    return _joined(new, [end or usual for end in ends], has_end)
+    return _joined(new, [end or usual for end in ends], bool(after and after[-1][1]))
 
 
 def _joined(lines: list[str], ends: list[str], has_end: bool) -> str:

@@ -1,4 +1,4 @@
-// The text editor: save with a look at what changed meanwhile, and tell the session what was open.
+// Applets: tell the session what was open; and the editor's save, with a look at what changed meanwhile.
 "use strict";
 
 (() => {
@@ -6,15 +6,31 @@
   if (!applet) return;
   const IDLE_SECONDS = 30;
 
+  // --- the line that is asked for: an address names it behind the #, which no server sees ------------------
+
+  const query = new URLSearchParams(location.search);
+  const lineAsked = () => location.hash.match(/^#L(\d{1,7})$/)?.[1] || "";
+
+  function goToLine() {
+    const line = lineAsked();
+    if (!line || document.getElementById(`L${line}`) || query.get("line") === line || query.has("edit")) return;
+    query.set("line", line);
+    location.replace(`?${query}#L${line}`);
+  }
+
+  addEventListener("hashchange", goToLine);
+  if (query.has("line") && !location.hash) location.replace(`#L${query.get("line")}`);
+  goToLine();
+
   // --- capture: on idle and on leaving, so that a resumed session can offer it again ----------------------
 
   let captured = "";
 
   function capture() {
-    const { session, path, applet: slug } = applet.dataset;
+    const { session, path, since, applet: slug } = applet.dataset;
     if (!session) return;
-    const line = location.hash.match(/^#L(\d{1,7})$/);
-    const items = [slug, `path=${path}`, ...(line ? [`line=${line[1]}`] : [])];
+    const line = lineAsked();
+    const items = [slug, `path=${path}`, ...(since ? [`since=${since}`] : []), ...(line ? [`line=${line}`] : [])];
     if (captured === items.join("\n")) return;
     captured = items.join("\n");
     fetch(`/api/sessions/${session}`, {
@@ -78,11 +94,11 @@
       saved.textContent = `Saved ${new Date().toLocaleTimeString([], { hour12: false })}`;
     } else if (answer.status === 409) {
       otherHash = said.current_hash;
-      document.getElementById("conflict-text").textContent = said.message;
+      document.getElementById("conflict-text").textContent = said.detail;
       conflict.hidden = false;
       saved.textContent = "Not saved";
     } else {
-      saved.textContent = `Not saved: ${said.message || said.detail || answer.status}`;
+      saved.textContent = `Not saved: ${said.detail || answer.status}`;
     }
   }
 

@@ -6,13 +6,12 @@
 
   // --- live ---------------------------------------------------------------------------------------------
 
-  let wasOpen = false;
+  let isLive = false;
+  let wasLive = false;
 
-  function showLive(isLive) {
-    const dot = find("#dot");
-    if (!dot) return;
-    dot.classList.toggle("on", isLive);
-    find("#dot-text").textContent = isLive ? "live" : wasOpen ? "server is gone, trying again" : "not live";
+  function showLive() {
+    find("#dot").classList.toggle("on", isLive);
+    find("#dot-text").textContent = isLive ? "live" : wasLive ? "server is gone, trying again" : "not live";
   }
 
   function refresh(selector) {
@@ -20,40 +19,67 @@
     if (element) htmx.trigger(element, "refresh");
   }
 
-  document.addEventListener("htmx:sseOpen", () => {
-    if (wasOpen) ["#card", "#list"].forEach(refresh); // whatever was said meanwhile
-    wasOpen = true;
-    showLive(true);
-  });
-  document.addEventListener("htmx:sseError", () => showLive(false));
-  document.addEventListener("htmx:sseMessage", (event) => {
-    const { type, data } = event.detail;
-    let told;
-    try {
-      told = JSON.parse(data);
-    } catch {
+  // Whoever begins to listen fetches what may have been said before.
+  function setLive(now) {
+    if (now && !isLive) ["#head", "#card", "#list", "#stock"].forEach(refresh);
+    isLive = now;
+    wasLive = wasLive || now;
+    showLive();
+  }
+
+  let isNews = false;
+
+  function hear(topic, told) {
+    const isShown = find("#card")?.dataset.session === told.session_id;
+    refresh("#stock");
+    if (topic === "caco.context") {
+      isNews = isNews || isShown;
+      if (isShown) refresh("#card");
       return;
     }
-    const card = find("#card");
-    const id = told.session_id || (told.data && told.data.session_id);
-    if (type === "caco.context" && card && card.dataset.session === id) refresh("#card");
-    if (type.startsWith("session.")) refresh("#list");
-  });
+    refresh("#list");
+    if (isShown) refresh("#head");
+  }
+
+  // One stream for all tabs, and none for a tab that nobody sees.
+  const script = find("[data-stream]").dataset.stream;
+  const stream = window.SharedWorker ? new SharedWorker(script).port : new Worker(script);
+  stream.onmessage = ({ data: news }) => (news.topic ? hear(news.topic, news.data) : setLive(news.isLive));
+
+  function listen(isSeen) {
+    if (!isSeen) isLive = false;
+    stream.postMessage(isSeen);
+  }
+
+  // Not before htmx knows the page: what is fetched has to find its place.
+  addEventListener("DOMContentLoaded", () => listen(!document.hidden));
+  document.addEventListener("visibilitychange", () => listen(!document.hidden));
+  addEventListener("pagehide", () => listen(false));
+  addEventListener("pageshow", (event) => event.persisted && listen(true));
 
   // As many sessions as are shown already, so that those who paged do not lose their place.
+  let rowsAsked = 0;
   document.addEventListener("htmx:configRequest", (event) => {
     const list = event.detail.elt;
     if (list.id !== "list") return;
+    rowsAsked = Math.max(links().length, 50);
     event.detail.parameters.append("selected", list.dataset.selected);
-    event.detail.parameters.append("count", Math.max(list.querySelectorAll(".session").length, 50));
+    event.detail.parameters.append("count", rowsAsked);
     if (list.dataset.older) event.detail.parameters.append("older", list.dataset.older);
+  });
+
+  // An answer that was asked for before the reader called for more would take it away: it is asked for again.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id !== "list") return;
+    if (links().length <= rowsAsked && !find("#list .more.htmx-request")) return;
+    event.detail.shouldSwap = false;
+    setTimeout(() => refresh("#list"));
   });
 
   // What the reader has unfolded stays unfolded when a part of the page is written anew.
   let folds = new Map();
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const target = event.detail.target;
-    folds = new Map([...target.querySelectorAll("details[id]")].map((fold) => [fold.id, fold.open]));
+  document.addEventListener("htmx:beforeSwap", () => {
+    folds = new Map([...document.querySelectorAll("details[id]")].map((fold) => [fold.id, fold.open]));
   });
   document.addEventListener("htmx:afterSwap", () => {
     folds.forEach((open, id) => {
@@ -64,7 +90,8 @@
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const card = event.detail.elt;
-    if (card.id !== "card") return;
+    if (card.id !== "card" || !isNews) return;
+    isNews = false;
     card.classList.add("fresh");
     setTimeout(() => card.classList.remove("fresh"), 1500);
   });
@@ -72,9 +99,10 @@
   // --- keys ---------------------------------------------------------------------------------------------
 
   const links = () => [...document.querySelectorAll("#list .session")];
+  const rows = () => [...document.querySelectorAll("#list .session, .claim")];
 
   function step(by) {
-    const all = links();
+    const all = rows();
     if (!all.length) return;
     const focused = all.indexOf(document.activeElement);
     const at = focused >= 0 ? focused : all.findIndex((link) => link.hasAttribute("aria-current"));
@@ -105,6 +133,7 @@
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || find("dialog[open]")) return;
     const inList = event.target.closest("#list") || event.target === document.body || event.target.id === "main";
     if (event.key.startsWith("Arrow") && !inList) return; // arrows scroll wherever one reads
+    if (event.key === "Enter" && event.target.matches(".claim")) event.target.querySelector(".named a")?.click();
     const action = actions[event.key];
     if (!action) return;
     if (event.key !== "Escape") event.preventDefault();
@@ -114,9 +143,19 @@
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-opens]");
     if (opener) document.getElementById(opener.dataset.opens).showModal();
+    const unfolder = event.target.closest("[data-unfolds]");
+    if (unfolder) unfold(event, document.getElementById(unfolder.dataset.unfolds));
     const copier = event.target.closest("[data-copies]");
     if (copier) copy(copier, document.getElementById(copier.dataset.copies));
   });
+
+  // Beside what was clicked: a jump would take that out of sight.
+  function unfold(event, fold) {
+    event.preventDefault();
+    fold.open = true;
+    fold.querySelector("summary").focus({ preventScroll: true });
+    fold.scrollIntoView({ block: "nearest" });
+  }
 
   async function copy(button, source) {
     try {

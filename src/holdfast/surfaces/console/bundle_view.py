@@ -1,0 +1,118 @@
+"""A bundle as a bar: one piece for each section, the rest free; behind each piece its text, its sources, its cuts.
+
+What is shown here was handed to nobody. So nothing of it is kept: a receipt says what an agent was given, and a person
+who moves a slider must not push the last real one out of sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from holdfast.bundles import budget
+from holdfast.bundles.model import Bundle, Cut, Item, Shown
+from holdfast.bundles.service import BundleService
+from holdfast.clients import list_clients
+from holdfast.ground import clock
+from holdfast.storage.journal import Entry, Journal
+from holdfast.surfaces.console import pictures
+
+STEP = 50
+HEAD, FREE = "head", "free"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the bundle; without text it had no room at all."""
+
+    name: str
+    text: str
+    chars: int
+    about: str
+    items: tuple[Item, ...]
+    cut: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class BundleShown:
+    bundle: Bundle
+    limit: int
+    bar: tuple[pictures.Piece, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def free(self) -> int:
+        return self.limit - self.bundle.chars
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Where the slider stands, and between what it moves."""
+
+    least: int
+    most: int
+    chosen: int
+    step: int = STEP
+
+
+class Unkept(Journal):
+    """A journal in which nothing is written: what would be kept is answered, and that is all."""
+
+    def __init__(self, journal: Journal):
+        self.database, self.owner = journal.database, journal.owner
+
+    async def add(
+        self, kind: str, subject: Sequence[str], content: dict[str, Any], *, entry_id: str | None = None
+    ) -> Entry:
+        return Entry(entry_id or "", "", content, clock.now())
+
+
+async def look(
+    bundles: BundleService, phase: str, workstream_id: str | None, limit: int | None, worktree: str
+) -> BundleShown:
+    """What an agent would be handed now."""
+    bundles.journal = Unkept(bundles.journal)
+    bundle = await bundles.build(phase, workstream_id, limit=limit, worktree=worktree)
+    return shown_of(bundle, budget.total_for(phase, limit))
+
+
+def cap_of(phase: str, limit: int | None) -> Cap:
+    most = budget.TOTALS[phase]
+    return Cap(budget.LEAST, most, max(min(limit or most, most), budget.LEAST))
+
+
+def shown_of(bundle: Bundle, limit: int) -> BundleShown:
+    parts = [_head(bundle), *map(_part, bundle.sections), *_absent(bundle)]
+    sizes = [(f"tone-{number % 4}", part.name, part.chars) for number, part in enumerate(parts)]
+    bar = pictures.stacked([*sizes, (FREE, FREE, limit - bundle.chars)])
+    return BundleShown(bundle, limit, tuple(bar), tuple(parts))
+
+
+def clients_said() -> str:
+    """How much each client hands to its model whole, where that is known."""
+    known = [f"{client.TITLE} {client.TEXT_CHARS:,}" for client in list_clients() if client.TEXT_CHARS]
+    return ", ".join(known)
+
+
+def _head(bundle: Bundle) -> Part:
+    """Our own first lines; the empty lines between the sections are counted here."""
+    chars = bundle.chars - sum(len(one.text) for one in bundle.sections)
+    return Part(HEAD, bundle.text.partition("\n\n")[0], chars, "whose it is, and how to read it", (), ())
+
+
+def _part(shown: Shown) -> Part:
+    section = shown.section
+    about = "always whole" if section.pinned else f"budget {section.min_chars:,} to {section.max_chars:,}"
+    return Part(section.name, shown.text, len(shown.text), about, shown.items, shown.cut)
+
+
+def _absent(bundle: Bundle) -> list[Part]:
+    """Sections of which nothing had room: they are in no piece of the bar, and still not silent."""
+    told = {id(cut) for shown in bundle.sections for cut in shown.cut}
+    left = sorted((cut for cut in bundle.cut if id(cut) not in told), key=lambda cut: cut.section)
+    return [
+        Part(name, "", 0, "nothing of it is in the bundle", (), tuple(cuts))
+        for name, cuts in groupby(left, key=lambda cut: cut.section)
+    ]

@@ -1,0 +1,200 @@
+"""The git-diff applet behind the page: what one file is now against a commit, as lines with their numbers.
+
+git is asked by `ground.git`, which lets nothing of a repository run. A path is looked at first as the editor does it:
+nothing outside the folders that may be shown, and nothing through a link.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.errors import FileMissingError, InvalidValueError, PathOutsideError
+from holdfast.ground import git
+from holdfast.ground.confined import ConfinedRoot, FileCopy
+from holdfast.ground.git_process import text
+from holdfast.ground.text import cut
+from holdfast.surfaces.console import links, texts
+from holdfast.surfaces.console.applet import MOST_BYTES, root_of
+
+DIFF_BYTES = 1 << 18
+LINE_CHARS = 2_000
+SHORT_CHARS = 7
+
+Kind = Literal["same", "added", "removed", "hunk", "note"]
+State = Literal["changed", "same", "new", "gone", "binary", "no_repository", "no_commit"]
+SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
+_KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
+_TOLD = ("old mode ", "new mode ")
+
+
+@dataclass(frozen=True)
+class DiffLine:
+    kind: Kind
+    text: str
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.kind]
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    path: str
+    root: str
+    state: State
+    since: str | None = None
+    lines: tuple[DiffLine, ...] = ()
+    is_cut: bool = False
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path)
+
+    @property
+    def below_root(self) -> str:
+        return links.short_path(self.path, self.root)
+
+    @property
+    def against(self) -> str:
+        return self.since[:SHORT_CHARS] if self.since else "HEAD"
+
+    @property
+    def added(self) -> int:
+        return sum(line.kind == "added" for line in self.lines)
+
+    @property
+    def removed(self) -> int:
+        return sum(line.kind == "removed" for line in self.lines)
+
+
+def open_diff(roots: Sequence[ConfinedRoot], path: str, since: str | None = None) -> FileDiff:
+    """Against the commit `since`, or HEAD without one."""
+    root = root_of(roots, path)
+    if ".git" in path.split("/"):
+        raise PathOutsideError(path, "belongs to git, and so has no diff")
+    copy = _find_copy(root, path)
+    folder = _nearest_folder(os.path.dirname(os.path.join(root.folder, path)))
+    repository = git.find_repository(folder)
+    if repository is None:
+        if copy is None:
+            raise FileMissingError(path)
+        return FileDiff(path, root.folder, "no_repository")
+    real = os.path.realpath(os.path.join(root.folder, path))  # no link is below the root: it was walked
+    inside = os.path.relpath(real, repository.root).replace(os.sep, "/")
+    state, lines, is_cut = _compare(repository, inside, copy, since)
+    if copy is None and state in ("new", "same"):
+        raise FileMissingError(path)
+    return FileDiff(path, root.folder, state, since, tuple(lines), is_cut)
+
+
+def _compare(
+    repository: git.Repository, inside: str, copy: FileCopy | None, since: str | None
+) -> tuple[State, list[DiffLine], bool]:
+    if since is not None and not git.has_commit(repository, since):
+        return ("no_commit", [], False)
+    base = since or _head(repository)
+    if base is None:
+        return _all_new(copy)
+    found = git.diff_text(repository, base, inside, max_bytes=DIFF_BYTES)
+    lines = list(parse_diff(found.text))
+    if _is_binary(found.text):
+        return ("binary", [], False)
+    if not lines and copy is not None and not _is_in_commit(repository, base, inside):
+        return _all_new(copy)
+    return (_state(found.text, lines), lines[: texts.LINES_SHOWN], found.is_cut or len(lines) > texts.LINES_SHOWN)
+
+
+def _state(diff: str, lines: Sequence[DiffLine]) -> State:
+    """Also of an empty file that came or went, which has no lines to tell it by."""
+    head = diff.partition("\n@@ ")[0]
+    if "\nnew file mode " in head:
+        return "new"
+    if "\ndeleted file mode " in head:
+        return "gone"
+    return "changed" if lines else "same"
+
+
+def _all_new(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
+    """A file that git does not know."""
+    if copy is None:
+        return ("new", [], False)
+    found = texts.as_text(copy.data)
+    if found is None:
+        return ("binary", [], False)
+    shown = found.lines[: texts.LINES_SHOWN] if found.text else []
+    lines = [DiffLine("added", cut(line, LINE_CHARS), after=number) for number, line in enumerate(shown, 1)]
+    return ("new", lines, len(found.lines) > texts.LINES_SHOWN)
+
+
+def parse_diff(diff: str) -> Iterator[DiffLine]:
+    """git's own format. What a file holds always stands behind a sign, so no line of it is taken for git's."""
+    lines = diff.split("\n")[:-1]
+    is_crlf = _is_crlf(diff)
+    before, after, is_inside = 0, 0, False
+    for line in lines:
+        if hunk := _HUNK.fullmatch(line):
+            before, after, is_inside = int(hunk[1]), int(hunk[2]), True
+            yield DiffLine("hunk", cut(hunk[3].strip(), LINE_CHARS), before, after)
+        elif is_inside and line[:1] in _KINDS:
+            kind = _KINDS[line[:1]]
+            yield _line(kind, line[1:].removesuffix("\r") if is_crlf else line[1:], before, after)
+            before += kind in ("same", "removed")
+            after += kind in ("same", "added")
+        else:
+            is_inside = False  # the head of a file; one that became a link has two
+            if line.startswith(_TOLD):
+                yield DiffLine("note", line)
+
+
+def _is_crlf(diff: str) -> bool:
+    """Whether every line of the file ends so; where only some do, that is what one wants to see."""
+    lines = diff.partition("\n@@ ")[2].split("\n")[1:-1]
+    return all(line.endswith("\r") for line in lines if line[:1] in ("+", "-", " "))
+
+
+def _line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
+    return DiffLine(
+        kind,
+        cut(words, LINE_CHARS) if kind != "note" else words.strip(),
+        before if kind in ("same", "removed") else None,
+        after if kind in ("same", "added") else None,
+    )
+
+
+def _is_binary(diff: str) -> bool:
+    head = diff.partition("\n@@ ")[0]
+    return any(line.startswith("Binary files ") and line.endswith(" differ") for line in head.split("\n"))
+
+
+def _is_in_commit(repository: git.Repository, commit: str, inside: str) -> bool:
+    try:
+        return git.read_blob(repository, commit, inside, max_bytes=MOST_BYTES) is not None
+    except InvalidValueError:  # too large to be read here, and so there
+        return True
+
+
+def _head(repository: git.Repository) -> str | None:
+    """None before the first commit."""
+    answer = repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return text(answer.out).strip() or None
+
+
+def _find_copy(root: ConfinedRoot, path: str) -> FileCopy | None:
+    try:
+        return root.read(path, max_bytes=MOST_BYTES)
+    except FileMissingError:
+        return None
+
+
+def _nearest_folder(folder: str) -> str:
+    """A file may be gone with its folder."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder

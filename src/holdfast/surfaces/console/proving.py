@@ -1,0 +1,57 @@
+"""One proof at a time, run again from a page, on a thread of its own.
+
+The thread opens the store by itself, as a command in a terminal would, and nobody waits for it: a server that is
+stopped does not stay because somebody's tests have not ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from holdfast.app import App
+from holdfast.errors import HoldfastError, ProofRunningError
+from holdfast.ground import clock
+from holdfast.ground.settings import Settings
+from holdfast.workstreams.model import Proof
+
+
+@dataclass(frozen=True)
+class Proving:
+    """A run that was asked for here; `done` is what came of it, `problem` why nothing did."""
+
+    proof: Proof
+    started_at: datetime
+    done: Proof | None = None
+    problem: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        return self.done is None and not self.problem
+
+
+class Prover:
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._lock = threading.Lock()
+        self.last: Proving | None = None
+
+    def start(self, folder: str, proof: Proof) -> Proving:
+        with self._lock:
+            if self.last is not None and self.last.is_running:
+                raise ProofRunningError(self.last.proof.command)
+            started = self.last = Proving(proof, clock.now())
+        threading.Thread(target=self._run, args=(folder, started), name="holdfast-proof", daemon=True).start()
+        return started
+
+    def _run(self, folder: str, started: Proving) -> None:
+        """Whatever happens, it ends: nobody could start another one otherwise."""
+        try:
+            with App(self._settings) as app:
+                done = app.run(app.workstreams(folder).prove([], again=started.proof.id))
+            self.last = replace(started, done=done)
+        except HoldfastError as error:
+            self.last = replace(started, problem=str(error))
+        except Exception as error:  # its words may be somebody's text
+            self.last = replace(started, problem=f"It could not be run ({type(error).__name__}).")

@@ -1,0 +1,174 @@
+"""The addresses of the workstreams screen: what was noted, the bundle beside it, and a proof that is run again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from holdfast.bundles.model import PHASES
+from holdfast.errors import (
+    HoldfastError,
+    InvalidValueError,
+    NoRepositoryError,
+    NoWorkingTreeError,
+    ProofNotFoundError,
+    SharedContextOffError,
+)
+from holdfast.surfaces.console import bundle_view, work_view
+from holdfast.surfaces.http import bodies
+from holdfast.surfaces.http.workstreams import the_work
+from holdfast.workstreams.service import WorkstreamService
+
+if TYPE_CHECKING:
+    from holdfast.surfaces.console.pages import Console
+    from holdfast.workstreams.model import Proof
+
+NAME_CHARS = 1_000  # beyond what a workstream may be called; only to stop reading
+OTHERS_SHOWN = 20
+PROOF_BYTES = 1_000
+Name = Annotated[str, Query(max_length=NAME_CHARS)]
+Phase = Literal["planning", "implementation"]
+Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
+
+# What there is instead of the screen: a title, words of our own where the error's are for a program, what to do.
+ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
+    NoWorkingTreeError: (
+        "No working tree here",
+        "This server has nobody's files, so there is nothing to check notes against. The machine that has them:",
+        ("holdfast serve",),
+    ),
+    SharedContextOffError: ("Context in the repository is off", None, ("SHARED_CONTEXT_ENABLED=true holdfast serve",)),
+    NoRepositoryError: ("No repository here", None, ("holdfast serve --root FOLDER",)),
+}
+
+
+def add_work(router: APIRouter, console: Console) -> None:
+    _add_screen(router, console)
+    _add_pieces(router, console)
+    _add_proofs(router, console)
+
+
+# --- the screen --------------------------------------------------------------------------------------------
+
+
+def _add_screen(router: APIRouter, console: Console) -> None:
+    shell = console.shell
+
+    @router.get("/workstreams")
+    async def show_workstreams(
+        request: Request, workstream: Name = "", phase: Phase | None = None, limit: Limit = None
+    ) -> Response:
+        """What was noted about the work in this checkout, judged now, and what an agent would be handed."""
+        try:
+            workstreams = await the_work(request, console.app)
+            choices = work_view.choices_of(await workstreams.list_judged())
+            name, of_phase = work_view.choose(choices, workstream or None, phase)
+            work, shown = await asyncio.gather(
+                _work(console, workstreams, of_phase, name), _look(console, workstreams, of_phase, name, limit)
+            )
+        except tuple(ABSENT) as error:
+            return shell.render("no_work.html", request, **_absent(error), **await console.strip())
+        values = {**_about(workstreams, choices), **work, **shown, **await console.strip()}
+        return await asyncio.to_thread(shell.render, "workstreams.html", request, proving=console.prover.last, **values)
+
+
+def _about(workstreams: WorkstreamService, choices: list[work_view.Choice]) -> dict[str, Any]:
+    return {
+        "folder": workstreams.folder,
+        "phases": PHASES,
+        "names": sorted({one.name for one in choices if one.is_here}),
+        "elsewhere": [one for one in choices if not one.is_here][:OTHERS_SHOWN],
+        "clients": bundle_view.clients_said(),
+    }
+
+
+def _add_pieces(router: APIRouter, console: Console) -> None:
+    shell = console.shell
+
+    @router.get("/console/workstreams")
+    async def show_work(
+        request: Request, phase: Phase, workstream: Name = "", seen: Annotated[str, Query(max_length=20)] = ""
+    ) -> Response:
+        """What was noted, judged once more; nothing at all where nothing has changed."""
+        workstreams = await the_work(request, console.app)
+        values = await _work(console, workstreams, phase, workstream or None)
+        if values["work"].mark == seen:
+            return Response(status_code=204)
+        return await asyncio.to_thread(shell.render, "_work.html", request, **values)
+
+    @router.get("/console/workstreams/bundle")
+    async def show_bundle(request: Request, phase: Phase, workstream: Name = "", limit: Limit = None) -> Response:
+        workstreams = await the_work(request, console.app)
+        values = await _look(console, workstreams, phase, workstream or None, limit)
+        return shell.render("_bundle.html", request, **values)
+
+
+async def _work(console: Console, workstreams: WorkstreamService, phase: str, name: str | None) -> dict[str, Any]:
+    judged = await workstreams.load(phase, name)
+    proofs = await work_view.find_proofs(workstreams, judged)
+    work = await asyncio.to_thread(work_view.work_of, judged, console.roots, workstreams.folder, proofs)
+    key = judged.context.key
+    asked = (
+        "" if key.workstream_id == key.branch else key.workstream_id
+    )  # a branch may be called what no address can say
+    about = {"name": key.workstream_id, "workstream": asked, "phase": phase}
+    return {"work": work, "verdicts": work_view.VERDICTS, **about}
+
+
+async def _look(
+    console: Console, workstreams: WorkstreamService, phase: str, name: str | None, limit: int | None
+) -> dict[str, Any]:
+    """What an agent would be handed within a client's limit, or why it is too small for anything."""
+    bundles = console.app.bundles(workstreams)
+    values = {"cap": bundle_view.cap_of(phase, limit), "verdicts": work_view.VERDICTS}
+    try:
+        shown = await bundle_view.look(bundles, phase, name, limit, workstreams.folder)
+    except InvalidValueError as error:
+        return {**values, "bundle": None, "problem": error.message}
+    return {**values, "bundle": shown, "problem": ""}
+
+
+def _absent(error: HoldfastError) -> dict[str, Any]:
+    title, message, advice = ABSENT[type(error)]
+    return {"title": title, "message": message or error.message, "advice": advice}
+
+
+# --- proofs ------------------------------------------------------------------------------------------------
+
+
+def _add_proofs(router: APIRouter, console: Console) -> None:
+    @router.get("/console/workstreams/proof")
+    async def show_proving(request: Request) -> Response:
+        """How the run that was asked for here is going, or went."""
+        return console.shell.render("_proving.html", request, proving=console.prover.last)
+
+    @router.post("/console/workstreams/proof")
+    async def run_proof(request: Request) -> Response:
+        """A proof of this machine, once more. What is run is what the journal says, whatever a file says."""
+        proof_id = await _parse_proof(request)
+        workstreams = await the_work(request, console.app)
+        proof = await _get_own_proof(workstreams, proof_id)
+        console.prover.start(workstreams.folder, proof)
+        return JSONResponse({"proof_id": proof.id, "command": list(proof.command)}, 202)
+
+
+async def _get_own_proof(workstreams: WorkstreamService, proof_id: str) -> Proof:
+    """One of this repository: what was run in another one may mean something else here."""
+    judged = await workstreams.load("implementation")
+    proof = await workstreams.get_proof(proof_id)
+    if proof.repo != judged.context.key.repo:
+        raise ProofNotFoundError(proof_id)
+    return proof
+
+
+async def _parse_proof(request: Request) -> str:
+    """A JSON object, sent as JSON: a foreign form cannot send that."""
+    bodies.check_media_type(request.headers.getlist("content-type"))
+    body = bodies.parse(await bodies.read_body(request, PROOF_BYTES))
+    proof_id = body.get("proof_id") if isinstance(body, dict) else None
+    if not isinstance(proof_id, str):
+        raise InvalidValueError("proof_id", proof_id, "is not a text")
+    return proof_id

@@ -1,0 +1,223 @@
+"""One file against a commit, on real repositories: lines with their numbers, and calm words for everything else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import FileMissingError, InvalidValueError, PathOutsideError
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.surfaces.console import applet, diff, texts
+from holdfast.surfaces.console.diff import open_diff, parse_diff
+from tests.workstreams.repos import RETRY, Repo, with_code
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return with_code(tmp_path / "payouts")
+
+
+@pytest.fixture
+def roots(repo: Repo) -> list[ConfinedRoot]:
+    return [ConfinedRoot(str(repo.folder))]
+
+
+def told(found: diff.FileDiff) -> list[tuple[str, int | None, int | None, str]]:
+    return [(line.sign, line.before, line.after, line.text) for line in found.lines if line.kind != "hunk"]
+
+
+def test_an_edit_is_shown_with_the_numbers_of_both_sides(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("src/models.py", "class Attempt:\n    number: str\n    event: str\n")
+
+    for path in ("src/models.py", str(repo.folder / "src/models.py")):
+        found = open_diff(roots, path)
+        assert (found.state, found.against, found.added, found.removed) == ("changed", "HEAD", 2, 1)
+        assert told(found) == [
+            ("", 1, 1, "class Attempt:"),
+            ("−", 2, None, "    number: int"),
+            ("+", None, 2, "    number: str"),
+            ("+", None, 3, "    event: str"),
+        ]
+
+
+def test_a_commit_can_be_named_to_compare_with(repo: Repo, roots: list[ConfinedRoot]):
+    first = repo.git("rev-parse", "HEAD")
+    repo.write("README.md", "payouts\nmore\n")
+    repo.commit()
+
+    assert open_diff(roots, "README.md").state == "same"
+    found = open_diff(roots, "README.md", first)
+    assert (found.state, found.against, found.added) == ("changed", first[:7], 1)
+
+
+@pytest.mark.parametrize("since", ["0" * 40, "HEAD", "main", "--output=x", "x", "0" * 39])
+def test_a_commit_that_is_not_here_is_said_and_nothing_is_run(roots: list[ConfinedRoot], since: str):
+    assert open_diff(roots, "README.md", since).state == "no_commit"
+
+
+def test_a_file_that_git_does_not_know_is_all_new(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("new.txt", "one\ntwo\n")
+    assert told(open_diff(roots, "new.txt")) == [("+", None, 1, "one"), ("+", None, 2, "two")]
+    repo.git("add", "new.txt")
+    found = open_diff(roots, "new.txt")
+    assert (found.state, found.added) == ("new", 2)
+
+    repo.write("empty.txt", "")
+    assert (open_diff(roots, "empty.txt").state, open_diff(roots, "empty.txt").lines) == ("new", ())
+
+
+def test_before_the_first_commit_everything_is_new(tmp_path: Path):
+    repo = Repo(tmp_path / "young")
+    repo.write("a.txt", "one\n")
+
+    assert told(open_diff([ConfinedRoot(str(repo.folder))], "a.txt")) == [("+", None, 1, "one")]
+
+
+def test_a_file_that_is_gone_shows_what_it_was(repo: Repo, roots: list[ConfinedRoot]):
+    """Also with its folder, and also an empty one."""
+    repo.write("old/empty.txt", "")
+    repo.commit()
+    for path in ("src/models.py", "src/retry.py", "old/empty.txt"):
+        (repo.folder / path).unlink()
+    (repo.folder / "src").rmdir()
+    (repo.folder / "old").rmdir()
+
+    found = open_diff(roots, "src/models.py")
+    assert (found.state, found.removed) == ("gone", 2)
+    assert open_diff(roots, "old/empty.txt").state == "gone"
+    with pytest.raises(FileMissingError):
+        open_diff(roots, "src/never.py")
+
+
+def test_what_is_no_text_has_no_lines(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("a.bin", b"\0\1")
+    assert open_diff(roots, "a.bin").state == "binary"
+    repo.commit()
+    assert open_diff(roots, "a.bin").state == "same"
+    repo.write("a.bin", b"\0\2")
+    assert open_diff(roots, "a.bin").state == "binary"
+    (repo.folder / "a.bin").unlink()
+    assert open_diff(roots, "a.bin").state == "binary"
+
+
+def test_a_file_outside_of_any_repository_says_so(tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/a.txt").write_text("x")
+    roots = [ConfinedRoot(str(tmp_path / "plain"))]
+
+    assert open_diff(roots, "a.txt").state == "no_repository"
+    with pytest.raises(FileMissingError):
+        open_diff(roots, "b.txt")
+
+
+def test_a_touched_file_and_a_changed_mode_are_told_apart(repo: Repo, roots: list[ConfinedRoot]):
+    os.utime(repo.folder / "README.md", (1, 1))
+    assert open_diff(roots, "README.md").state == "same"
+    os.chmod(repo.folder / "README.md", 0o755)
+    found = open_diff(roots, "README.md")
+    assert (found.state, [line.text for line in found.lines]) == ("changed", ["old mode 100644", "new mode 100755"])
+
+
+def test_a_long_diff_is_cut_with_a_note(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("README.md", "line\n" * 5_000)
+    found = open_diff(roots, "README.md")
+    assert (len(found.lines), found.is_cut) == (texts.LINES_SHOWN, True)
+
+    repo.write("README.md", ("w" * 10_000 + "\n") * 60)
+    found = open_diff(roots, "README.md")
+    assert found.is_cut
+    assert max(len(line.text) for line in found.lines) == diff.LINE_CHARS
+    assert sum(len(line.text) for line in found.lines) < diff.DIFF_BYTES
+
+    repo.write("untracked.txt", "line\n" * 5_000)
+    assert (len(open_diff(roots, "untracked.txt").lines), open_diff(roots, "untracked.txt").is_cut) == (2_000, True)
+
+
+def test_what_is_too_large_for_the_editor_is_too_large_here(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("large.txt", b"x" * (applet.MOST_BYTES + 1))
+
+    with pytest.raises(InvalidValueError, match="larger than"):
+        open_diff(roots, "large.txt")
+
+
+def test_line_ends_of_another_system_are_no_noise(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("crlf.txt", b"one\r\ntwo\r\n")
+    repo.commit()
+    repo.write("crlf.txt", b"one\r\n2\r\n")
+    assert [line[3] for line in told(open_diff(roots, "crlf.txt"))] == ["one", "two", "2"]
+
+    repo.write("crlf.txt", b"one\ntwo\n")  # here they are the change, and are seen
+    assert {line[3] for line in told(open_diff(roots, "crlf.txt"))} == {"one\r", "two\r", "one", "two"}
+
+
+def test_a_line_that_looks_like_gits_own_is_only_a_line(repo: Repo, roots: list[ConfinedRoot]):
+    fake = "@@ -1 +1 @@\ndiff --git a/x b/x\nBinary files a and b differ\n--- a/x\n+++ b/x\n\\ No newline\n"
+    repo.write("README.md", "payouts\n" + fake)
+
+    found = open_diff(roots, "README.md")
+
+    assert found.state == "changed"
+    assert [line[3] for line in told(found) if line[0] == "+"] == fake.split("\n")[:-1]
+
+
+def test_a_missing_last_line_end_is_a_note(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("README.md", "payouts")
+
+    assert [line.text for line in open_diff(roots, "README.md").lines if line.kind == "note"] == [
+        "No newline at end of file"
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/etc/passwd",
+        "../outside.txt",
+        "src/../../outside.txt",
+        "./README.md",
+        "src/",
+        "\x00",
+        "x" * 5_000,
+        "link.txt",
+        "away/passwd",
+        ".git/config",
+    ],
+    ids=lambda path: repr(path)[:24],
+)
+def test_nothing_outside_is_shown_and_nothing_through_a_link(repo: Repo, roots: list[ConfinedRoot], path: str):
+    (repo.folder.parent / "outside.txt").write_text("secret")
+    (repo.folder / "link.txt").symlink_to(repo.folder.parent / "outside.txt")
+    (repo.folder / "away").symlink_to("/etc")
+
+    with pytest.raises(PathOutsideError):
+        open_diff(roots, path)
+
+
+def test_without_a_folder_nothing_is_compared():
+    with pytest.raises(PathOutsideError, match="no folder was named"):
+        open_diff([], "/etc/passwd")
+
+
+def test_a_root_inside_a_repository_shows_what_is_below_it_alone(repo: Repo):
+    roots = [ConfinedRoot(str(repo.folder / "src"))]
+    repo.write("src/retry.py", RETRY + "# more\n")
+
+    assert open_diff(roots, "retry.py").added == 1
+    with pytest.raises(PathOutsideError):
+        open_diff(roots, str(repo.folder / "README.md"))
+
+
+def test_a_repository_runs_nothing_of_its_own(repo: Repo, roots: list[ConfinedRoot], tmp_path: Path):
+    trap = tmp_path / "trapped"
+    for key in ("diff.external", "diff.x.textconv", "diff.x.command", "filter.x.clean", "core.fsmonitor", "core.pager"):
+        repo.git("config", key, f"touch {trap}; cat")
+    repo.write(".gitattributes", "* diff=x filter=x\n")
+    repo.write("README.md", "other\n")
+
+    assert open_diff(roots, "README.md").added == 1
+    assert not trap.exists()
+
+
+def test_nothing_is_made_of_nothing():
+    assert list(parse_diff("")) == []

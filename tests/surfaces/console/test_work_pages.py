@@ -1,0 +1,332 @@
+"""The workstreams screen as a program reads it: what it shows, what it says instead, and what it lets nobody do."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from holdfast.app import App
+from holdfast.bundles.service import RECEIPT
+from holdfast.ground.settings import load_settings
+from holdfast.surfaces.console import make_console
+from holdfast.workstreams.service import WorkstreamService
+from tests.surfaces.console.test_pages import Pages
+from tests.surfaces.http.server import is_problem
+from tests.workstreams.repos import RETRY, Repo, with_code
+
+NOBODY = "01890000-0000-7000-8000-000000000000"
+CONTEXT = "data/context/implementation_context.json"
+
+
+class Screen(Pages):
+    """In front of one folder."""
+
+    @property
+    def workstreams(self) -> WorkstreamService:
+        return self.app.workstreams(str(self.root))
+
+    async def prove(self, body: Any, content_type: str = "application/json") -> httpx.Response:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"content-type": content_type}
+        return await self.client.post("/console/workstreams/proof", content=content, headers=headers)
+
+    async def ended(self) -> str:
+        """What the page says of the proof, once it has ended."""
+        while "Running" in (shown := await self.get("/console/workstreams/proof")):
+            await asyncio.sleep(0)
+        return shown
+
+
+async def opened(folder: Path, database_url: str | None = None) -> AsyncIterator[Screen]:
+    more = {"HOLDFAST_DATABASE": database_url} if database_url else {}
+    async with App(load_settings({"HOLDFAST_HOME": str(folder.parent / "data"), "HOME": "/", **more})) as app:
+        api = FastAPI()
+        api.state.folder = str(folder)
+        api.include_router(make_console(app, [str(folder)]))
+        transport = httpx.ASGITransport(api)
+        async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:
+            yield Screen(app, client, folder)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return with_code(tmp_path / "payouts")
+
+
+@pytest.fixture
+async def screen(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Screen]:
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    async for one in opened(repo.folder):
+        yield one
+
+
+# --- instead of the screen ---------------------------------------------------------------------------------
+
+
+async def test_where_nobody_agreed_the_page_says_how_and_starts_no_git(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    trap = tmp_path / "bin"
+    trap.mkdir()
+    (trap / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    (trap / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(trap))
+    async for screen in opened(repo.folder):
+        page = await screen.get("/workstreams")
+
+    assert "Context in the repository is off" in page
+    assert "SHARED_CONTEXT_ENABLED=true holdfast serve" in page
+    assert 'href="/workstreams" aria-current="page"' in page
+    assert not (tmp_path / "started").exists()
+    assert not (repo.folder / "data").exists()
+
+
+async def test_a_folder_without_a_repository_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    (tmp_path / "plain").mkdir()
+    async for screen in opened(tmp_path / "plain"):
+        page = await screen.get("/workstreams")
+
+    assert "No repository here" in page
+    assert "git init" in page
+
+
+async def test_a_server_of_a_team_has_no_working_tree(repo: Repo, postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    async for screen in opened(repo.folder, postgres_url):
+        assert "No working tree here" in await screen.get("/workstreams")
+        assert is_problem(await screen.prove({"proof_id": NOBODY}), 422, "no_working_tree")
+
+
+async def test_where_nothing_is_noted_yet_the_first_command_is_named(screen: Screen):
+    page = await screen.get("/workstreams")
+
+    assert "Nothing is noted here yet" in page
+    assert "holdfast workstream claim" in page
+    assert "What an agent is handed" in page
+    assert not (screen.root / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"schema_version": 99, "contexts": []}', "written by a newer version"),
+        ("{nonsense", "cannot be read as JSON"),
+        ("[]", "is not a context file"),
+    ],
+)
+async def test_a_file_that_may_only_be_read_says_why(screen: Screen, repo: Repo, text: str, reason: str):
+    repo.write(CONTEXT, text)
+
+    page = await screen.get("/workstreams")
+
+    assert "Read-only." in page
+    assert reason in page
+    assert (repo.folder / CONTEXT).read_text() == text
+
+
+# --- the screen --------------------------------------------------------------------------------------------
+
+
+async def noted(screen: Screen) -> None:
+    await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await screen.workstreams.decide("Redis", status="rejected", because="ops will not")
+    await screen.workstreams.save("Goal: retry.", by_hand=True)
+
+
+async def test_what_was_noted_is_judged_when_the_page_is_opened(screen: Screen, repo: Repo):
+    await noted(screen)
+    page = await screen.get("/workstreams")
+    assert re.search(r"<b>1 claim</b>\s*<span class=\"key ok\">1 fresh", page)
+    assert "Fresh: the tracked files" in page
+
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    page = await screen.get("/workstreams")
+
+    assert '<span class="key changed">1 changed' in page
+    assert "Stale: 1 of the 1 file noted here changed, and no other." in page
+    assert "return 60 * 2**attempt" in page
+    assert 'class="pill rejected"' in page
+    assert "because ops will not" in page
+
+
+async def test_a_page_that_has_seen_it_is_told_nothing(screen: Screen, repo: Repo):
+    await noted(screen)
+    page = await screen.get("/workstreams")
+    [piece] = re.findall(r'hx-get="(/console/workstreams\?[^"]+)"', page)
+    piece = piece.replace("&amp;", "&")
+    await screen.get(piece, 204)
+
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+
+    assert "1 changed" in await screen.get(piece)
+
+
+async def test_reading_the_screen_leaves_nothing_behind(screen: Screen):
+    await noted(screen)
+    before = sorted(screen.root.rglob("*"))
+    for path in ("/workstreams", "/console/workstreams/bundle?phase=planning&limit=500"):
+        await screen.get(path)
+
+    assert await screen.app.journal.newest_of_kind(RECEIPT, 5) == []
+    assert sorted(screen.root.rglob("*")) == before
+
+
+async def test_the_bundle_stays_within_the_limit_and_says_when_that_is_too_small(screen: Screen):
+    await noted(screen)
+    for limit in (450, 700, 1_700, 9_500):
+        piece = await screen.get(f"/console/workstreams/bundle?phase=implementation&limit={limit}")
+        chars, most = re.findall(r"<b>([\d,]+)</b> of <b>([\d,]+)</b> characters", piece)[0]
+        assert int(chars.replace(",", "")) <= int(most.replace(",", "")) == min(limit, 1_700)
+
+    assert "is too small" in await screen.get("/console/workstreams/bundle?phase=implementation&limit=10")
+    assert "is too small" in await screen.get("/workstreams?limit=10")
+
+
+async def test_several_workstreams_are_offered_and_those_of_other_branches_named(screen: Screen, repo: Repo):
+    await noted(screen)
+    await screen.workstreams.claim("in the plan", phase="planning", workstream_id="second one")
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "notes")
+    repo.git("checkout", "-qb", "feat/other")
+    await screen.workstreams.claim("on the other branch")
+
+    page = await screen.get("/workstreams")
+    assert "<h1>feat/other</h1>" in page
+    assert re.search(r'class="muted">second one \(planning, main\)', page)
+
+    repo.git("checkout", "-q", "main")
+    page = await screen.get("/workstreams")
+    assert "2 workstreams on this branch" in page
+    assert 'href="/workstreams?workstream=second+one"' in page
+    second = await screen.get("/workstreams?workstream=second+one")
+    assert re.search(r'phase=planning" aria-current="page">planning', second)
+    assert "in the plan" in second
+
+
+async def test_a_branch_with_any_name_has_its_page_or_an_answer_in_words(screen: Screen, repo: Repo):
+    """One that is no UTF-8 cannot be kept by any store."""
+    repo.git("checkout", "-qb", "feat/<b>x&y")
+    await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    page = await screen.get("/workstreams")
+    assert "<h1>feat/&lt;b&gt;x&amp;y</h1>" in page
+    [piece] = re.findall(r'hx-get="(/console/workstreams\?[^"]+)"', page)
+    await screen.get(piece.replace("&amp;", "&"), 204)
+
+    repo.git("checkout", "-qb", "n\udcffn")
+    assert "is not UTF-8" in await screen.get("/workstreams", 400)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/console/workstreams", 400),
+        ("/console/workstreams?phase=x", 400),
+        ("/console/workstreams/bundle?phase=x", 400),
+        ("/workstreams?workstream=" + "x" * 500, 400),
+        ("/workstreams?workstream=%00", 400),
+        ("/workstreams?limit=0", 400),
+    ],
+)
+async def test_what_cannot_be_asked_for_is_refused_in_words(screen: Screen, path: str, status: int):
+    assert "Not understood" in await screen.get(path, status)
+
+
+# --- proofs ------------------------------------------------------------------------------------------------
+
+
+async def test_a_proof_is_run_again_and_its_end_is_shown(screen: Screen, repo: Repo):
+    proof = await screen.workstreams.prove(["sh", "-c", "test -f ok && echo fine"])
+    assert proof.exit_code == 1
+    page = await screen.get("/workstreams")
+    assert f'data-proves="{proof.id}"' in page
+    assert "Run sh -c &#39;test -f ok &amp;&amp; echo fine&#39;" in page
+    repo.write("ok", "")
+
+    answer = await screen.prove({"proof_id": proof.id})
+
+    assert (answer.status_code, answer.json()["command"]) == (202, list(proof.command))
+    assert "ended with exit 0" in await screen.ended()
+    page = await screen.get("/workstreams")
+    assert "ended with exit 0" in page
+    assert page.count("exit 1") == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "code"),
+    [
+        ({"proof_id": NOBODY}, "application/json", 404, "proof_not_found"),
+        ({"proof_id": "x"}, "application/json", 404, "proof_not_found"),
+        ({"proof_id": 7}, "application/json", 400, "invalid_value"),
+        ({}, "application/json", 400, "invalid_value"),
+        ([], "application/json", 400, "invalid_value"),
+        (b"", "application/json", 400, "invalid_value"),
+        (b"x" * 2_000, "application/json", 413, "too_large"),
+        ({"proof_id": NOBODY}, "text/plain", 415, "wrong_media_type"),
+        (b"proof_id=x", "application/x-www-form-urlencoded", 415, "wrong_media_type"),
+    ],
+)
+async def test_what_is_no_proof_of_ours_is_not_run(
+    screen: Screen, body: Any, content_type: str, status: int, code: str
+):
+    assert is_problem(await screen.prove(body, content_type), status, code)
+    assert "Running" not in await screen.get("/console/workstreams/proof")
+
+
+async def test_a_proof_of_another_repository_is_not_run_here(screen: Screen, tmp_path: Path):
+    other = Repo(tmp_path / "other")
+    other.write("a.txt", "x")
+    other.commit("another begin")
+    proof = await screen.app.workstreams(str(other.folder)).prove(["touch", "made"])
+    assert (other.folder / "made").exists()
+
+    assert is_problem(await screen.prove({"proof_id": proof.id}), 404, "proof_not_found")
+    assert not (screen.root / "made").exists()
+
+
+async def test_where_nobody_agreed_no_proof_is_run(screen: Screen, monkeypatch: pytest.MonkeyPatch):
+    proof = await screen.workstreams.prove(["true"])
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "false")
+
+    assert is_problem(await screen.prove({"proof_id": proof.id}), 422, "shared_context_off")
+
+
+# --- the diff ----------------------------------------------------------------------------------------------
+
+
+async def test_a_diff_is_marked_by_more_than_colour_and_leads_to_the_file(screen: Screen, repo: Repo):
+    repo.write("README.md", "other\n")
+    session = await screen.sessions.create_session("architect", "u1")
+    path = str(repo.folder / "README.md")
+
+    page = await screen.get(f"/?applet=git-diff&path={path}&session={session.id}")
+
+    assert re.search(r'class="removed"><span>1</span><span></span><b>−</b><code>payouts<', page)
+    assert re.search(r'class="added"><span></span><a [^>]+>1</a><b>\+</b><code>other<', page)
+    assert f'data-applet="git-diff" data-path="{path}"' in page
+    assert "Open the file" in page
+    assert f"/sessions/{session.id}" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("path=src/retry.py", "Nothing differs from HEAD"),
+        ("path=new.txt", "all of it is new"),
+        ("path=a.bin", "This is not a text file"),
+        ("path=src/models.py", "is no longer there"),
+        (f"path=README.md&since={'0' * 40}", "is not in this repository"),
+    ],
+)
+async def test_whatever_a_file_is_the_diff_says_it_calmly(screen: Screen, repo: Repo, query: str, words: str):
+    repo.write("new.txt", "new\n")
+    repo.write("a.bin", b"\0")
+    (repo.folder / "src/models.py").unlink()
+
+    assert words in await screen.get(f"/?applet=git-diff&{query}")

@@ -1,0 +1,270 @@
+"""The workstreams screen as values, on real repositories: what is shown beside a claim, and what a button may run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.surfaces.console import work_view
+from holdfast.surfaces.console.work_view import Choice, choose
+from holdfast.workstreams.service import WorkstreamService
+from tests.workstreams.repos import RETRY, Repo, service_in, with_code
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return with_code(tmp_path / "payouts")
+
+
+@pytest.fixture
+def workstreams(repo: Repo, database: Any) -> WorkstreamService:
+    return service_in(repo, database)
+
+
+async def look(workstreams: WorkstreamService, *roots: Path) -> work_view.Work:
+    judged = await workstreams.load("implementation")
+    proofs = await work_view.find_proofs(workstreams, judged)
+    confined = [ConfinedRoot(str(root)) for root in roots]
+    return work_view.work_of(judged, confined, workstreams.folder, proofs)
+
+
+def edit_ledger(repo: Repo, **changes: Any) -> None:
+    """As anybody may who can change a file: the first piece of the newest claim's commands says something else."""
+    path = repo.folder / "data/context/implementation_context.json"
+    document = json.loads(path.read_text())
+    document["contexts"][0]["evidence_ledger"][-1]["commands"][0] |= changes
+    path.write_text(json.dumps(document))
+
+
+# --- claims ------------------------------------------------------------------------------------------------
+
+
+async def test_claims_come_worst_first_beside_the_lines_as_they_are_now(repo: Repo, workstreams: WorkstreamService):
+    await workstreams.claim("Provider answers 409 to a replay")
+    await workstreams.claim("README names it", ["README.md"])
+    await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await workstreams.claim("deliver() gives back", ["src/retry.py#deliver"])
+    await workstreams.claim("Attempts are numbered", ["src/models.py:1-2"])
+    repo.write("src/retry.py", RETRY.replace("30", "60").replace("def deliver", "\n\ndef deliver"))
+    (repo.folder / "src/models.py").unlink()
+
+    work = await look(workstreams, repo.folder)
+
+    assert [one.claim.verdict for one in work.claims] == ["gone", "changed", "moved", "said", "ok"]
+    gone, changed, moved, said, ok = [one.places for one in work.claims]
+    assert gone[0].words == "The file is no longer there."
+    assert "applet=git-diff" in str(gone[0].link)
+    assert (changed[0].first, changed[0].lines) == (1, ("def schedule(attempt):", "    return 60 * 2**attempt"))
+    assert (moved[0].first, moved[0].words) == (7, "The same text, now at L7-L8.")
+    assert str(moved[0].link).endswith("&line=7#L7")
+    assert said == ()
+    assert ok[0].lines == ("payouts",)
+    assert [(piece.kind, piece.count) for piece in work.bar] == [
+        (verdict, 1) for verdict in ("ok", "moved", "changed", "gone", "said")
+    ]
+
+
+async def test_lines_that_were_edited_are_shown_where_they_were_noted(repo: Repo, workstreams: WorkstreamService):
+    await workstreams.claim("it returns the event", ["src/retry.py:5-6"])
+    repo.write("src/retry.py", RETRY.replace("return event", "return None"))
+    [claim] = (await look(workstreams, repo.folder)).claims
+    assert (claim.places[0].first, claim.places[0].lines[-1]) == (5, "    return None")
+
+    repo.write("src/retry.py", "one\n")
+    [claim] = (await look(workstreams, repo.folder)).claims
+    assert (claim.places[0].words, claim.places[0].lines) == ("Edited since: the file has 1 line now.", ())
+
+
+async def test_a_symbol_that_left_its_file_is_gone_though_the_file_is_not(repo: Repo, workstreams: WorkstreamService):
+    await workstreams.claim("deliver() gives back", ["src/retry.py#deliver"])
+    repo.write("src/retry.py", RETRY.replace("deliver", "send"))
+
+    [claim] = (await look(workstreams, repo.folder)).claims
+
+    assert (claim.claim.verdict, claim.places[0].words) == ("gone", "It is no longer in the file.")
+
+
+async def test_an_excerpt_is_short_however_long_the_file_is(repo: Repo, workstreams: WorkstreamService):
+    repo.write("long.txt", "x" * 5000 + "\n" + "line\n" * 999)
+    await workstreams.claim("it is long", ["long.txt"])
+
+    [claim] = (await look(workstreams, repo.folder)).claims
+
+    assert len(claim.places[0].lines) == work_view.LINES_SHOWN
+    assert len(claim.places[0].lines[0]) == work_view.LINE_CHARS
+    assert claim.places[0].left_out == 1000 - work_view.LINES_SHOWN
+
+
+async def test_no_line_is_shown_of_what_lies_outside_the_folders_that_may_be_shown(
+    repo: Repo, workstreams: WorkstreamService
+):
+    """The checkout may reach further than `--root` does; a link does not help."""
+    (repo.folder / "shown").mkdir()
+    await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    for roots in ((repo.folder / "shown",), ()):
+        [claim] = (await look(workstreams, *roots)).claims
+        assert (claim.places[0].lines, claim.places[0].link) == ((), None)
+        assert claim.places[0].words == "Its lines are not shown here."
+
+
+async def test_many_claims_are_counted_and_the_worst_are_shown(repo: Repo, workstreams: WorkstreamService):
+    path = repo.folder / "data/context/implementation_context.json"
+    await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    document = json.loads(path.read_text())
+    entry = document["contexts"][0]["evidence_ledger"][0]
+    fine = [{**entry, "id": f"c-{n}", "uid": f"u-{n}"} for n in range(80)]
+    broken = {**entry, "id": "c-x", "uid": "x", "files": [{"path": "no.py", "text_hash": "0" * 64}]}
+    document["contexts"][0]["evidence_ledger"] = [*fine, broken]
+    path.write_text(json.dumps(document))
+
+    work = await look(workstreams, repo.folder)
+
+    assert len(work.claims) == work_view.CLAIMS_SHOWN
+    assert work.claims_left_out == 81 - work_view.CLAIMS_SHOWN
+    assert work.claims[0].claim.id == "c-x"
+    assert len({one.anchor for one in work.claims}) == work_view.CLAIMS_SHOWN
+
+
+# --- the summary -------------------------------------------------------------------------------------------
+
+
+async def test_it_is_said_how_stale_the_summary_is_and_which_files_made_it_so(
+    repo: Repo, workstreams: WorkstreamService
+):
+    work = await look(workstreams, repo.folder)
+    assert work.is_empty
+    assert work.how_stale == "No summary was saved yet, so nothing can be stale."
+
+    await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await workstreams.claim("Attempts are numbered", ["src/models.py:1-2"])
+    await workstreams.save("Goal: retry.", by_hand=True)
+    work = await look(workstreams, repo.folder)
+    assert work.how_stale.startswith("Fresh")
+    assert (work.is_empty, work.changes) == (False, ())
+
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    work = await look(workstreams, repo.folder)
+    assert work.how_stale == "Stale: 1 of the 2 files noted here changed, and no other."
+    head = repo.git("rev-parse", "HEAD")
+    assert [one.link for one in work.changes] == [
+        f"/?applet=git-diff&path={str(repo.folder / 'src/retry.py').replace('/', '%2F')}&since={head}"
+    ]
+
+    repo.write("README.md", "other\n")
+    assert (await look(workstreams, repo.folder)).how_stale.endswith("noted here changed, 1 other.")
+
+
+async def test_a_state_is_told_from_every_other_by_its_mark(repo: Repo, workstreams: WorkstreamService):
+    await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+    before = await look(workstreams, repo.folder)
+
+    assert before.mark == (await look(workstreams, repo.folder)).mark
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    assert before.mark != (await look(workstreams, repo.folder)).mark
+
+
+async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(workstreams: WorkstreamService):
+    await workstreams.decide("Redis", status="rejected", because="ops")
+    await workstreams.decide("8 attempts", status="accepted")
+    await workstreams.decide("table or queue?")
+    await workstreams.decide("in the plan", phase="planning")
+
+    judged = await workstreams.load("implementation")
+    shown = work_view.decisions_of(judged)
+
+    assert [(one.text, one.status, one.because, one.phase) for one in shown] == [
+        ("in the plan", "open", "", "planning"),
+        ("table or queue?", "open", "", "implementation"),
+        ("8 attempts", "accepted", "", "implementation"),
+        ("Redis", "rejected", "ops", "implementation"),
+    ]
+
+
+# --- proofs ------------------------------------------------------------------------------------------------
+
+
+async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(repo: Repo, workstreams: WorkstreamService):
+    first = await workstreams.prove(["sh", "-c", "echo it works"])
+    await workstreams.claim("it works", [f"proof:{first.id}"])
+    [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
+    assert (shown.command, shown.exit_code, shown.verdict) == ("sh -c 'echo it works'", 0, "ok")
+    assert shown.words == "It ran on the files as they are now."
+    assert "it works" in shown.output
+
+    repo.write("README.md", "other\n")
+    [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
+    assert (shown.verdict, shown.words) == ("changed", "It ran on other files than these: it proves nothing now.")
+
+    again = await workstreams.prove([], again=first.id)
+    work = await look(workstreams, repo.folder)
+    assert [one.again for one in work.claims[0].proofs] == [one.again for one in work.proofs] == [again]
+
+
+async def test_a_button_runs_what_the_journal_says_whatever_a_file_says(repo: Repo, workstreams: WorkstreamService):
+    proof = await workstreams.prove(["true"])
+    await workstreams.claim("it works", [f"proof:{proof.id}"])
+    edit_ledger(repo, command=["rm", "-rf", "/"], exit_code=0)
+
+    [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
+
+    assert (shown.command, shown.again) == ("true", proof)
+
+
+@pytest.mark.parametrize("named", ["nonsense", "01890000-0000-7000-8000-000000000000", None, 7])
+async def test_a_proof_that_this_machine_did_not_make_cannot_be_run_again(
+    repo: Repo, workstreams: WorkstreamService, named: Any
+):
+    proof = await workstreams.prove(["true"])
+    await workstreams.claim("it works", [f"proof:{proof.id}"])
+    edit_ledger(repo, proof=named, command=["rm", "-rf", "/"], ran_at="never")
+
+    [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
+
+    assert (shown.command, shown.again, shown.ran_at) == ("rm -rf /", None, None)
+
+
+async def test_a_proof_of_another_repository_cannot_be_run_in_this_one(
+    repo: Repo, workstreams: WorkstreamService, database: Any, tmp_path: Path
+):
+    own = await workstreams.prove(["true"])
+    await workstreams.claim("it works", [f"proof:{own.id}"])
+    other = with_code(tmp_path / "other")
+    other.write("more.txt", "another first commit\n")
+    other.git("add", "-A")
+    other.git("commit", "-q", "--amend", "-m", "another begin")
+    foreign = await service_in(other, database).prove(["touch", "x"])
+    edit_ledger(repo, proof=foreign.id)
+
+    [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
+
+    assert shown.again is None
+
+
+# --- which one ---------------------------------------------------------------------------------------------
+
+
+def choice(name: str, phase: str = "implementation", branch: str = "main", *, here: bool = True) -> Choice:
+    return Choice(name, branch, phase, here)
+
+
+@pytest.mark.parametrize(
+    ("choices", "asked", "chosen"),
+    [
+        ([], (None, None), (None, "implementation")),
+        ([], ("x", "planning"), ("x", "planning")),
+        ([choice("main")], (None, None), ("main", "implementation")),
+        ([choice("a"), choice("main")], (None, None), ("main", "implementation")),
+        ([choice("a"), choice("b")], (None, None), ("a", "implementation")),
+        ([choice("a", "planning")], (None, None), ("a", "planning")),
+        ([choice("a", "planning"), choice("a")], (None, None), ("a", "implementation")),
+        ([choice("a", "planning")], (None, "implementation"), ("a", "implementation")),
+        ([choice("x", branch="x", here=False)], (None, None), (None, "implementation")),
+        ([choice("a"), choice("b", "planning")], ("b", None), ("b", "planning")),
+    ],
+)
+def test_what_is_asked_for_is_shown_else_what_something_is_noted_about(
+    choices: list[Choice], asked: tuple[str | None, str | None], chosen: tuple[str | None, str]
+):
+    assert choose(choices, *asked) == chosen
