@@ -768,8 +768,9 @@ class ExtraMissingError(Unavailable):
     def __init__(self, command: str, extra: str):
         self.command, self.extra = command, extra
         super().__init__(
-            f"`{command}` needs what is not installed. Install it with `pip install 'holdfast[{extra}]'`.",
-            next_actions=[f"pip install 'holdfast[{extra}]'"],
+            f"`{command}` needs what is not installed. Install it in the folder of Holdfast's source: "
+            f"`pip install '.[{extra}]'`.",
+            next_actions=[f"pip install '.[{extra}]'"],
         )
 
 

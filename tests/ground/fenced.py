@@ -14,7 +14,7 @@ HIDDEN_ALPHABETS = [(0xFE00, 0xFE0F), (0xE0000, 0xE0FFF)]
 BLANKS = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
 # What a client, a model's template or another fence would act on, whatever its case.
 LIVE = re.compile(
-    r"<\s?/|<[^\W\d]|<!|<\||\|>|<<<|>>>|\[\s?/?(?:INST|SYS|SYSTEM|END|RESUMED|UNTRUSTED)\b(?=[\s\]])|```|~~~|!\["
+    r"<[ \t]?/|<[^\W\d]|<!|<\||\|>|<<<|>>>|\[[ \t]?/?(?:INST|SYS|SYSTEM|END|RESUMED|UNTRUSTED)\b(?=[\s\]])|```|~~~|!\["
     r"|[-=#*_]{3}[ \t]?(?:BEGIN|END|SYSTEM|USER|HUMAN|ASSISTANT)\b",
     re.IGNORECASE,
 )

@@ -501,9 +501,29 @@ DODGES = [
 
 @pytest.mark.parametrize("text", DODGES)
 async def test_no_spelling_of_done_needs_no_evidence(work: WorkstreamService, text: str):
-    with pytest.raises(errors.EvidenceMissingError):
-        await work.claim(text)
-    assert (await work.claim(text, ["README.md"])).kind == "completion"
+    for shown in ([], ["README.md"]):  # a file alone shows that there is a file
+        with pytest.raises(errors.EvidenceMissingError):
+            await work.claim(text, shown)
+    assert (await work.claim(text, ["README.md:1"])).kind == "completion"
+
+
+async def test_a_claim_that_is_made_again_has_the_newer_evidence(repo: Repo, work: WorkstreamService):
+    await work.claim("The retry is done.", ["src/retry.py#schedule"])
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    assert [one.verdict for one in (await work.load("implementation")).claims] == ["changed"]
+
+    await work.claim("The retry is done.", ["src/retry.py#schedule"])
+
+    assert [one.verdict for one in (await work.load("implementation")).claims] == ["ok"]
+
+
+async def test_where_nothing_is_noted_other_branches_are_named(repo: Repo, work: WorkstreamService):
+    await work.decide("on main")
+    repo.git("checkout", "-q", "-b", "feat")
+
+    notes = (await work.load("implementation")).context.notes
+
+    assert notes == ("Nothing is noted for this branch; there are notes for main.",)
 
 
 async def test_a_quotation_inside_a_claim_is_still_one(work: WorkstreamService):

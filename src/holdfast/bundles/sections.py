@@ -338,13 +338,18 @@ def _others(judged: JudgedContext) -> str:
 
 
 def _decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]) -> Section:
-    """Open ones first, then the newest; those of the other phase after one's own."""
+    """Open ones first, then the newest; those of the other phase after one's own.
+
+    Where there are too many, accepted ones stay out first: what is open or was ruled out would be tried again.
+    """
     own = _in_order(judged.decisions, statuses)
     shared = _in_order(judged.shared_decisions, statuses)
+    kept = sorted(own, key=lambda one: _status(one) == "accepted")[:DECISIONS_SHOWN]
+    rest = [one for one in own if one not in kept]
     other = "planning" if judged.context.phase == "implementation" else "implementation"
-    items = [_decision(one, now, "") for one in own[:DECISIONS_SHOWN]]
+    items = [_decision(one, now, "") for one in own if one in kept]
     items += [_decision(one, now, f" of {other},") for one in shared[:SHARED_SHOWN]]
-    older = [_decision(one, now, "") for one in [*own[DECISIONS_SHOWN:], *shared[SHARED_SHOWN:]]]
+    older = [_decision(one, now, "") for one in [*rest, *shared[SHARED_SHOWN:]]]
     held = tuple(Cut("decisions", one.text, one.source, "only the last ones are shown") for one in older)
     return Section("decisions", "DECISIONS" if items else "", tuple(items), held=held)
 

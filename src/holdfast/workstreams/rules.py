@@ -151,7 +151,7 @@ def claim(
     if kind is not None and kind not in CLAIM_KINDS:
         raise errors.InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
     found = claims_completion(_as_seen(text))
-    if (found or kind == "completion") and not evidence:
+    if (found or kind == "completion") and not any(map(_shows_something, evidence)):
         raise errors.EvidenceMissingError(text, found.word if found else None)
     entry = {
         "id": f"c-{uid[-12:]}",
@@ -163,7 +163,9 @@ def claim(
         "claimed_at": now,
         "by": by,
     }
-    return context.with_fields(evidence_ledger=[*context.ledger, entry], updated_at=now), entry
+    # Claimed once more it is the same claim with newer evidence, and not a second one that contradicts the first.
+    others = [one for one in context.ledger if one.get("claim") != text]
+    return context.with_fields(evidence_ledger=[*others, entry], updated_at=now), entry
 
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> RepoContext:
@@ -312,6 +314,11 @@ def _as_seen(text: str) -> str:
     while len(seen) > 2 and (seen[0], seen[-1]) in QUOTES and not {seen[0], seen[-1]} & set(seen[1:-1]):
         seen = seen[1:-1].strip()
     return seen
+
+
+def _shows_something(evidence: Mapping[str, Any]) -> bool:
+    """A file alone shows that there is a file."""
+    return bool(evidence.get("lines") or evidence.get("symbol") or evidence.get("command"))
 
 
 def _words(text: str) -> set[str]:

@@ -261,7 +261,7 @@ class WorkstreamService:
             return _context(document, key, phase)
         kept = await self.journal.find_context(key, phase)
         if kept is None:
-            return RepoContext(key, phase, revision=document.revision)
+            return RepoContext(key, phase, revision=document.revision, notes=_elsewhere(document, key))
         note = "This is from the log of this machine: the files of this checkout do not have it."
         return replace(kept, revision=document.revision, notes=(note,))
 
@@ -320,6 +320,15 @@ class WorkstreamService:
 
 def _context(document: Document, key: Key, phase: str) -> RepoContext:
     return RepoContext(key, phase, document.contexts.get(key, {}), document.revision, document.problem)
+
+
+def _elsewhere(document: Document, key: Key) -> tuple[str, ...]:
+    """Where there is something to read, when there is nothing here."""
+    others = sorted({one.branch if one.branch != key.branch else one.workstream_id for one in document.contexts})
+    if not others:
+        return ()
+    more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+    return (f"Nothing is noted for this branch; there are notes for {', '.join(others[:5])}{more}.",)
 
 
 def _as_called_now(document: Document, key: Key) -> Document:

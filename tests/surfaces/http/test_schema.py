@@ -61,7 +61,7 @@ def test_every_route_is_described_and_nothing_else(api):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_generated_request_breaks_it(api, server, scale, operation):
-    """Half of them meet a session that is there. The seed follows from the name, so that a finding comes again."""
+    """Most of them meet a session that is there. The seed follows from the name, so that a finding comes again."""
     session = wrote(api)
     append(api, session["id"])
     method, path = operation.split(" ")
@@ -73,15 +73,16 @@ def test_no_generated_request_breaks_it(api, server, scale, operation):
 
     @hypothesis.seed(zlib.crc32(operation.encode()))
     @hypothesis.settings(
-        max_examples=scale(EXAMPLES),
+        max_examples=max(100, scale(EXAMPLES)),
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(case=strategy, known=hypothesis.strategies.booleans())
+    @hypothesis.given(case=strategy, known=hypothesis.strategies.sampled_from([True, True, True, False]))
     def ask(case: Any, known: bool) -> None:
         if known and "{session_id}" in path:
             case.path_parameters["session_id"] = session["id"]
+            case.headers.pop("If-Match", None)  # a made-up tag never fits, and nothing behind it would be reached
         answer = case.call(base_url=server.url, headers=server.bearer)
         statuses[answer.status_code] += 1
         case.validate_response(answer, checks=CHECKS)

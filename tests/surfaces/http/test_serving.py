@@ -180,7 +180,7 @@ def test_without_its_libraries_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(serve_command, "find_spec", lambda name: None)
 
     assert run_command(serve_command.command, []) == 6
-    assert "holdfast[server]" in capsys.readouterr().err
+    assert ".[server]" in capsys.readouterr().err
 
 
 def test_a_store_that_is_down_is_said_and_the_lease_is_given_back(tmp_path):

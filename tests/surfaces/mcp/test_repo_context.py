@@ -265,7 +265,7 @@ async def test_a_late_repeat_does_not_bring_an_older_summary_back(repo: Repo):
 async def test_a_key_whose_request_was_refused_may_be_used_again(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await refused(client, TOOL, operation="claim", text="It is done", idempotency_key="k1")
-        await do(client, "claim", text="It is done", evidence=["README.md"], idempotency_key="k1")
+        await do(client, "claim", text="It is done", evidence=["README.md:1"], idempotency_key="k1")
         for bad in ("", "ü", 5, "x" * 201):
             assert (await refused(client, TOOL, operation="decide", text="x", idempotency_key=bad))["code"]
 

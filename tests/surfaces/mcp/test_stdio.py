@@ -307,7 +307,7 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE_SECONDS)
 
     assert (done.returncode, done.stdout) == (6, b"")
-    assert b"pip install 'holdfast[mcp]'" in done.stderr
+    assert b"pip install '.[mcp]'" in done.stderr
     assert run("mcp", "--help").code == 0
 
 

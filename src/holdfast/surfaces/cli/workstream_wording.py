@@ -79,7 +79,8 @@ def saved(context: RepoContext) -> str:
     summary, checkpoint = context.summary or {}, context.checkpoint
     head = str(checkpoint.get("git_head") or "no commit")[:7]
     by = {"hand": "by hand", "commit": "everything is committed"}.get(str(summary.get("verified_by")))
-    return f"Saved for {context.key.workstream_id} at {head} ({by or summary.get('verified_by')})."
+    why = by or summary.get("verified_by")
+    return f"Saved for {context.key.workstream_id} at {head} ({why}). Commit the context folder to hand it on."
 
 
 def failed(context: RepoContext) -> str:
@@ -98,7 +99,7 @@ def proof(one: Proof, tree: str) -> str:
 def _head(judged: JudgedContext) -> str:
     key = judged.context.key
     work = "" if key.workstream_id == key.branch else f" · {key.workstream_id}"
-    return f"{judged.context.phase} · {key.repo} · {key.branch}{work} · HEAD {(judged.head or 'none yet')[:7]}"
+    return f"{judged.context.phase} · {key.repo} · {key.branch}{work} · HEAD {judged.head[:7] if judged.head else 'none yet'}"
 
 
 def _how_stale(found: Staleness) -> str:
