@@ -40,6 +40,26 @@ async def test_a_whole_context_replaces_what_was_there(sessions):
     assert last["applet"] == {"slug": "git-diff"}
 
 
+async def test_what_is_there_already_changes_nothing_and_is_told_to_nobody(sessions):
+    """Neither revision nor event; the answer is the same as that to a change."""
+    s = await sessions.create_session("architect", "u1")
+    empty = await sessions.create_session("architect", "u1", name="spec")
+    files = {"files": ["/a.md", "/b.md"]}
+    await sessions.set_relevant_context(s.id, "files", files["files"])
+
+    async with nothing_changes(sessions):
+        change = await sessions.set_relevant_context(s.id, "files", files["files"])
+        assert (change.items, change.added, change.removed) == (("/a.md", "/b.md"), (), ())
+        await sessions.set_relevant_context(s.id, "ports", [])
+        assert (await sessions.replace_context(s.id, files)).context == files
+        patched, warnings = await sessions.patch_session(s.id, context=files, union_context=("files", ["/b.md"]))
+        assert (patched.context, warnings) == (files, [])
+        await sessions.patch_session(empty.id, context={}, metadata={"name": "spec"})
+
+    await sessions.set_relevant_context(s.id, "files", ["/b.md", "/a.md"])  # an order says what is newest
+    assert [data["files"] for data in await told(sessions, "caco.context")] == [["/a.md", "/b.md"], ["/b.md", "/a.md"]]
+
+
 async def test_nothing_to_change_changes_nothing(sessions):
     s = await sessions.create_session("architect", "u1")
 

@@ -73,12 +73,14 @@ async def test_nobody_hears_of_anothers_changes(outbox: Outbox, database: Any):
     assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
 
 
-async def test_what_was_forgotten_is_told_to_nobody(outbox: Outbox, hers: SessionService):
+async def test_of_what_was_forgotten_is_told_only_that_it_is_gone(outbox: Outbox, hers: SessionService):
     session = await hers.create_session("coder", "u1")
     await hers.set_relevant_context(session.id, "files", ["secret.md"])
     await hers.forget_session(session.id)
 
-    assert [event.topic for event in await outbox.read()] == ["session.started"]
+    events = await outbox.read()
+    assert [event.topic for event in events] == ["session.started", "caco.context", "session.renamed"]
+    assert "secret" not in repr(events)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,18 @@ async def test_what_was_forgotten_is_told_to_nobody(outbox: Outbox, hers: Sessio
 async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cursor: Any):
     with pytest.raises(InvalidValueError, match="is not one that this store handed out"):
         await outbox.read(cursor)
+
+
+async def test_a_cursor_beyond_the_end_is_refused(outbox: Outbox, hers: SessionService, database: Any):
+    """As it is after an older copy of the store came back; whoever holds one would hear nothing, and not know it."""
+    await hers.create_session("coder", "u1")
+    end = await outbox.end()
+    await SessionService(database, owner=BO).create_session("coder", "u1")
+    beyond = await Outbox(database, BO).end()
+
+    assert await outbox.read(end) == []
+    with pytest.raises(InvalidValueError, match="is not one that this store handed out"):
+        await outbox.read(beyond)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001])

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import holdfast
-from holdfast.errors import StoreBusyError
+from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground.settings import Owner
 from holdfast.storage import tail
 from holdfast.storage.outbox import Outbox
@@ -98,3 +98,29 @@ async def test_a_store_that_is_busy_for_a_moment_does_not_end_the_looking(ada, o
 
     assert [event.data["session_id"] for event in await listening] == [s.id]
     assert not failures
+
+
+async def test_a_listener_whose_cursor_lies_beyond_the_end_is_told_so(database, outbox):
+    """It comes back, is refused, and starts anew: better than a silence that looks like peace."""
+    bo = Owner("local", "bo")
+    await holdfast.SessionService(database, owner=bo).create_session("m", "u1")
+
+    with pytest.raises(InvalidValueError, match="is not one that this store handed out"):
+        await anext(Tail(outbox).follow(await Outbox(database, bo).end(), 5))
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_listener_that_is_ended_while_news_come_ends(outbox, steps):
+    shared = Tail(outbox)
+    listening = asyncio.create_task(heard(shared.follow(await outbox.end(), 60), 1))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    shared._moved.set()
+    shared._moved = asyncio.Event()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+
+    listening.cancel()
+
+    done, _ = await asyncio.wait([listening], timeout=5)
+    assert done

@@ -368,7 +368,7 @@ class SessionService:
         session = await self.get_session(session_id)
         events = await self.find_events_to_forget(session_id=session.id)
         await self._erase([event.id for event in events], reason)
-        await self.store.clear_session(session.id)
+        await self.db.transaction(lambda tx: self._clear(tx, session))
         await self.db.scrub()
         return len(events)
 
@@ -492,6 +492,8 @@ class SessionService:
             if expected_revision is not None and session.revision != expected_revision:
                 raise RevisionConflictError(session.id, expected_revision, session.revision)
             metadata, topic, data = apply(session)
+            if _with_context(metadata) == _with_context(session.metadata):
+                return  # nothing to keep, nobody to tell
             event = None if data is None else _as_event_data(data)
             await self.store.save_metadata(tx, session.id, _as_metadata(metadata), topic, event)
 
@@ -521,6 +523,15 @@ class SessionService:
 
         return session_from(await self.db.transaction(work))
 
+    async def _clear(self, tx: Transaction, session: Session) -> None:
+        """What listeners were told before is gone with it, so they are told how it stands now."""
+        await self.store.clear_session(tx, session.id)
+        for topic, data in (
+            ("caco.context", context_sets.context_event("changed", session, {})),
+            ("session.renamed", {"session_id": session.id, "name": None}),
+        ):
+            await self.store.save_metadata(tx, session.id, _as_metadata({}), topic, _as_event_data(data))
+
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         for start in range(0, len(event_ids), rules.EVENTS_PER_CALL):
             await self.store.erase_events(event_ids[start : start + rules.EVENTS_PER_CALL], reason)
@@ -540,6 +551,11 @@ def _checked_match(match: object) -> str:
     if not checked.strip():
         raise InvalidValueError("match", checked, "is empty")
     return checked
+
+
+def _with_context(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """No context and an empty one are the same."""
+    return {"context": {}, **metadata}
 
 
 def _as_metadata(metadata: Mapping[str, Any]) -> str:

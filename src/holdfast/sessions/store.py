@@ -197,8 +197,8 @@ class SessionStore:
 
         await self.database.transaction(work)
 
-    async def clear_session(self, session_id: str) -> None:
-        await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
+    async def clear_session(self, tx: Transaction, session_id: str) -> None:
+        await tx.run(QUERIES["clear_session"], *self.owner, session_id)
 
     async def erased_hashes(self, session_id: str) -> dict[str, bytes]:
         rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)

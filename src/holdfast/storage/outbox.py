@@ -44,12 +44,19 @@ class Outbox:
         number = 0 if after is None else _number(after)
         if not 0 < limit <= LARGEST_PAGE:
             raise InvalidValueError("limit", limit, f"is not between 1 and {LARGEST_PAGE}")
-        return [_event(row) for row in await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)]
+        rows = await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)
+        if not rows and number > await self._last():  # of another store, or of this one before an older copy came back
+            raise _strange(after)
+        return [_event(row) for row in rows]
 
     async def end(self) -> str:
         """The cursor of somebody who wants only what is to come."""
+        return _cursor(await self._last())
+
+    async def _last(self) -> int:
         [row] = await self.database.read(QUERIES["outbox_end"], *self.owner)
-        return _cursor(row[0])
+        number: int = row[0]
+        return number
 
 
 def _event(row: Row) -> OutboxEvent:
@@ -69,4 +76,8 @@ def _number(cursor: str) -> int:
             return int(number)
     except (ValueError, TypeError):
         pass
-    raise InvalidValueError("cursor", cursor, "is not one that this store handed out")
+    raise _strange(cursor)
+
+
+def _strange(cursor: object) -> InvalidValueError:
+    return InvalidValueError("cursor", cursor, "is not one that this store handed out")

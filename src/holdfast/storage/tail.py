@@ -68,7 +68,8 @@ class Tail:
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:
     try:
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):  # `wait_for` swallows an end that comes together with the event
+            await event.wait()
     except TimeoutError:
         return False
     return True

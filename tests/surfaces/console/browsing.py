@@ -136,8 +136,8 @@ def watch(console: Console) -> None:
 
 
 def is_expected(text: str) -> bool:
-    """A page that answers 404 or 409 on purpose, and a stream that breaks because a test stops the server."""
-    expected = ("Failed to load resource: ", "htmx:afterRequest", "htmx:sendError")
+    """A page that answers 401, 404 or 409 on purpose, and a stream that breaks because a test stops the server."""
+    expected = ("Failed to load resource: ", "htmx:afterRequest", "htmx:sendError", "Response Status Error Code 401 ")
     return text.startswith(expected) or "net::ERR_" in text
 
 

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from holdfast.sessions.service import SessionService
+from holdfast.surfaces.console.screens import MOST_SESSIONS, SESSIONS_PER_PAGE
 from holdfast.surfaces.console.shell import ZONE_COOKIE
 from holdfast.surfaces.console.texts import LINES_SHOWN
 from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console
@@ -104,6 +105,19 @@ def test_a_file_on_the_card_opens_in_the_editor(console: Console):
     assert page.url.endswith("#L3")
 
 
+def test_a_root_that_is_a_link_is_known_by_both_its_names(tmp_path: Path):
+    """Over the address alone: whatever the person calls the folder, its files open."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "known").symlink_to(tmp_path / "root")
+    path = file_in(tmp_path / "root")
+
+    with served(tmp_path, None, "--root", str(tmp_path / "known")) as server, server.client() as api:
+        answers = [api.get(f"/?applet=text-editor&path={quote(name)}") for name in (path, f"{tmp_path}/known/retry.py")]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert all('id="L3"' in answer.text for answer in answers)
+
+
 def wait_until(is_so: Callable[[], bool]) -> None:
     """Ask again and again: a request that outlives its page is seen by nobody but the server."""
     deadline = monotonic() + PATIENCE / 1000
@@ -154,6 +168,38 @@ def test_half_a_minute_without_a_touch_captures_the_applet(console: Console):
 
     with page.expect_response(lambda answer: answer.request.method == "PATCH") as captured:
         console.open(applet_url(session_id, path))
+
+    assert captured.value.status == 200
+    assert console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"]
+
+
+def test_the_tab_that_is_left_last_is_the_one_that_is_captured(console: Console):
+    """Though this tab has said the same before: another one has spoken since."""
+    session_id = console.start_session(asked("a"))
+    path = file_in(console.root)
+    page = console.page
+    page.add_init_script(SHORT_HALF_MINUTE)
+    with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+        console.open(applet_url(session_id, path))
+    console.set_context(session_id, "applet", ["text-editor", "path=/r/of_another_tab.py"])
+
+    page.goto("about:blank")
+
+    wait_until(lambda: console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"])
+
+
+def test_a_capture_that_is_refused_is_tried_again(console: Console):
+    session_id = console.start_session(asked("a"))
+    path = file_in(console.root)
+    page = console.page
+    page.add_init_script(SHORT_HALF_MINUTE)
+    page.route("**/api/sessions/*", lambda route: route.fulfill(status=503), times=1)
+    with page.expect_response(lambda answer: answer.request.method == "PATCH") as refused:
+        console.open(applet_url(session_id, path))
+    assert refused.value.status == 503
+
+    with page.expect_response(lambda answer: answer.request.method == "PATCH") as captured:
+        page.keyboard.press("Shift")
 
     assert captured.value.status == 200
     assert console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"]
@@ -370,6 +416,17 @@ def test_the_dot_says_that_the_server_is_gone(own_console: Console):
     expect(page.locator("#dot.on")).to_have_count(0)
     expect(page.locator("#dot-text")).to_have_text("server is gone, trying again")
     expect(page.locator(".turn")).to_have_count(1)
+
+
+def test_whoever_is_logged_out_meanwhile_is_told_and_shown_the_way_in(own_console: Console):
+    page = own_console.open_live(f"/sessions/{own_console.start_session(asked('a'))}")
+    expect(page.locator("#log-in")).to_be_hidden()
+
+    (own_console.server.home / "token").unlink()
+
+    expect(page.locator("#dot-text")).to_have_text("logged out")
+    page.get_by_role("link", name="Log in").click()
+    expect(page.locator("form[action='/login']")).to_be_visible()
 
 
 def test_a_server_that_comes_back_is_noticed(own_console: Console):
@@ -609,6 +666,34 @@ def test_the_row_that_has_the_focus_keeps_it_when_the_list_is_written_anew(own_c
     expect(page.locator(".session:focus")).to_have_attribute("data-id", ids[1])
 
 
+def test_the_focus_stays_when_the_card_is_written_anew(console: Console):
+    session_id = console.start_session(asked("a"))
+    path = file_in(console.root)
+    console.set_context(session_id, "files", [path])
+    page = console.open_live(f"/sessions/{session_id}")
+    page.locator("#card .files a").focus()
+
+    console.set_context(session_id, "files", [f"{console.root}/earlier.py", path])
+
+    expect(page.locator("#card .files a")).to_have_count(2)
+    expect(page.locator("#card .files a:focus")).to_have_attribute("title", path)
+
+
+@pytest.mark.parametrize("focused", ["#steps-1 > summary", "#step-2 > summary", "#answer-3 > summary", ".chip"])
+def test_the_focus_stays_when_the_tail_is_written_anew(console: Console, focused: str):
+    """Also inside of what is unfolded."""
+    session_id = console.start_session(asked("first"), edited("/r/a.py"), answered("Done."))
+    page = console.open_live(f"/sessions/{session_id}")
+    page.locator("#steps-1 > summary").click()
+    page.locator(f"#tail {focused}").focus()
+
+    with console.api as api:
+        api.post(f"/api/sessions/{session_id}/events", json=answered("Once more."))
+
+    expect(page.locator("#tail .answer")).to_have_count(2)
+    expect(page.locator(f"#tail {focused}")).to_be_focused()
+
+
 def test_keys_open_the_right_session_while_the_list_is_written_anew(own_console: Console):
     """Pressed as fast as they go, again and again, with the list fetched all the while."""
     ids = [own_console.start_session(name=f"session {number}") for number in range(5)]
@@ -708,6 +793,17 @@ def test_no_page_is_wider_than_its_window(console: Console, width: int):
         )
 
 
+def test_a_command_that_takes_two_lines_has_a_whole_box_around_each(console: Console):
+    session_id = console.start_session(asked("a"))
+    console.page.set_viewport_size({"width": 320, "height": 800})
+    page = console.open(f"/sessions/{session_id}")
+    page.locator(".more-facts summary").click()
+
+    command = page.locator("#resume")
+    assert command.evaluate("(code) => code.getClientRects().length") > 1
+    assert command.evaluate("(code) => getComputedStyle(code).webkitBoxDecorationBreak") == "clone"
+
+
 def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Console):
     session_id = console.start_session(asked("a"), name="On a phone")
     console.page.set_viewport_size({"width": 390, "height": 844})
@@ -777,6 +873,27 @@ def test_older_sessions_come_at_a_click_and_stay(own_console: Console):
     own_console.start_session(name="one more")
     expect(page.locator(".session").first).to_contain_text("one more")
     expect(page.locator(".session")).to_have_count(110)
+
+
+def test_a_list_that_is_longer_than_what_is_fetched_at_once_is_never_cut(own_console: Console):
+    async def fill(sessions: SessionService) -> None:
+        for number in range(MOST_SESSIONS + 20):
+            await sessions.create_session("architect", "ana", name=f"session {number}")
+
+    with_sessions(own_console.settings, fill)
+    page = own_console.open_live("/")
+    while (shown := page.locator(".session").count()) < MOST_SESSIONS + 20:
+        page.get_by_role("link", name="Older sessions").click()
+        expect(page.locator(".session")).to_have_count(min(shown + SESSIONS_PER_PAGE, MOST_SESSIONS + 20))
+
+    selected = page.locator("#card").get_attribute("data-session") or ""
+    own_console.requests.clear()
+    with page.expect_response(lambda answer: answer.url.endswith("/head")):
+        own_console.rename(selected, "another name")
+
+    expect(page.locator("#head")).to_contain_text("another name")
+    assert not [url for url in own_console.requests if "count=" in url]  # would be asked for before the head
+    expect(page.locator(".session")).to_have_count(MOST_SESSIONS + 20)
 
 
 # --- large -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.model import Session
+from holdfast.surfaces.console import links
 from holdfast.surfaces.console.card import card_of
 
 AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -44,6 +45,20 @@ def test_nothing_is_told_of_what_lies_outside(tmp_path: Path):
     assert told["there"] == told["absent"] == ["outside the folders shown here"] * 5
     inside = card_of(session(worktree=str(root), files=["own", "gone"]), [ConfinedRoot(str(root))])
     assert [file.note for file in inside.files] == ["", "missing"]
+
+
+def test_a_file_named_through_a_link_opens_by_its_own_name(tmp_path: Path):
+    """The editor follows no link: what the card calls shown has to be what it opens."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("x")
+    (tmp_path / "other").symlink_to(root)
+    roots = [ConfinedRoot(str(root))]
+
+    (file,) = card_of(session(worktree=None, files=[f"{tmp_path}/other/a.txt"]), roots).files
+
+    assert (file.title, file.note) == (f"{tmp_path}/other/a.txt", "")
+    assert file.link == links.editor_link(str(root / "a.txt"), "s1")
 
 
 def test_endpoints_are_links_only_where_a_click_is_harmless():

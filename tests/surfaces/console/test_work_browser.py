@@ -265,6 +265,27 @@ def test_neither_screen_is_wider_than_its_window(console: Console, repo: Repo, w
         assert wide == [], url
 
 
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_a_proof_is_a_sign_and_beside_it_its_command(console: Console, repo: Repo, width: int):
+    async def prove(workstreams: WorkstreamService) -> None:
+        for words in ("o" * 90, "short", "many words of one command " * 6):
+            await workstreams.prove(["echo", words])
+
+    noting.note(console.settings, repo, prove)
+    console.page.set_viewport_size({"width": width, "height": 800})
+    page = console.open("/workstreams")
+
+    for words in ("o" * 90, "short", "many words"):
+        expect(page.locator(".proofs .ran", has_text=words).first).to_be_visible()
+    places = page.locator(".proofs .ran").evaluate_all(PLACES)
+    assert len({(sign["left"], code["left"], because["left"]) for sign, code, because in places}) == 1
+    assert all(sign["right"] <= code["left"] and code["right"] <= width for sign, code, _ in places)
+    assert all(sign["top"] < code["bottom"] <= because["top"] + 1 for sign, code, because in places)
+
+
+PLACES = "(rows) => rows.map((row) => [...row.children].map((one) => one.getBoundingClientRect().toJSON()))"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_screens_are_readable_in_both_schemes(console: Console, repo: Repo, scheme: str):
     noting.note(console.settings, repo, noted)

@@ -10,7 +10,7 @@ from holdfast.app import App
 from holdfast.surfaces.http import app as door
 from holdfast.surfaces.http import bodies
 from holdfast.surfaces.http.token import Keys
-from tests.surfaces.http.server import is_problem, wrote
+from tests.surfaces.http.server import is_problem, served, wrote
 
 ACCEPT = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 JSON = {**ACCEPT, "Content-Type": "application/json"}
@@ -19,11 +19,16 @@ LARGE = b'{"jsonrpc": "' + b"x" * bodies.MAX_BYTES + b'"}'
 
 def tool(api, name, **arguments):
     """One call in a transport session of its own."""
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    first = api.post("/mcp", json=message("initialize", hello), headers=ACCEPT)
-    held = {**ACCEPT, "Mcp-Session-Id": first.headers["mcp-session-id"]}
+    held = opened(api)
     answer = api.post("/mcp", json=message("tools/call", {"name": name, "arguments": arguments}), headers=held)
     return answer.json()["result"]["structuredContent"]
+
+
+def opened(api):
+    """The headers of a transport session."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    first = api.post("/mcp", json=message("initialize", hello), headers=ACCEPT)
+    return {**ACCEPT, "Mcp-Session-Id": first.headers["mcp-session-id"]}
 
 
 def message(method, params):
@@ -84,3 +89,17 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
 
     found = "Relevant files:\n- /etc/passwd\n- /etc/no-such-file\n(1 file not found)"
     assert started["data"]["resume_text"] == found
+
+
+def test_the_stream_of_a_token_that_was_taken_away_ends(tmp_path):
+    """TS16, as for the events: whoever listens with it hears nothing more."""
+    with served(tmp_path) as server, server.client() as api:
+        held = opened(api)
+        with api.stream("GET", "/mcp", headers=held) as answer:
+            assert (answer.status_code, answer.headers["content-type"][:17]) == (200, "text/event-stream")
+            (tmp_path / "token").unlink()
+
+            with pytest.raises(httpx.RemoteProtocolError):
+                answer.read()
+
+        assert is_problem(api.get("/mcp", headers=held), 401, "unauthorized")

@@ -472,13 +472,19 @@ def test_an_unknown_path_is_a_problem_document(api, path):
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("DELETE", "/api/sessions"), ("PUT", "/api/state"), ("OPTIONS", "/api/state")]
+    ("method", "path", "taken"),
+    [
+        ("DELETE", "/api/sessions", "GET, POST"),
+        ("PUT", "/api/state", "GET"),
+        ("OPTIONS", "/api/state", "GET"),
+        ("DELETE", "/api/sessions/x", "GET, PATCH"),
+    ],
 )
-def test_a_method_that_a_path_does_not_take_is_named(api, method, path):
+def test_a_method_that_a_path_does_not_take_is_refused_with_those_that_it_takes(api, method, path, taken):
     answer = api.request(method, path)
 
     assert is_problem(answer, 405, "method_not_allowed")
-    assert answer.headers["allow"]
+    assert answer.headers["allow"] == taken
     assert "access-control-allow-origin" not in answer.headers
 
 

@@ -5,9 +5,11 @@ import json
 from typing import Any
 
 import httpx
+import pytest
 from mcp import Client
 
 from holdfast.app import App
+from holdfast.surfaces.mcp import http as door
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
 
@@ -143,3 +145,17 @@ async def test_a_server_for_others_does_not_look_at_its_own_disk():
 
     assert "- /etc/passwd\n- /etc/no-such-file\n" in text
     assert "not found" not in text
+
+
+async def test_too_many_connections_are_told_to_wait(monkeypatch: pytest.MonkeyPatch):
+    """The server is well: those who are connected go on, and who ends makes room."""
+    monkeypatch.setattr(door, "MOST_CONNECTIONS", 2)
+    async with doors.hosted() as url, httpx.AsyncClient() as http:
+        first, second, third = [await http.post(url, headers=HEADERS, json=INITIALIZE) for _ in range(3)]
+        held = {**HEADERS, "mcp-session-id": first.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+        ping = await http.post(url, headers=held, json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        await http.delete(url, headers=held)
+        again = await http.post(url, headers=HEADERS, json=INITIALIZE)
+
+    assert (third.status_code, third.headers["retry-after"]) == (429, "1")
+    assert {answer.status_code for answer in (first, second, ping, again)} == {200}

@@ -39,7 +39,7 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
 def _folder(root: str) -> str:
     if not os.path.isdir(root):
         raise InvalidValueError("--root", root, "is not a folder")
-    return os.path.realpath(root)
+    return os.path.abspath(root)  # as the person knows it: a link to a folder is another name of it
 
 
 def _output(started: Started) -> Output:

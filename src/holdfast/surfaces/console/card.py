@@ -56,11 +56,10 @@ def card_of(
 def _file(session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]) -> Item:
     full = links.full_path(path, session.worktree)
     real = os.path.realpath(full)  # also where a link inside leads outside: nothing is told of what lies there
-    if not any(root.holds(real) for root in roots):
-        note = "outside the folders shown here"
-    else:
-        note = "" if exists(real) else "missing"
-    return Item(links.short_path(full, session.worktree), full, links.editor_link(full, session.id), note)
+    is_shown = any(root.holds(real) for root in roots)
+    note = ("" if exists(real) else "missing") if is_shown else "outside the folders shown here"
+    target = real if is_shown else full  # the editor follows no link
+    return Item(links.short_path(full, session.worktree), full, links.editor_link(target, session.id), note)
 
 
 def _applet(session: Session, items: Sequence[str]) -> Item | None:

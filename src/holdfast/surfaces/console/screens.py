@@ -60,6 +60,7 @@ class SessionList:
     count: int
     older: str | None  # the id to go on below
     goes_on: str = ""  # the day that the page before ended with
+    most: int = MOST_SESSIONS  # what is fetched at once; a longer list is left as it is
 
 
 @dataclass(frozen=True)

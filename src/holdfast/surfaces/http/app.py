@@ -77,6 +77,6 @@ def _add_mcp(api: FastAPI, app: App, seen: SeenRoots) -> AbstractAsyncContextMan
     """Answers with what has to run beside it."""
     if find_spec("mcp") is None:
         return nullcontext()
-    mcp = LateMcp(app, seen)
+    mcp = LateMcp(app, seen, api.state.streams)
     api.router.routes.append(Route("/mcp", endpoint=mcp, include_in_schema=False))
     return mcp.running()

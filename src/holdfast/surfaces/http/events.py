@@ -117,14 +117,16 @@ def block(event: OutboxEvent) -> bytes:
 
 
 async def first_of(*coroutines: Any) -> None:
-    """Until one of them ends; the others are ended then, whatever happens to us."""
+    """Until one of them ends, or fails for us; the others are ended then, whatever happens to us."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 async def _gone(receive: Receive) -> None:

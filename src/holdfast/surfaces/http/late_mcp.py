@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from holdfast.app import App
 from holdfast.surfaces.http.bodies import MAX_BYTES, check_media_type, read_body
+from holdfast.surfaces.http.events import Streams, first_of
 from holdfast.surfaces.http.here import SeenRoots
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class LateMcp:
-    def __init__(self, app: App, seen: SeenRoots):
-        self.app, self.seen = app, seen
+    def __init__(self, app: App, seen: SeenRoots, streams: Streams):
+        self.app, self.seen, self.streams = app, seen, streams
         self._opening = asyncio.Lock()
         self._ready, self._over = asyncio.Event(), asyncio.Event()
         self._door: McpOverHttp | None = None
@@ -35,7 +36,10 @@ class LateMcp:
         if scope["method"] == "POST":
             receive = await _with_body(scope, receive)
         door = await self._opened()
-        await door(scope, receive, send)
+        if scope["method"] == "GET":  # a stream, which lasts no longer than the token
+            await first_of(door(scope, receive, send), self.streams.ended(scope["state"]["token"]))
+        else:
+            await door(scope, receive, send)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

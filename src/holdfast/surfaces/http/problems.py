@@ -15,12 +15,14 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.routing import Match
 
 from holdfast.errors import HoldfastError, Invalid, UnauthorizedError, shown
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN_PROBLEMS = 5
 BUG = "This is a bug in Holdfast. Nothing of it is shown here; the log in HOLDFAST_HOME names its type."
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 CODES = {404: "not_found", 405: "method_not_allowed"}
 DETAILS = {
     404: "There is nothing at this path. `/openapi.json` lists what there is.",
@@ -76,7 +78,17 @@ async def _theirs(request: Request, error: Exception) -> Problem:
     assert isinstance(error, HTTPException)
     status = error.status_code
     detail = DETAILS.get(status) or HTTPStatus(status).phrase
-    return problem(status, CODES.get(status, "invalid"), detail, headers=error.headers)
+    headers = {"Allow": ", ".join(_allowed(request))} if status == 405 else error.headers
+    return problem(status, CODES.get(status, "invalid"), detail, headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Of every route of the path; the framework names only those of the first one."""
+    return [
+        method
+        for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in request.app.routes)
+    ]
 
 
 async def _malformed(request: Request, error: Exception) -> Problem:

@@ -64,4 +64,15 @@ class McpOverHttp:
         if principal := self.principal_of(scope):
             token = AccessToken(token="", client_id=principal, scopes=[])
             scope = {**scope, "user": AuthenticatedUser(token)}
-        await self._manager.asgi_app(scope, receive, send)
+        await self._manager.asgi_app(scope, receive, _telling_when_full(send))
+
+
+def _telling_when_full(send: Send) -> Send:
+    """The library's only 503 says that there are too many connections: the server is well, and the caller may wait."""
+
+    async def sent(message: MutableMapping[str, Any]) -> None:
+        if message.get("status") == 503:
+            message = {**message, "status": 429, "headers": [*message["headers"], (b"retry-after", b"1")]}
+        await send(message)
+
+    return sent

@@ -26,33 +26,43 @@
 
   let captured = "";
 
-  function capture() {
+  function capture(isIdle) {
     const { session, path, since, applet: slug } = applet.dataset;
     if (!session) return;
     const line = lineAsked();
     const items = [slug, `path=${path}`, ...(since ? [`since=${since}`] : []), ...(line ? [`line=${line}`] : [])];
-    if (captured === items.join("\n")) return;
-    captured = items.join("\n");
+    const asked = items.join("\n");
+    if (isIdle && captured === asked) return;
+    captured = asked;
     fetch(`/api/sessions/${session}`, {
       method: "PATCH",
       keepalive: true, // outlives the page
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ setContext: { setName: "applet", items } }),
-    }).catch(() => {
-      captured = "";
-    });
+    }).then(
+      (answer) => answer.ok || (captured = ""),
+      () => (captured = ""),
+    );
+  }
+
+  // Always sent, once: another tab may have spoken since, and one that nobody sees any more was left before.
+  let isLeft = document.hidden;
+  function leave() {
+    if (!isLeft) capture(false);
+    isLeft = true;
   }
 
   let idle;
   function stir() {
     clearTimeout(idle);
-    idle = setTimeout(capture, IDLE_SECONDS * 1000);
+    idle = setTimeout(capture, IDLE_SECONDS * 1000, true);
   }
   ["keydown", "pointerdown", "pointermove", "scroll"].forEach((name) => {
     addEventListener(name, stir, { passive: true, capture: true });
   });
-  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && capture());
-  addEventListener("pagehide", capture);
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : (isLeft = false)));
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", () => (isLeft = document.hidden));
   stir();
 
   // --- edit and save --------------------------------------------------------------------------------------

@@ -8,10 +8,13 @@
 
   let isLive = false;
   let wasLive = false;
+  let isLoggedOut = false;
 
   function showLive() {
+    const gone = wasLive ? "server is gone, trying again" : "not live";
     find("#dot").classList.toggle("on", isLive);
-    find("#dot-text").textContent = isLive ? "live" : wasLive ? "server is gone, trying again" : "not live";
+    find("#dot-text").textContent = isLive ? "live" : isLoggedOut ? "logged out" : gone;
+    find("#log-in").hidden = isLive || !isLoggedOut;
   }
 
   function refresh(selector) {
@@ -25,7 +28,13 @@
     isLive = now;
     wasLive = wasLive || now;
     showLive();
+    if (!now) refresh("#stock"); // a stream does not say why it ended; an answer does
   }
+
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    isLoggedOut = detail.xhr.status === 401;
+    showLive();
+  });
 
   let isNews = false;
 
@@ -62,6 +71,7 @@
   document.addEventListener("htmx:configRequest", (event) => {
     const list = event.detail.elt;
     if (list.id !== "list") return;
+    if (links().length > Number(list.dataset.most)) event.preventDefault(); // it stands still: none is taken away
     rowsAsked = Math.max(links().length, 50);
     event.detail.parameters.append("selected", list.dataset.selected);
     event.detail.parameters.append("count", rowsAsked);
@@ -76,9 +86,11 @@
     setTimeout(() => refresh("#list"));
   });
 
-  // What the reader has unfolded stays unfolded when a part of the page is written anew.
+  // What the reader has unfolded stays unfolded when a part of the page is written anew, and his focus where it is.
   let folds = new Map();
+  let focused = "";
   document.addEventListener("htmx:beforeSwap", () => {
+    focused = document.activeElement?.id || "";
     folds = new Map([...document.querySelectorAll("details[id]")].map((fold) => [fold.id, fold.open]));
   });
   document.addEventListener("htmx:afterSwap", () => {
@@ -87,6 +99,8 @@
       if (fold) fold.open = open;
     });
     folds = new Map();
+    if (document.activeElement !== document.body) return;
+    document.getElementById(focused)?.focus({ preventScroll: true });
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const card = event.detail.elt;
