@@ -99,7 +99,8 @@ def proof(one: Proof, tree: str) -> str:
 def _head(judged: JudgedContext) -> str:
     key = judged.context.key
     work = "" if key.workstream_id == key.branch else f" · {key.workstream_id}"
-    return f"{judged.context.phase} · {key.repo} · {key.branch}{work} · HEAD {judged.head[:7] if judged.head else 'none yet'}"
+    head = judged.head[:7] if judged.head else "none yet"
+    return f"{judged.context.phase} · {key.repo} · {key.branch}{work} · HEAD {head}"
 
 
 def _how_stale(found: Staleness) -> str:
