@@ -44,7 +44,7 @@ def test_eight_writers_and_four_readers_lose_nothing(
 
     assert [child.wait() for child in children] == [0] * 8
     say_to_all(readers)
-    assert sum(hear_from_all(readers)) >= 0  # how often each read; an unreadable file would have failed it
+    assert min(hear_from_all(readers)) > 0  # how often each read; an unreadable file would have failed it
     assert [reader.wait() for reader in readers] == [0] * 4
     kept = decisions(repo, phase)
     assert sorted(kept) == sorted(acked)

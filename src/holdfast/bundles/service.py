@@ -33,11 +33,12 @@ from holdfast.bundles.rounds import Round, Step
 from holdfast.ground import canonical, clock, ids
 from holdfast.ground.text import cut
 from holdfast.ground.tokens import tokens
+from holdfast.storage.journal import Entry
 
 if TYPE_CHECKING:
     from holdfast.sessions.model import Session, SessionEvent
     from holdfast.sessions.service import SessionService
-    from holdfast.storage.journal import Entry, Journal
+    from holdfast.storage.journal import Journal
     from holdfast.workstreams.model import JudgedContext, Key
 
     Load = Callable[[str, str | None], Awaitable[JudgedContext]]
@@ -105,6 +106,20 @@ class BundleService:
             receipt_id = receipt_id if kept else frozen_id  # what was forgotten is not made again under its id
         gathered = await self._gather(phase, workstream_id, short_id(receipt_id), client, session, worktree)
         return await self._keep(receipt_id, gathered, total, session)
+
+    async def preview(
+        self, phase: str, workstream_id: str | None = None, *, limit: int | None = None, worktree: str | None = None
+    ) -> Bundle:
+        """What would be built now. Nothing is kept: to look must not displace what was really handed over."""
+        total = budget.total_for(phase, limit)
+        receipt_id = ids.new_id()
+        gathered = await self._gather(phase, workstream_id, short_id(receipt_id), None, None, worktree)
+        return _rebuilt(_receipt(Entry(receipt_id, "", _content(gathered, total, None), self.now())))
+
+    async def prefix(self, instruction: str, phase: str, workstream_id: str | None = None) -> str:
+        """An instruction for an agent that a program starts itself, with the bundle before it."""
+        bundle = await self.build(phase, workstream_id)
+        return render.prefix_instruction(instruction, bundle, await self.find_native_ids(phase, workstream_id))
 
     async def find_native_ids(self, phase: str, workstream_id: str | None = None) -> dict[str, str]:
         """What clients call their sessions of this workstream; nothing where that cannot be known."""
@@ -224,16 +239,7 @@ class BundleService:
         return tuple({one.memory.id: _recalled(one) for one in reversed(found)}.values())[::-1][:RECALLED]
 
     async def _keep(self, receipt_id: str, gathered: Gathered, total: int, session: Session | None) -> Bundle:
-        head, parts = sections.head_of(gathered), sections.sections_of(gathered)
-        text = render.render(budget.fit(head, parts, total))
-        content = {
-            "head": asdict(head),
-            "sections": [part.to_dict() for part in parts],
-            "total": total,
-            "text_hash": _hash(text),
-            "client": gathered.client,
-            "session_id": session.id if session else None,
-        }
+        content = _content(gathered, total, session)
         key = gathered.judged.context.key if gathered.judged else ()
         entry = await self.journal.add(RECEIPT, [*key, gathered.phase], content, entry_id=receipt_id)
         return _rebuilt(_receipt(entry))
@@ -322,6 +328,19 @@ class RoundService:
 
     def _now(self) -> str:
         return clock.to_text(self.bundles.now())
+
+
+def _content(gathered: Gathered, total: int, session: Session | None) -> dict[str, Any]:
+    """A receipt: everything that the same bytes can be made from again."""
+    head, parts = sections.head_of(gathered), sections.sections_of(gathered)
+    return {
+        "head": asdict(head),
+        "sections": [part.to_dict() for part in parts],
+        "total": total,
+        "text_hash": _hash(render.render(budget.fit(head, parts, total))),
+        "client": gathered.client,
+        "session_id": session.id if session else None,
+    }
 
 
 # --- small pieces ------------------------------------------------------------------------------------------

@@ -149,21 +149,9 @@ def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
             raise FileMissingError(path)
         if not stat.S_ISREG(found.st_mode):
             raise PathOutsideError(path, "is not a regular file")
-        return FileCopy(_bytes_of(fd, path, max_bytes), stat.S_IMODE(found.st_mode))
+        return FileCopy(files.read_open(fd, path, max_bytes), stat.S_IMODE(found.st_mode))
     finally:
         os.close(fd)
-
-
-def _bytes_of(fd: int, path: str, max_bytes: int) -> bytes:
-    """Counted, not asked: a file may grow, and some report no size at all."""
-    if os.fstat(fd).st_size <= max_bytes:
-        parts, left = [], max_bytes + 1
-        while left and (part := os.read(fd, min(left, files.CHUNK_BYTES))):
-            parts.append(part)
-            left -= len(part)
-        if left:
-            return b"".join(parts)
-    raise InvalidValueError("file", path, f"is larger than {max_bytes:,} bytes")
 
 
 def _opened(name: str, flags: int, path: str, folder_fd: int | None = None) -> int:

@@ -39,6 +39,11 @@ class DiffText(NamedTuple):
     is_cut: bool
 
 
+def find_head(repository: Repository) -> str | None:
+    """The commit that is checked out; None before the first one."""
+    return text(repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").out).strip() or None
+
+
 def has_commit(repository: Repository, commit: object) -> bool:
     """Whether this is the whole id of a commit that is here."""
     return is_commit(commit) and repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0

@@ -37,7 +37,6 @@ def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> 
         tree=state.contents_id,
         rules=_pinned_rules(checkout, context.phase, default),
         proofs=tuple(proofs),
-        default_branch=default.name if default else None,
     )
 
 

@@ -204,7 +204,6 @@ class JudgedContext:
     rules: tuple[str, ...] = ()
     shared_decisions: tuple[dict[str, Any], ...] = ()  # of the other phase, from the log
     proofs: tuple[Proof, ...] = ()
-    default_branch: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         summary = self.context.summary

@@ -19,7 +19,6 @@ from holdfast.workstreams.model import (
     CLAIM_KINDS,
     DECISION_STATUSES,
     PHASES,
-    JudgedContext,
     NotedChange,
     Proof,
     RepoContext,
@@ -286,17 +285,6 @@ def judge_staleness(
     )
 
 
-def rejected_alternatives(judged: JudgedContext, text: str) -> list[dict[str, Any]]:
-    """Rejected decisions whose words a text is about to try again."""
-    words = _words(text)
-    found = []
-    for decision in (*judged.decisions, *judged.shared_decisions):
-        own = _words(str(decision.get("text") or ""))
-        if decision.get("status") == "rejected" and own and len(own & words) * 2 >= len(own):
-            found.append(dict(decision))
-    return found
-
-
 def _repeated(
     entries: Iterable[dict[str, Any]], uid: str, name: str, text: str, key: str | None
 ) -> dict[str, Any] | None:
@@ -319,11 +307,6 @@ def _as_seen(text: str) -> str:
 def _shows_something(evidence: Mapping[str, Any]) -> bool:
     """A file alone shows that there is a file."""
     return bool(evidence.get("lines") or evidence.get("symbol") or evidence.get("command"))
-
-
-def _words(text: str) -> set[str]:
-    cleaned = "".join(character if character.isalnum() else " " for character in text.casefold())
-    return {word for word in cleaned.split() if len(word) > 3}
 
 
 def _is_free_id(decision_id: object) -> bool:

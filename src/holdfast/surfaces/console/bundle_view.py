@@ -6,17 +6,13 @@ who moves a slider must not push the last real one out of sight.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from holdfast.bundles import budget
 from holdfast.bundles.model import Bundle, Cut, Item, Shown
 from holdfast.bundles.service import BundleService
 from holdfast.clients import list_clients
-from holdfast.ground import clock
-from holdfast.storage.journal import Entry, Journal
 from holdfast.surfaces.console import pictures
 
 STEP = 50
@@ -57,24 +53,11 @@ class Cap:
     step: int = STEP
 
 
-class Unkept(Journal):
-    """A journal in which nothing is written: what would be kept is answered, and that is all."""
-
-    def __init__(self, journal: Journal):
-        self.database, self.owner = journal.database, journal.owner
-
-    async def add(
-        self, kind: str, subject: Sequence[str], content: dict[str, Any], *, entry_id: str | None = None
-    ) -> Entry:
-        return Entry(entry_id or "", "", content, clock.now())
-
-
 async def look(
     bundles: BundleService, phase: str, workstream_id: str | None, limit: int | None, worktree: str
 ) -> BundleShown:
     """What an agent would be handed now."""
-    bundles.journal = Unkept(bundles.journal)
-    bundle = await bundles.build(phase, workstream_id, limit=limit, worktree=worktree)
+    bundle = await bundles.preview(phase, workstream_id, limit=limit, worktree=worktree)
     return shown_of(bundle, budget.total_for(phase, limit))
 
 

@@ -15,7 +15,6 @@ from typing import Literal
 from holdfast.errors import FileMissingError, InvalidValueError, PathOutsideError
 from holdfast.ground import git
 from holdfast.ground.confined import ConfinedRoot, FileCopy
-from holdfast.ground.git_process import text
 from holdfast.ground.text import cut
 from holdfast.surfaces.console import links, texts
 from holdfast.surfaces.console.applet import MOST_BYTES, root_of
@@ -99,7 +98,7 @@ def _compare(
 ) -> tuple[State, list[DiffLine], bool]:
     if since is not None and not git.has_commit(repository, since):
         return ("no_commit", [], False)
-    base = since or _head(repository)
+    base = since or git.find_head(repository)
     if base is None:
         return _all_new(copy)
     found = git.diff_text(repository, base, inside, max_bytes=DIFF_BYTES)
@@ -178,12 +177,6 @@ def _is_in_commit(repository: git.Repository, commit: str, inside: str) -> bool:
         return git.read_blob(repository, commit, inside, max_bytes=MOST_BYTES) is not None
     except InvalidValueError:  # too large to be read here, and so there
         return True
-
-
-def _head(repository: git.Repository) -> str | None:
-    """None before the first commit."""
-    answer = repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return text(answer.out).strip() or None
 
 
 def _find_copy(root: ConfinedRoot, path: str) -> FileCopy | None:
