@@ -12,7 +12,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -28,11 +27,12 @@ from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
 from holdfast.surfaces.console.stock import Stock
 from holdfast.surfaces.console.work_pages import add_work
 from holdfast.surfaces.http import bodies, problems
+from holdfast.surfaces.http.guard import is_person
 
 # A text of the largest file, with every character of it escaped.
 BODY_BYTES = 8 * applet.MOST_BYTES
 NOTHING = "No page has this address. It may have been typed wrongly, or be of another version."
-NOT_OURS = ("/api/", "/mcp", "/static/")  # other doors behind the same port
+FILES = "/static/"  # answered, or not, by whoever serves files
 # Beyond what any of these may be; only to stop reading.
 LABEL = 100
 Below = Annotated[str | None, Query(max_length=LABEL)]
@@ -295,5 +295,4 @@ def _add_nothing(router: APIRouter, console: Console) -> None:
 
 def _is_person(scope: Scope) -> bool:
     """Whether a browser opens it as a page of the console."""
-    accepts_page = scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
-    return accepts_page and not scope["path"].startswith(NOT_OURS)
+    return is_person(scope) and not scope["path"].startswith(FILES)

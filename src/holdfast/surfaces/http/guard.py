@@ -72,7 +72,7 @@ class Guard:
             self._admit(scope)
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
-            page = login_page(status=401) if _is_person(scope) else problems.of_error(error)
+            page = login_page(status=401) if is_person(scope) else problems.of_error(error)
             page.headers["WWW-Authenticate"] = 'Bearer realm="holdfast"'
             await page(scope, receive, send)
         except HoldfastError as error:
@@ -136,7 +136,7 @@ def is_public(path: str) -> bool:
     return path == "/login" or path.startswith(STATIC)
 
 
-def _is_person(scope: Scope) -> bool:
+def is_person(scope: Scope) -> bool:
     """Whether a page says more than a document; programs ask below /api and /mcp, and never for HTML."""
     path: str = scope["path"]
     accepts_page = scope["method"] == "GET" and "text/html" in _one(scope, b"accept")

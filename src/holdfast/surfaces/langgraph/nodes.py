@@ -12,6 +12,7 @@ writing `summary`, `decisions`, `claims`, `checklist`, `file_pointers`, and of a
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +28,7 @@ from holdfast.workstreams.service import WorkstreamService
 Update = dict[str, Any]
 
 
-class _Node:
+class _Node(ABC):
     """What the three have in common: where they look, and when they do nothing."""
 
     def __init__(self, *, folder: str | None = None, phase: str = "implementation", settings: Settings | None = None):
@@ -52,8 +53,9 @@ class _Node:
         with App(self.settings) as app:
             yield app, app.workstreams(folder, share=share if isinstance(share, bool) else None)
 
+    @abstractmethod
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
-        raise NotImplementedError
+        """What this node does where sharing is on."""
 
 
 class ContextLoadNode(_Node):
