@@ -85,6 +85,17 @@ class ConfinedRoot:
                 raise files.translate(error, path) from error
         return FileCopy(data, current.mode)
 
+    def has_folder(self, path: str) -> bool:
+        """Whether a path names this folder or one below it that no link leads to."""
+        if os.path.isabs(path) and _steps(path) in self._names:
+            return os.path.isdir(self.folder)
+        try:
+            with self._parent(path.rstrip("/")) as (fd, name):
+                os.close(_opened(name, _FOLDER, path, fd))
+        except (PathOutsideError, FileMissingError):
+            return False
+        return True
+
     @contextmanager
     def _parent(self, path: str) -> Iterator[tuple[int, str]]:
         """The open folder that a path ends in, and the last name of the path."""

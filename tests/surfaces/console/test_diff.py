@@ -1,4 +1,4 @@
-"""One file against a commit, on real repositories: lines with their numbers, and calm words for everything else."""
+"""A file or a folder against a commit, on real repositories: lines with their numbers, and calm words otherwise."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from holdfast.errors import FileMissingError, InvalidValueError, PathOutsideError
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.surfaces.console import applet, diff, texts
-from holdfast.surfaces.console.diff import open_diff, parse_diff
+from holdfast.surfaces.console.diff import FileDiff, FolderDiff, parse_diff
 from tests.workstreams.repos import RETRY, Repo, with_code
 
 
@@ -22,7 +22,19 @@ def roots(repo: Repo) -> list[ConfinedRoot]:
     return [ConfinedRoot(str(repo.folder))]
 
 
-def told(found: diff.FileDiff) -> list[tuple[str, int | None, int | None, str]]:
+def open_diff(roots: list[ConfinedRoot], path: str, since: str | None = None) -> FileDiff:
+    found = diff.open_diff(roots, path, since)
+    assert isinstance(found, FileDiff)
+    return found
+
+
+def open_folder(roots: list[ConfinedRoot], path: str, since: str | None = None) -> FolderDiff:
+    found = diff.open_diff(roots, path, since)
+    assert isinstance(found, FolderDiff)
+    return found
+
+
+def told(found: FileDiff) -> list[tuple[str, int | None, int | None, str]]:
     return [(line.sign, line.before, line.after, line.text) for line in found.lines if line.kind != "hunk"]
 
 
@@ -176,7 +188,6 @@ def test_a_missing_last_line_end_is_a_note(repo: Repo, roots: list[ConfinedRoot]
         "../outside.txt",
         "src/../../outside.txt",
         "./README.md",
-        "src/",
         "\x00",
         "x" * 5_000,
         "link.txt",
@@ -191,7 +202,7 @@ def test_nothing_outside_is_shown_and_nothing_through_a_link(repo: Repo, roots: 
     (repo.folder / "away").symlink_to("/etc")
 
     with pytest.raises(PathOutsideError):
-        open_diff(roots, path)
+        diff.open_diff(roots, path)
 
 
 def test_without_a_folder_nothing_is_compared():
@@ -217,6 +228,83 @@ def test_a_repository_runs_nothing_of_its_own(repo: Repo, roots: list[ConfinedRo
 
     assert open_diff(roots, "README.md").added == 1
     assert not trap.exists()
+
+
+# --- folders -----------------------------------------------------------------------------------------------
+
+
+def listed(found: FolderDiff) -> list[tuple[str, str, tuple[int | None, int | None]]]:
+    return [(one.below, one.status, tuple(one.count or (None, None))) for one in found.files]
+
+
+def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("src/retry.py", RETRY + "# more\n")
+    repo.write("README.md", "other\n")
+    (repo.folder / "src/models.py").unlink()
+    repo.write("untracked.txt", "not git's\n")
+
+    for path in (str(repo.folder), f"{repo.folder}/"):
+        found = open_folder(roots, path)
+        assert (found.name, found.state, found.against, found.total) == ("payouts", "changed", "HEAD", 3)
+        assert listed(found) == [
+            ("README.md", "changed", (1, 1)),
+            ("src/models.py", "gone", (0, 2)),
+            ("src/retry.py", "changed", (1, 0)),
+        ]
+        assert [open_diff(roots, one.path).state for one in found.files] == ["changed", "gone", "changed"]
+
+
+def test_of_a_folder_below_only_its_own_files_are_listed(repo: Repo, roots: list[ConfinedRoot]):
+    repo.write("src/retry.py", RETRY + "# more\n")
+    repo.write("src2.py", "x = 1\n")
+    repo.git("add", "src2.py")
+
+    for path in ("src", str(repo.folder / "src")):
+        assert listed(open_folder(roots, path)) == [("retry.py", "changed", (1, 0))]
+    below = open_folder([ConfinedRoot(str(repo.folder / "src"))], str(repo.folder / "src"))
+    assert listed(below) == [("retry.py", "changed", (1, 0))]
+
+
+def test_a_folder_is_compared_with_the_commit_that_was_named(repo: Repo, roots: list[ConfinedRoot]):
+    first = repo.git("rev-parse", "HEAD")
+    repo.write("new.py", "x = 1\n")
+    repo.git("add", "new.py")
+    repo.commit()
+
+    assert open_folder(roots, str(repo.folder)).state == "same"
+    assert listed(open_folder(roots, str(repo.folder), first)) == [("new.py", "new", (1, 0))]
+    assert open_folder(roots, str(repo.folder), "0" * 40).state == "no_commit"
+
+
+def test_before_the_first_commit_a_folder_has_new_files(tmp_path: Path):
+    repo = Repo(tmp_path / "fresh")
+    repo.write("a.py", "x = 1\n")
+    repo.git("add", "a.py")
+    found = open_folder([ConfinedRoot(str(repo.folder))], str(repo.folder))
+    assert listed(found) == [("a.py", "new", (None, None))]
+
+
+def test_a_folder_of_many_changes_lists_the_first_and_counts_the_rest(
+    repo: Repo, roots: list[ConfinedRoot], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(diff, "FILES_SHOWN", 2)
+    for name in "abc":
+        repo.write(f"{name}.py", "x = 1\n")
+    repo.git("add", ".")
+    found = open_folder(roots, str(repo.folder))
+    assert (len(found.files), found.total) == (2, 3)
+
+
+def test_a_folder_outside_of_any_repository_says_so(tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+    assert open_folder([ConfinedRoot(str(tmp_path))], "plain").state == "no_repository"
+
+
+def test_a_folder_through_a_link_or_outside_is_refused(repo: Repo, roots: list[ConfinedRoot]):
+    (repo.folder / "away").symlink_to("/etc")
+    for path in ("away", f"{repo.folder}/away", "/etc", str(repo.folder.parent), ".git", f"{repo.folder}/.git"):
+        with pytest.raises(PathOutsideError):
+            diff.open_diff(roots, path)
 
 
 def test_nothing_is_made_of_nothing():

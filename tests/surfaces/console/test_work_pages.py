@@ -1,6 +1,7 @@
 """The workstreams screen as a program reads it: what it shows, what it says instead, and what it lets nobody do."""
 
 import asyncio
+import html
 import json
 import re
 from collections.abc import AsyncIterator
@@ -314,9 +315,24 @@ async def test_a_diff_is_marked_by_more_than_colour_and_leads_to_the_file(screen
     assert f"/sessions/{session.id}" in page
 
 
+async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, repo: Repo):
+    repo.write("README.md", "other\n")
+    session = await screen.sessions.create_session("architect", "u1")
+
+    page = await screen.get(f"/?applet=git-diff&path={repo.folder}&session={session.id}")
+
+    assert "1 file against HEAD" in page
+    assert f'data-applet="git-diff" data-path="{repo.folder}"' in page
+    link = re.search(r'<a href="([^"]+)">README.md</a> <span class="muted">changed</span>', page)
+    assert link
+    assert "<code>payouts<" in await screen.get(html.unescape(link[1]))
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [
+        ("path=src", "Nothing differs from HEAD"),
+        (f"path=src&since={'0' * 40}", "is not in this repository"),
         ("path=src/retry.py", "Nothing differs from HEAD"),
         ("path=new.txt", "all of it is new"),
         ("path=a.bin", "This is not a text file"),
@@ -328,5 +344,7 @@ async def test_whatever_a_file_is_the_diff_says_it_calmly(screen: Screen, repo: 
     repo.write("new.txt", "new\n")
     repo.write("a.bin", b"\0")
     (repo.folder / "src/models.py").unlink()
+    if query == "path=src":
+        repo.git("restore", "src/models.py")
 
     assert words in await screen.get(f"/?applet=git-diff&{query}")

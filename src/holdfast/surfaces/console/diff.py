@@ -1,4 +1,4 @@
-"""The git-diff applet behind the page: what one file is now against a commit, as lines with their numbers.
+"""The git-diff applet behind the page: what a file is now against a commit, line by line, or a folder, file by file.
 
 git is asked by `ground.git`, which lets nothing of a repository run. A path is looked at first as the editor does it:
 nothing outside the folders that may be shown, and nothing through a link.
@@ -22,9 +22,11 @@ from holdfast.surfaces.console.applet import MOST_BYTES, root_of
 DIFF_BYTES = 1 << 18
 LINE_CHARS = 2_000
 SHORT_CHARS = 7
+FILES_SHOWN = 200
 
 Kind = Literal["same", "added", "removed", "hunk", "note"]
 State = Literal["changed", "same", "new", "gone", "binary", "no_repository", "no_commit"]
+STATUSES = {"A": "new", "D": "gone", "M": "changed", "T": "another kind"}
 SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
 _KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
@@ -62,7 +64,7 @@ class FileDiff:
 
     @property
     def against(self) -> str:
-        return self.since[:SHORT_CHARS] if self.since else "HEAD"
+        return shown_commit(self.since)
 
     @property
     def added(self) -> int:
@@ -73,11 +75,70 @@ class FileDiff:
         return sum(line.kind == "removed" for line in self.lines)
 
 
-def open_diff(roots: Sequence[ConfinedRoot], path: str, since: str | None = None) -> FileDiff:
+@dataclass(frozen=True)
+class ChangedFile:
+    """`path` opens its own diff, `below` is how somebody who looks at the folder says it."""
+
+    path: str
+    below: str
+    status: str
+    count: git.LineCount | None
+
+
+@dataclass(frozen=True)
+class FolderDiff:
+    path: str
+    state: State
+    since: str | None = None
+    files: tuple[ChangedFile, ...] = ()
+    total: int = 0
+
+    @property
+    def name(self) -> str:
+        return links.folder_name(self.path)
+
+    @property
+    def against(self) -> str:
+        return shown_commit(self.since)
+
+
+def shown_commit(since: str | None) -> str:
+    return since[:SHORT_CHARS] if since else "HEAD"
+
+
+def open_diff(roots: Sequence[ConfinedRoot], path: str, since: str | None = None) -> FileDiff | FolderDiff:
     """Against the commit `since`, or HEAD without one."""
-    root = root_of(roots, path)
     if ".git" in path.split("/"):
         raise PathOutsideError(path, "belongs to git, and so has no diff")
+    for root in roots:
+        if root.has_folder(path):
+            return _open_folder(root, path, since)
+    return _open_file(root_of(roots, path), path, since)
+
+
+def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff:
+    """Names and counts alone; what a file holds is looked at when somebody opens it."""
+    folder = os.path.realpath(os.path.join(root.folder, path))
+    repository = git.find_repository(folder)
+    if repository is None:
+        return FolderDiff(path, "no_repository")
+    if since is not None and not git.has_commit(repository, since):
+        return FolderDiff(path, "no_commit", since)
+    state = git.read_state(repository, since=since)
+    inside = os.path.relpath(folder, repository.root).replace(os.sep, "/")
+    prefix = "" if inside == "." else f"{inside}/"
+    changed = {name: one for name, one in sorted(state.changed.items()) if name.startswith(prefix)}
+    some = list(changed)[:FILES_SHOWN]
+    counts = git.numstat(repository, state.base, some) if state.base else {}
+    files = tuple(_changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name)) for name in some)
+    return FolderDiff(path, "changed" if changed else "same", since, files, len(changed))
+
+
+def _changed_file(folder: str, below: str, change: git.FileChange, count: git.LineCount | None) -> ChangedFile:
+    return ChangedFile(os.path.join(folder, below), below, STATUSES.get(change.status, "changed"), count)
+
+
+def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
     copy = _find_copy(root, path)
     folder = _nearest_folder(os.path.dirname(os.path.join(root.folder, path)))
     repository = git.find_repository(folder)

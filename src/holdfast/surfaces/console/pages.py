@@ -191,7 +191,8 @@ def _show_file(console: Console, request: Request, path: str, line: int, values:
 
 def _show_diff(console: Console, request: Request, path: str, values: dict[str, Any]) -> Response:
     found = diff.open_diff(console.roots, path, request.query_params.get("since") or None)
-    return console.shell.render("diff.html", request, diff=found, **values)
+    page = "folder_diff.html" if isinstance(found, diff.FolderDiff) else "diff.html"
+    return console.shell.render(page, request, diff=found, **values)
 
 
 def _line(given: str) -> int:

@@ -18,7 +18,18 @@ from holdfast import __version__
 from holdfast.app import App
 from holdfast.ground.log import Log
 from holdfast.storage.tail import Tail
-from holdfast.surfaces.http import events, health, login, memories, problems, schema, sessions, state, workstreams
+from holdfast.surfaces.http import (
+    events,
+    health,
+    login,
+    memories,
+    metadata,
+    problems,
+    schema,
+    sessions,
+    state,
+    workstreams,
+)
 from holdfast.surfaces.http.guard import Guard, Site
 from holdfast.surfaces.http.here import SeenRoots
 from holdfast.surfaces.http.late_mcp import LateMcp
@@ -42,7 +53,7 @@ def make_http_app(
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
     api.state.streams = events.Streams(Tail(app.outbox), keys, stopping or asyncio.Event())
     problems.answer_errors(api)
-    for room in (health, state, sessions, memories, workstreams, events, login):
+    for room in (health, state, sessions, memories, workstreams, events, login, metadata):
         api.include_router(room.router)
     _add_console(api, app, roots)
     api.router.lifespan_context = _beside(_add_mcp(api, app, seen))

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.errors import ForeignRequestError, HoldfastError, UnauthorizedError
 from holdfast.ground.log import Log
-from holdfast.surfaces.http import problems
+from holdfast.surfaces.http import metadata, problems
 from holdfast.surfaces.http.bodies import READS
 from holdfast.surfaces.http.login import cookie_name, login_page
 from holdfast.surfaces.http.token import Keys
@@ -73,7 +73,7 @@ class Guard:
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
             page = login_page(status=401) if is_person(scope) else problems.of_error(error)
-            page.headers["WWW-Authenticate"] = 'Bearer realm="holdfast"'
+            page.headers["WWW-Authenticate"] = metadata.challenge(self.site.url)
             await page(scope, receive, send)
         except HoldfastError as error:
             await problems.of_error(error)(scope, receive, send)
@@ -132,8 +132,8 @@ class _Sender:
 
 
 def is_public(path: str) -> bool:
-    """What somebody sees who has no key yet: the way in, and how it looks."""
-    return path == "/login" or path.startswith(STATIC)
+    """What somebody sees who has no key yet: the way in, how it looks, and what a program is to bring."""
+    return path in ("/login", *metadata.PATHS) or path.startswith(STATIC)
 
 
 def is_person(scope: Scope) -> bool:

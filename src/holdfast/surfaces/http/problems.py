@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Match
 
-from holdfast.errors import HoldfastError, Invalid, UnauthorizedError, shown
+from holdfast.errors import HoldfastError, Invalid, shown
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN_PROBLEMS = 5
@@ -50,9 +50,7 @@ def problem(
 
 def of_error(error: HoldfastError, *, status: int | None = None, **more: Any) -> Problem:
     """One of ours; `status` where a route has a better one than the error's kind."""
-    headers = {"WWW-Authenticate": 'Bearer realm="holdfast"'} if isinstance(error, UnauthorizedError) else {}
-    if error.http_status in (408, 429):
-        headers |= {"Retry-After": "1"} if error.http_status == 429 else {"Connection": "close"}
+    headers = {408: {"Connection": "close"}, 429: {"Retry-After": "1"}}.get(error.http_status)
     given = status or error.http_status
     return problem(given, error.code, error.message, next_actions=error.next_actions, headers=headers, **more)
 
