@@ -30,11 +30,15 @@ class App:
     """One program's access to one store. On SQLite it never needs an event loop.
 
     A command uses it as `with App() as app`, a server as `async with App() as app`, on its own loop.
-    `wait_seconds` is for a program that others wait for: a store that needs longer counts as busy.
+    `wait_seconds` is for a program that others wait for: a store that needs longer counts as busy. `folder` is the
+    checkout that a server was started for.
     """
 
-    def __init__(self, settings: Settings | None = None, *, wait_seconds: float | None = None):
+    def __init__(
+        self, settings: Settings | None = None, *, wait_seconds: float | None = None, folder: str | None = None
+    ):
         self.settings = settings or load_settings()
+        self.folder = folder
         self.wait_seconds = wait_seconds
         self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
         self._database: Database | None = None
@@ -128,6 +132,12 @@ class App:
         from holdfast.workstreams.service import WorkstreamService
 
         return WorkstreamService(self.settings, self.journal, folder=folder, share=share)
+
+    def served_work(self) -> WorkstreamService:
+        """For whoever asks a server and has no folder of his own. A team's server has nobody's files."""
+        if self.folder is None or sqlite_path(self.settings.database) is None:
+            raise errors.NoWorkingTreeError
+        return self.workstreams(self.folder)
 
     def bundles(self, work: WorkstreamService) -> BundleService:
         """What an agent is handed about that repository."""

@@ -57,9 +57,8 @@ class Pages:
 async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[Pages]:
     settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_DATABASE": database_url, "HOME": "/"})
     (tmp_path / "root").mkdir()
-    async with App(settings) as app:
+    async with App(settings, folder=str(tmp_path / "root")) as app:
         api = FastAPI()
-        api.state.folder = str(tmp_path / "root")
         api.include_router(make_console(app, [str(tmp_path / "root")]))
         transport = httpx.ASGITransport(api)
         async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:

@@ -46,9 +46,9 @@ class Screen(Pages):
 
 async def opened(folder: Path, database_url: str | None = None) -> AsyncIterator[Screen]:
     more = {"HOLDFAST_DATABASE": database_url} if database_url else {}
-    async with App(load_settings({"HOLDFAST_HOME": str(folder.parent / "data"), "HOME": "/", **more})) as app:
+    settings = load_settings({"HOLDFAST_HOME": str(folder.parent / "data"), "HOME": "/", **more})
+    async with App(settings, folder=str(folder)) as app:
         api = FastAPI()
-        api.state.folder = str(folder)
         api.include_router(make_console(app, [str(folder)]))
         transport = httpx.ASGITransport(api)
         async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:

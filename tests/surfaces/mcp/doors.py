@@ -59,7 +59,7 @@ def on_app(
 @asynccontextmanager
 async def hosted(**options: Any) -> AsyncIterator[str]:
     """The URL of a real HTTP server on a free port, with the door mounted as `serve` does it."""
-    async with App() as app:
+    async with App(folder=os.getcwd()) as app:
 
         async def app_for(request: object) -> App:
             return app

@@ -19,7 +19,6 @@ from holdfast.errors import (
 )
 from holdfast.surfaces.console import bundle_view, work_view
 from holdfast.surfaces.http import bodies
-from holdfast.surfaces.http.workstreams import the_work
 from holdfast.workstreams.service import WorkstreamService
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _add_screen(router: APIRouter, console: Console) -> None:
     ) -> Response:
         """What was noted about the work in this checkout, judged now, and what an agent would be handed."""
         try:
-            workstreams = await the_work(request, console.app)
+            workstreams = console.app.served_work()
             choices = work_view.choices_of(await workstreams.list_judged())
             name, of_phase = work_view.choose(choices, workstream or None, phase)
             work, shown = await asyncio.gather(
@@ -93,7 +92,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
         request: Request, phase: Phase, workstream: Name = "", seen: Annotated[str, Query(max_length=20)] = ""
     ) -> Response:
         """What was noted, judged once more; nothing at all where nothing has changed."""
-        workstreams = await the_work(request, console.app)
+        workstreams = console.app.served_work()
         values = await _work(console, workstreams, phase, workstream or None)
         if values["work"].mark == seen:
             return Response(status_code=204)
@@ -101,7 +100,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
 
     @router.get("/console/workstreams/bundle")
     async def show_bundle(request: Request, phase: Phase, workstream: Name = "", limit: Limit = None) -> Response:
-        workstreams = await the_work(request, console.app)
+        workstreams = console.app.served_work()
         values = await _look(console, workstreams, phase, workstream or None, limit)
         return shell.render("_bundle.html", request, **values)
 
@@ -149,7 +148,7 @@ def _add_proofs(router: APIRouter, console: Console) -> None:
     async def run_proof(request: Request) -> Response:
         """A proof of this machine, once more. What is run is what the journal says, whatever a file says."""
         proof_id = await _parse_proof(request)
-        workstreams = await the_work(request, console.app)
+        workstreams = console.app.served_work()
         proof = await _get_own_proof(workstreams, proof_id)
         console.prover.start(workstreams.folder, proof)
         return JSONResponse({"proof_id": proof.id, "command": list(proof.command)}, 202)

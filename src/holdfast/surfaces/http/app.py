@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.util import find_spec
@@ -49,7 +48,6 @@ def make_http_app(
     site, keys, seen = site or Site(), keys or Keys(app.settings.home), SeenRoots(roots)
     api = FastAPI(title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.holdfast, api.state.keys, api.state.port, api.state.seen = app, keys, site.port, seen
-    api.state.folder = roots[0] if roots else os.getcwd()
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
     api.state.streams = events.Streams(Tail(app.outbox), keys, stopping or asyncio.Event())
     problems.answer_errors(api)

@@ -66,7 +66,7 @@ async def serve(settings: Settings, place: Place, announce: Callable[[Started], 
         port = listener.getsockname()[1]
         if lease is not None:
             lease.tell(port)
-        async with App(settings) as app:
+        async with App(settings, folder=next(iter(place.roots), None)) as app:
             await refuse_unsafe_role(app)
             await refuse_adopted_memories(app)
             with contextlib.suppress(HoldfastError):  # what waits goes on waiting, and health tells

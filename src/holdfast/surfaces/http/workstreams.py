@@ -6,11 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast.bundles.model import PHASES
-from holdfast.errors import NoWorkingTreeError
 from holdfast.surfaces.http.here import Here
 from holdfast.surfaces.http.models import Asked, Given
 from holdfast.workstreams.service import WorkstreamService
@@ -18,11 +16,8 @@ from holdfast.workstreams.service import WorkstreamService
 router = APIRouter(prefix="/api")
 
 
-async def the_work(request: Request, app: Here) -> WorkstreamService:
-    """A server for a team has nobody's files."""
-    if app.database.engine != "sqlite":
-        raise NoWorkingTreeError
-    return app.workstreams(request.app.state.folder)
+def the_work(app: Here) -> WorkstreamService:
+    return app.served_work()
 
 
 Work = Annotated[WorkstreamService, Depends(the_work)]

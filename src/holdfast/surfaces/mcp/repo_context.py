@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import InvalidValueError, NoWorkingTreeError, RoundNotFoundError
+from holdfast.errors import InvalidValueError, RoundNotFoundError
 from holdfast.surfaces.mcp.answer import Answer
 from holdfast.surfaces.mcp.sessions import repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
@@ -155,11 +154,8 @@ def _work(call: Call) -> WorkstreamService:
 
 
 def work_of(app: App, caller: Caller) -> WorkstreamService:
-    """In the client's working tree; over HTTP in the one that the server was started in, which a team's has not."""
-    folder = caller.worktree
-    if folder is None and app.database.engine != "sqlite":
-        raise NoWorkingTreeError
-    return app.workstreams(folder or os.getcwd())
+    """In the client's working tree; over HTTP in the one that the server was started for."""
+    return app.workstreams(caller.worktree) if caller.worktree else app.served_work()
 
 
 def _about(call: Call) -> dict[str, Any]:
