@@ -23,7 +23,7 @@ import httpx
 from bench.measure import Block, Lane, one_by_one
 from bench.startup import installed_command
 from holdfast import SessionService, open_database
-from holdfast.ground.settings import Owner
+from holdfast.ground.settings import owner_of
 
 EMPTY_SERVER = """
 import anyio
@@ -51,7 +51,8 @@ EMPTY, OURS = "an empty `mcp` server", "`holdfast mcp`"
 SERVICE, TOOL, HTTP = "`SessionService.append_event`", "MCP tool `session append`", "`POST /api/sessions/{id}/events`"
 SHORT, LONG = "the page of a session of 100 events", "the page of a session of 100,000 events"
 FIRST_ANSWER, APPEND, PAGE = "first answer", "append through a door", "timeline page"
-OWNER = Owner("local", "bench")
+DEVELOPER = "bench"
+OWNER = owner_of("local", DEVELOPER)
 
 
 class Pipe:
@@ -102,7 +103,7 @@ class Doors:
 
     def environment(self, name: str) -> dict[str, str]:
         home = self.folder / f"home-{name}"
-        own = {"HOME": str(self.folder), "HOLDFAST_HOME": str(home), "HOLDFAST_DEVELOPER": OWNER.developer_id}
+        own = {"HOME": str(self.folder), "HOLDFAST_HOME": str(home), "HOLDFAST_DEVELOPER": DEVELOPER}
         return {key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")} | own
 
     def first_answer(self, argv: Sequence[str]) -> Callable[[int], Awaitable[Block]]:
