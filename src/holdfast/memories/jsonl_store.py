@@ -25,7 +25,7 @@ RECORD_BYTES = 1 << 20
 
 
 async def import_memories(memories: MemoryService, path: str) -> ImportReport:
-    """Repeating it changes nothing; what was forgotten stays out."""
+    """Repeating it changes nothing; what was forgotten stays out. A file without one readable memory is refused."""
     contents, now = _read(path), clock.now()
     counts = {"imported": 0, "known": 0, "forgotten": 0}
     problems = [f"Line {one.line_number}: {one.reason}" for one in contents.damaged]
@@ -36,6 +36,8 @@ async def import_memories(memories: MemoryService, path: str) -> ImportReport:
             problems.append(f"Record {number}: {wrong.message}")
             continue
         counts[await _brought_in(memories, statement, record)] += 1
+    if problems and not any(counts.values()):
+        raise InvalidValueError("File", path, f"holds no memory that can be read ({problems[0]})")
     return ImportReport(**counts, problems=tuple(problems))
 
 

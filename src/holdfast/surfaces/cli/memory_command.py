@@ -57,7 +57,7 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
 @prints
 def corroborate(app: App, memory_id: str) -> Output:
     """Believe it more"""
-    return _shown(app.run(app.memories.corroborate(memory_id)))
+    return _shown("Believed more now", app.run(app.memories.corroborate(memory_id)))
 
 
 @command.command("contradict")
@@ -65,7 +65,7 @@ def corroborate(app: App, memory_id: str) -> Output:
 @prints
 def contradict(app: App, memory_id: str) -> Output:
     """Believe it less"""
-    return _shown(app.run(app.memories.contradict(memory_id)))
+    return _shown("Believed less now", app.run(app.memories.contradict(memory_id)))
 
 
 @command.command("expire")
@@ -73,7 +73,7 @@ def contradict(app: App, memory_id: str) -> Output:
 @prints
 def expire(app: App, memory_id: str) -> Output:
     """Recall it no more from now on; nothing of it is removed"""
-    return _shown(app.run(app.memories.expire(memory_id)))
+    return _shown("Recalled no more", app.run(app.memories.expire(memory_id)))
 
 
 @command.command("import")
@@ -99,5 +99,5 @@ def export(app: App, file: str) -> Output:
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
 
 
-def _shown(memory: Memory) -> Output:
-    return Output(memory.to_dict(), wording.memory_line(memory))
+def _shown(done: str, memory: Memory) -> Output:
+    return Output(memory.to_dict(), f"{done}:\n{wording.memory_line(memory)}")
