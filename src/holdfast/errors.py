@@ -6,16 +6,16 @@ its data as attributes and a stable code, and its message names the thing, its v
     HoldfastError
     ├── NotFound (3)      SessionNotFoundError · EventNotFoundError · FileMissingError
     │                     · NoRepositoryError · ProofNotFoundError · ReceiptNotFoundError · MemoryNotFoundError
-    │                     · ReceiptForgottenError · RoundNotFoundError
+    │                     · ReceiptForgottenError · RoundNotFoundError · NoteNotFoundError
     ├── Conflict (4)      SessionEndedError · SequenceConflictError · EventConflictError · IdTakenError
     │                     · RevisionConflictError · KeyReusedError · ServerRunningError · PortTakenError
     │                     · FileChangedError · ContextChangedError · ExportRefusedError · ProofRunningError
-    │                     · RoundOpenError · RoundMovedError · WrongRoleError
+    │                     · RoundOpenError · RoundClosingError · RoundMovedError · WrongRoleError
     ├── Refused (5)       ContextFullError · NewerSchemaError · ChangedMigrationError · UnsafeRoleError
     │                     · PermissionRefusedError · SchemaTakenError · WrongEncodingError · UnauthorizedError
     │                     · ForeignRequestError · NetworkRefusedError · PathOutsideError
     │                     · NoWorkingTreeError · SharedContextOffError · EvidenceMissingError · NotVerifiedError
-    │                     · ReadOnlyContextError
+    │                     · ReadOnlyContextError · ProofFailedError
     │                     · EvidenceNotThereError · MemoryForgottenError · AdoptedMemoriesError
     │                     · ReceiptOutdatedError · SourceMissingError
     ├── Invalid (2)       InvalidValueError · NotADatabaseError · WrongMediaTypeError · TooLargeError · TooSlowError
@@ -129,6 +129,17 @@ class ProofNotFoundError(NotFound):
         )
 
 
+class NoteNotFoundError(NotFound):
+    """A claim or a decision that is not in this repo context."""
+
+    code = "note_not_found"
+
+    def __init__(self, note_id: object, known: Sequence[str]):
+        self.note_id = note_id
+        there = f"There are {', '.join(known[:10])}{', …' if len(known) > 10 else ''}." if known else "There are none."
+        super().__init__(f"No claim or decision {shown(note_id)} is noted here. {there}")
+
+
 class ReceiptNotFoundError(NotFound):
     code = "receipt_not_found"
 
@@ -145,8 +156,8 @@ class MemoryNotFoundError(NotFound):
     def __init__(self, memory_id: object):
         self.memory_id = memory_id
         super().__init__(
-            f"Memory {shown(memory_id)} does not exist, or was forgotten. `holdfast memory recall WORDS` shows ids.",
-            next_actions=["holdfast memory recall WORDS"],
+            f"Memory {shown(memory_id)} does not exist, or was forgotten. `holdfast memory list` shows the ids.",
+            next_actions=["holdfast memory list"],
         )
 
 
@@ -293,8 +304,23 @@ class RoundOpenError(Conflict):
     def __init__(self, topic: str):
         self.topic = topic
         super().__init__(
-            f"A round about {shown(topic)} is open. `holdfast round next` says whose turn it is; close it first.",
-            next_actions=["holdfast round next", "holdfast round close"],
+            f"A round about {shown(topic)} is open. `holdfast round next` says whose turn it is. End it first, with "
+            "`holdfast round close` or, without a result, with `holdfast round abandon`.",
+            next_actions=["holdfast round next", "holdfast round close", "holdfast round abandon"],
+        )
+
+
+class RoundClosingError(Conflict):
+    """The chair has spoken, and its results are being noted or were when a program stopped."""
+
+    code = "round_closing"
+
+    def __init__(self, topic: str):
+        self.topic = topic
+        super().__init__(
+            f"The round about {shown(topic)} is being closed, so it is not abandoned. If nobody is at it any more, "
+            "`holdfast round close` notes what is left.",
+            next_actions=["holdfast round close"],
         )
 
 
@@ -429,11 +455,15 @@ class SharedContextOffError(Refused):
 
     code = "shared_context_off"
 
-    def __init__(self) -> None:
+    def __init__(
+        self, settings_file: str = "settings.json of the data folder", *, repo: str | None = None, says: str = ""
+    ) -> None:
+        show = "SHARED_CONTEXT_ENABLED=true holdfast workstream show"
+        called = f" This repository is called {repo} there." if repo else f" `{show}` prints this repository's name."
         super().__init__(
-            "Shared context is off, so nothing in this repository is read or written for it. Switch it on with "
-            'SHARED_CONTEXT_ENABLED=true, or with "shared_context": true in settings.json of the data folder.',
-            next_actions=["SHARED_CONTEXT_ENABLED=true holdfast workstream show"],
+            f"Shared context is off, so nothing is kept in this repository.{says and ' ' + says} Switch it on with "
+            f'SHARED_CONTEXT_ENABLED=true, or with "shared_context": true in {settings_file}.{called}',
+            next_actions=[show],
         )
 
 
@@ -448,11 +478,21 @@ class EvidenceMissingError(Refused):
         super().__init__(
             f"Claim {shown(claim)} {because} and has no evidence. Name a path with lines or a symbol, or a command "
             "that was seen to pass.",
-            next_actions=[
-                "holdfast workstream claim TEXT --evidence PATH:L1-L2",
-                "holdfast workstream claim TEXT --evidence PATH#SYMBOL",
-                "holdfast prove -- COMMAND",
-            ],
+            next_actions=["evidence: PATH:L1-L2", "evidence: PATH#SYMBOL", "holdfast prove -- COMMAND"],
+        )
+
+
+class ProofFailedError(Refused):
+    """Something is said to be done, and what should show it shows that it is not."""
+
+    code = "proof_failed"
+
+    def __init__(self, claim: str, command: str, exit_code: object):
+        self.claim, self.command = claim, command
+        how = f"ended with exit code {exit_code}" if exit_code != 0 else "ran while files changed"
+        super().__init__(
+            f"Claim {shown(claim)} is shown by nothing: {shown(command)} {how}. Run it until it passes, then claim.",
+            next_actions=["holdfast prove -- COMMAND"],
         )
 
 
@@ -658,14 +698,15 @@ class LoginRefusedError(StoreUnreachableError):
 class ServerRunningError(Conflict):
     code = "server_running"
 
-    def __init__(self, store: str, pid: int | None, port: int | None):
-        self.store, self.pid, self.port = store, pid, port
+    def __init__(self, store: str, pid: int | None, port: int | None, url: str | None = None):
+        self.store, self.pid, self.port, self.url = store, pid, port, url
         who = f"process {pid}" if pid else "another process"
         where = f" on port {port}" if port else ""
-        stop = f"Stop it with `kill {pid}` first" if pid else "Stop it first"
+        come_in = f"Open {url} and log in with the token in the file `token` of its data folder. " if url else ""
+        stop = f"stop it first with `kill {pid}`" if pid else "stop it first"
         super().__init__(
-            f"{store} is served by {who}{where} already. {stop}, or set HOLDFAST_HOME to another folder (and "
-            "HOLDFAST_DATABASE, where that is set, to another file).",
+            f"{store} is served by {who}{where} already. {come_in}To start another, {stop}, or set HOLDFAST_HOME to "
+            "another folder (and HOLDFAST_DATABASE, where that is set, to another file).",
             next_actions=[f"kill {pid}"] if pid else (),
         )
 

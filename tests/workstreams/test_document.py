@@ -173,7 +173,7 @@ def test_of_two_changes_to_one_decision_the_later_wins_and_both_histories_stay()
     (entry,) = merge_contexts(context(first), context(second))["open_decisions"]
 
     assert entry["text"] == "b"
-    assert {one["text"] for one in entry["history"]} == {"x", "y"}
+    assert {one["text"] for one in entry["history"]} == {"a", "x", "y"}
 
 
 def test_a_summary_stays_with_its_own_checkpoint_and_the_other_is_kept():

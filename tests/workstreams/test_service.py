@@ -14,9 +14,12 @@ from holdfast import errors
 from holdfast.app import App
 from holdfast.ground import git
 from holdfast.surfaces.cli import workstream_wording as wording
+from holdfast.workstreams import document, rules
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
+
+CONTEXT = "data/context/implementation_context.json"
 
 
 @pytest.fixture
@@ -359,7 +362,10 @@ async def test_a_proof_is_evidence_on_its_own_tree_only(repo: Repo, work: Workst
 async def test_a_failing_command_proves_nothing_and_its_code_is_kept(repo: Repo, work: WorkstreamService):
     proof = await work.prove(["python3", "-c", "raise SystemExit(3)"])
     assert (proof.exit_code, proof.passed) == (3, False)
-    assert (await work.claim("It is done.", [f"proof:{proof.id}"])).verdict == "changed"
+    with pytest.raises(errors.ProofFailedError, match="exit code 3"):
+        await work.claim("It is done.", [f"proof:{proof.id}", "src/retry.py#schedule"])
+    judged = await work.claim("The check ends with 3.", [f"proof:{proof.id}"])
+    assert (judged.verdict, judged.evidence[0].why) == ("changed", "it failed")
     assert (await work.prove(["./no-such-command"])).exit_code == 127
     assert (await work.prove(["./README.md"])).exit_code == 126
     with pytest.raises(errors.InvalidValueError):
@@ -435,7 +441,11 @@ async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     await work.fail(step="push", error=f"denied for {token}", next_action="renew it")
     await work.decide(f"use {token}")
-    await work.save(f"token is {token}", by_hand=True)
+    await work.save(f"token is {token}", by_hand=True, feature_request=f"use {token}")
+    proof = await work.prove(["true", token])
+    await work.claim("It is done", [f"proof:{proof.id}"])
+    with pytest.raises(errors.InvalidValueError, match="looks like a secret"):
+        await work.decide("x", workstream_id=token)
 
     for path in (repo.folder / "data/context").iterdir():
         assert token not in path.read_text(), path
@@ -479,6 +489,56 @@ async def test_a_save_on_an_older_revision_is_refused(work: WorkstreamService):
     with pytest.raises(errors.ContextChangedError):
         await work.save("late", by_hand=True, expected_revision=revision)
     await work.save("now", by_hand=True, expected_revision=revision + 1)
+    for wrong in ("1", -1, True, 1.5):
+        with pytest.raises(errors.InvalidValueError, match="expected_revision"):
+            await work.save("x", by_hand=True, expected_revision=wrong)  # type: ignore[arg-type]
+
+
+async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Repo, database: Any):
+    inside = service_in(repo, database, folder="src")
+    for given in ("retry.py#schedule", "src/retry.py#schedule", "./retry.py#schedule", "../src/retry.py:1-2"):
+        [shown] = (await inside.claim("It is done", [given])).evidence
+        assert (shown.path, shown.verdict) == ("src/retry.py", "ok")
+    assert (await inside.point(["src/models.py", "retry.py"])).pointers == ["src/models.py", "src/retry.py"]
+    with pytest.raises(errors.PathOutsideError):
+        await inside.claim("x", ["../../retry.py"])
+
+
+@pytest.mark.parametrize("how", ["--assume-unchanged", "--skip-worktree"])
+async def test_a_noted_file_that_git_does_not_look_at_is_looked_at_all_the_same(
+    repo: Repo, work: WorkstreamService, how: str
+):
+    await saved(work)
+    repo.git("update-index", how, "src/retry.py")
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+
+    judged = await work.load("implementation")
+
+    assert judged.staleness.stale
+    assert changed(judged) == [("src/retry.py", "changed")]
+
+
+async def test_whatever_git_sees_of_a_noted_file_names_it(repo: Repo, work: WorkstreamService):
+    """A mode and line ends are no part of what a claim rests on, and still the file is another one."""
+    await saved(work)
+    (repo.folder / "src/retry.py").chmod(0o755)
+    judged = await work.load("implementation")
+    assert (judged.staleness.stale, changed(judged)) == (True, [("src/retry.py", "changed")])
+    assert [one.verdict for one in judged.claims] == ["ok"]
+
+    (repo.folder / "src/retry.py").chmod(0o644)
+    repo.write("src/retry.py", RETRY.removesuffix("\n"))
+    assert changed(await work.load("implementation")) == [("src/retry.py", "changed")]
+
+
+async def test_a_number_that_somebody_wrote_into_the_file_is_no_number_of_ours(repo: Repo, work: WorkstreamService):
+    await work.decide("first")
+    file = repo.folder / CONTEXT
+    for number in ("9" * 5_000, "٣", "-7", "1e3"):
+        whole = json.loads(file.read_text())
+        whole["contexts"][0]["open_decisions"][0]["id"] = f"D{number}"
+        file.write_text(json.dumps(whole))
+        assert (await work.decide(f"after {number[:3]}"))["id"].removeprefix("D").isdecimal()
 
 
 # --- a hostile look ----------------------------------------------------------------------------------------
@@ -589,8 +649,7 @@ async def test_one_phase_never_opens_the_others_file(repo: Repo, work: Workstrea
     judged = await work.load("implementation")
 
     assert [one["text"] for one in judged.decisions] == ["x"]
-    with pytest.raises(errors.PathOutsideError):
-        await work.load("planning")
+    assert (await work.load("planning")).context.read_only
 
 
 async def test_who_changed_it_is_told_of_a_bounded_number_of_files(repo: Repo, work: WorkstreamService):
@@ -694,6 +753,118 @@ async def _filled(work: WorkstreamService, file: Path) -> Any:
     return {**whole, "pinned_rules": ["r"]}
 
 
+# --- thrown away, withdrawn, merged -------------------------------------------------------------------------
+
+
+async def test_what_was_thrown_away_is_told_and_can_be_put_back(repo: Repo, work: WorkstreamService):
+    await work.decide("Queue or table?")
+    repo.commit("notes")
+    await work.decide("Precious note")
+    await work.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await work.save("Where it stands.", by_hand=True)
+    repo.git("checkout", "--", "data")
+
+    judged = await work.load("implementation")
+    assert [one["text"] for one in judged.decisions] == ["Queue or table?"]
+    assert judged.context.summary is None
+    [note] = judged.context.notes
+    assert note.startswith("Saved here and no longer in the file: D2, c-")
+    assert "summary. `holdfast workstream restore`" in note
+
+    await work.restore()
+    judged = await work.load("implementation")
+    assert [one["text"] for one in judged.decisions] == ["Queue or table?", "Precious note"]
+    assert [one.claim for one in judged.claims] == ["schedule() doubles"]
+    assert (judged.context.summary or {})["text"] == "Where it stands."
+    assert judged.context.notes == ()
+    again = await work.restore()
+    assert (await work.load("implementation")).context.fields == again.fields
+
+
+async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_for(repo: Repo, work: WorkstreamService):
+    """The file is the truth; the log only remembers."""
+    await work.decide("wrong")
+    path = repo.folder / CONTEXT
+    whole = json.loads(path.read_text())
+    whole["contexts"][0]["open_decisions"] = []
+    path.write_text(json.dumps(whole))
+
+    await work.decide("right")
+
+    assert [one["text"] for one in (await work.load("implementation")).decisions] == ["right"]
+
+
+async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo: Repo, work: WorkstreamService):
+    await work.decide("Use Redis")
+    judged = await work.claim("schedule() doubles", ["src/retry.py#schedule"])
+    before = (repo.folder / CONTEXT).read_bytes()
+
+    await work.withdraw("D1")
+    await work.withdraw("schedule() doubles")
+    now = await work.load("implementation")
+    assert (now.decisions, now.claims) == ((), ())
+    with pytest.raises(errors.NoteNotFoundError, match="There are none"):
+        await work.withdraw(judged.id)
+
+    merged = document.merge_bytes(before, (repo.folder / CONTEXT).read_bytes(), CONTEXT)
+    assert merged
+    (repo.folder / CONTEXT).write_bytes(merged)
+    now = await work.load("implementation")
+    assert (now.decisions, now.claims) == ((), ()), "no merge brings it back"
+    assert (await work.decide("Use tables"))["id"] == "D2", "its number stays taken"
+
+
+async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo, work: WorkstreamService):
+    repo.git("checkout", "-qb", "feature")
+    await work.decide("Retry by table", status="accepted")
+    await work.claim("schedule() doubles", ["src/retry.py#schedule"])
+    repo.commit("feature")
+    repo.git("checkout", "-q", "main")
+    assert (await work.load("implementation")).shared_decisions == ()
+    repo.git("merge", "-q", "--no-edit", "feature")
+    repo.git("branch", "-qd", "feature")
+
+    judged = await work.load("implementation")
+    assert [(one["of"], one["text"]) for one in judged.shared_decisions] == [("feature", "Retry by table")]
+    assert judged.claims == ()
+
+    there = await work.load("implementation", "feature")
+    assert [one.verdict for one in there.claims] == ["ok"]
+    assert there.context.notes == ("These notes were made on branch feature.",)
+
+    await work.decide("go on here", workstream_id="feature")
+    on = await work.load("implementation", "feature")
+    assert (on.context.key.branch, len(on.claims)) == ("main", 1)
+    assert [one["text"] for one in on.decisions] == ["Retry by table", "go on here"]
+
+
+async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
+    first = await work.decide("Use  SQLite")
+    again = await work.decide("Use SQLite", status="accepted")
+    kept = await work.decide(None, decision_id="D1", status="rejected", because="too small")
+
+    assert {one["id"] for one in (first, again, kept)} == {"D1"}
+    assert (kept["text"], kept["status"], len(kept["history"])) == ("Use SQLite", "rejected", 2)
+    with pytest.raises(errors.NoteNotFoundError, match="There are D1"):
+        await work.decide(None, decision_id="D7", status="accepted")
+
+
+async def test_both_sides_of_a_merged_decision_are_told(repo: Repo, work: WorkstreamService):
+    await work.decide("Queue?")
+    base = (repo.folder / CONTEXT).read_bytes()
+    await work.decide("Queue?", status="accepted", because="measured")
+    one = (repo.folder / CONTEXT).read_bytes()
+    (repo.folder / CONTEXT).write_bytes(base)
+    await work.decide("Queue?", status="rejected", because="ops")
+    merged = document.merge_bytes(one, (repo.folder / CONTEXT).read_bytes(), CONTEXT)
+    assert merged
+    (repo.folder / CONTEXT).write_bytes(merged)
+
+    [decision] = (await work.load("implementation")).decisions
+    assert (decision["status"], decision["because"]) == ("rejected", "ops")
+    assert "measured" in [past.get("because") for past in decision["history"]]
+
+
 # --- the flag ----------------------------------------------------------------------------------------------
 
 
@@ -716,6 +887,8 @@ async def test_when_the_flag_is_off_nothing_is_read_written_or_started(
 async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: Any, tmp_path: Path):
     repo.write("configs/graph_config.yaml", "shared_context:\n  enabled: true\n")
     assert not service_in(repo, database, environment={}).is_on()
+    with pytest.raises(errors.SharedContextOffError, match=r"graph_config\.yaml asks for it"):
+        await service_in(repo, database, environment={}).load("implementation")
 
     home = Path(os.environ["HOLDFAST_HOME"])
     home.mkdir(exist_ok=True)
@@ -726,8 +899,32 @@ async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: A
     assert service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "true"}).is_on()
     assert service_in(repo, database, environment={}, share=True).is_on()
     assert not service_in(repo, database, share=False).is_on()
+    with pytest.raises(errors.SharedContextOffError, match=r"graph_config\.yaml says so"):
+        await service_in(repo, database, environment={}).load("implementation")
     with pytest.raises(errors.InvalidValueError, match="neither true nor false"):
         service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}).is_on()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("shared_context: false", False),
+        ("\ufeffshared_context: false", False),
+        ("shared_context: {enabled: false}", False),
+        ('{"shared_context": {"enabled": false}}', False),
+        ('{\n "shared_context": {\n  "enabled": false\n }\n}', False),
+        ("graph:\n  shared_context:\n    enabled: false\n", False),
+        ("shared_context:\n  enabled: true\nother:\n  shared_context: off\n", False),
+        ("shared_context: true\nother:\n  enabled: false\n", True),
+        ("shared_context:\n\n  # off\n  enabled: yes\nother:\n  enabled: false\n", True),
+        ("# shared_context: false", None),
+        ("shared_context: maybe", None),
+        ("unshared_context: false", None),
+        ("", None),
+    ],
+)
+def test_a_repository_that_says_off_is_heard_in_every_spelling(text: str, said: bool | None):
+    assert rules.flag_in_config(text) is said
 
 
 async def test_outside_of_a_repository_it_says_so(tmp_path: Path, database: Any):
@@ -799,7 +996,6 @@ async def test_a_text_that_is_none_is_refused_and_nothing_is_written(repo: Repo,
         lambda: work.decide(text),
         lambda: work.claim(text),
         lambda: work.set_checklist([text]),
-        lambda: work.fail(step="s", error=text, next_action="n"),
         lambda: work.load("implementation", text if text is not None else ""),
     ):
         with pytest.raises(errors.InvalidValueError):
@@ -807,6 +1003,29 @@ async def test_a_text_that_is_none_is_refused_and_nothing_is_written(repo: Repo,
     with pytest.raises(errors.InvalidValueError):
         await work.load("testing")
     assert not (repo.folder / "data").exists()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\ud800", 5, None], ids=repr)
+async def test_a_failure_without_words_is_refused(repo: Repo, work: WorkstreamService, text: Any):
+    for said in ({"step": text}, {"error": text}, {"next_action": text}):
+        with pytest.raises(errors.InvalidValueError):
+            await work.fail(**{"step": "s", "error": "e", "next_action": "n", **said})
+    assert not (repo.folder / "data").exists()
+
+
+async def test_a_failure_is_noted_however_long_its_words_are(repo: Repo, work: WorkstreamService):
+    trace = "Traceback:\n" + "  line\x00\n" * 100_000 + "ValueError: the end"
+
+    run = (await work.fail(step="s" * 5_000, error=trace, next_action="n" * 5_000)).last_run
+
+    assert run
+    assert run["error"].startswith("Traceback:\n")
+    assert run["error"].endswith("ValueError: the end")
+    assert "characters are left out here" in run["error"]
+    assert len(run["error"]) <= 4_000
+    assert run["failed_step"].endswith("…")
+    again = await work.fail(step="s", error="short\x00", next_action="n")
+    assert (again.last_run or {})["error"] == "short\\x00"
 
 
 BROKEN = {
@@ -830,19 +1049,21 @@ async def test_a_file_that_must_not_be_written_is_shown_and_left_alone(repo: Rep
 
 
 @pytest.mark.parametrize("place", ["data", "data/context", "data/context/implementation_context.json"])
-async def test_a_link_or_a_pipe_in_our_place_is_refused(
+async def test_a_link_or_a_pipe_in_our_place_is_told_and_never_followed(
     repo: Repo, work: WorkstreamService, tmp_path: Path, place: str
 ):
     (tmp_path / "elsewhere" / "context").mkdir(parents=True)
     (repo.folder / place).parent.mkdir(parents=True, exist_ok=True)
     (repo.folder / place).symlink_to(tmp_path / "elsewhere")
-    for verb in (work.load("implementation"), work.decide("x"), work.save("x", by_hand=True)):
-        with pytest.raises(errors.PathOutsideError):
-            await verb
-    (repo.folder / place).unlink()
-    os.mkfifo(repo.folder / place)
-    with pytest.raises(errors.PathOutsideError):
-        await work.decide("x")
+    for make in (lambda: None, lambda: os.mkfifo(repo.folder / place)):
+        make()
+        told = (await work.load("implementation")).context.read_only
+        assert told
+        assert "remove it or move it away" in told
+        for verb in (work.decide("x"), work.save("x", by_hand=True)):
+            with pytest.raises(errors.PathOutsideError, match="remove it or move it away"):
+                await verb
+        (repo.folder / place).unlink()
     assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["context"]
 
 

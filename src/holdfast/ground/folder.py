@@ -20,6 +20,7 @@ from holdfast.ground import confined, files
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_PLAIN = "is reached through a symbolic link, or is no regular file"
+_ADVICE = "It is left as it is: remove it or move it away."
 
 
 class Folder:
@@ -57,7 +58,7 @@ class Folder:
                 pass
             else:
                 if not stat.S_ISREG(found.st_mode):
-                    raise PathOutsideError(self._at(name), _NOT_PLAIN)
+                    raise PathOutsideError(self._at(name), _NOT_PLAIN, _ADVICE)
                 mode = stat.S_IMODE(found.st_mode)
             files.write_atomic_at(self._fd, name, data, mode=mode)
 
@@ -87,7 +88,7 @@ class Folder:
 
     def _check_plain(self, fd: int, name: str) -> None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise PathOutsideError(self._at(name), _NOT_PLAIN)
+            raise PathOutsideError(self._at(name), _NOT_PLAIN, _ADVICE)
 
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)
@@ -134,5 +135,5 @@ def _refusing(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.ENODEV, errno.EISDIR):
-            raise PathOutsideError(path, _NOT_PLAIN) from None
+            raise PathOutsideError(path, _NOT_PLAIN, _ADVICE) from None
         raise files.translate(error, path) from error

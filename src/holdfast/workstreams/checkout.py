@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from holdfast import errors
 from holdfast.ground import confined, git
 from holdfast.ground.confined import ConfinedRoot
-from holdfast.ground.user_settings import UserSettings, load_user_settings
+from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
+from holdfast.ground.worktree import find_worktree
 from holdfast.workstreams import evidence, rules
 from holdfast.workstreams.model import Key
-from holdfast.workstreams.store import WorkstreamFiles
+from holdfast.workstreams.store import CONFIG, WorkstreamFiles, as_relative
 
 FILE_BYTES = 16 << 20
 FLAG = "SHARED_CONTEXT_ENABLED"
 GIT_FOLDER = ".git"
+ASKS = f"configs/{CONFIG} asks for it, which a file in the repository cannot do."
+REFUSES = f"configs/{CONFIG} says so."
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,11 @@ class Checkout:
         except errors.HoldfastError:
             return None
 
+    def find_path(self, path: str) -> str:
+        """A name from the top. In a subfolder one names a file as one sees it there; from the top is understood too."""
+        here = as_relative(path, self.repository.root, self.folder)
+        return here if self.read_text(here) is not None else path
+
     def read_state(self, since: str | None = None) -> git.TreeState:
         return git.read_state(self.repository, since=since, without=self.files.own_paths())
 
@@ -55,9 +63,9 @@ def open_checkout(home: str, folder: str, share: bool | None, environment: Mappi
     """The checkout, or a refusal; where nobody has agreed, without starting git or reading the repository."""
     user = load_user_settings(home)
     said = environment.get(FLAG)
-    if not rules.is_shared(asked=share, environment=said, chosen=user.shares_anything(), repository_says=None):
-        raise errors.SharedContextOffError
     place = os.path.realpath(folder)
+    if not rules.is_shared(asked=share, environment=said, chosen=user.shares_anything(), repository_says=None):
+        raise errors.SharedContextOffError(os.path.join(home, NAME), says=ASKS if _asks(place, user) else "")
     repository = git.find_repository(place)
     if repository is None:
         raise errors.NoRepositoryError(folder)
@@ -66,8 +74,15 @@ def open_checkout(home: str, folder: str, share: bool | None, environment: Mappi
     config = own.find_config()
     says = rules.flag_in_config(config) if config else None
     if not rules.is_shared(asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says):
-        raise errors.SharedContextOffError
+        words = REFUSES if says is False else ASKS if says else ""
+        raise errors.SharedContextOffError(os.path.join(home, NAME), repo=repository.repo, says=words)
     return Checkout(repository, own, user, place)
+
+
+def _asks(folder: str, user: UserSettings) -> bool:
+    """Whether a file in the repository asks for what only a person can allow; he is told which one."""
+    config = WorkstreamFiles(find_worktree(folder), user.context_folder).find_config()
+    return bool(config and rules.flag_in_config(config))
 
 
 def _check_excludes(repository: git.Repository) -> None:

@@ -8,13 +8,14 @@ dropped. A file that cannot be understood whole is never written again, only sho
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
-from holdfast.workstreams.model import Key
+from holdfast.workstreams.model import Key, changed_at
 
 SCHEMA_VERSION = 1
 ERRORS_KEPT = 10
@@ -32,6 +33,7 @@ NEWER = (
 NOT_OURS = "is not a context file: {problem}. Move it away to begin a new one"
 
 Context = dict[str, Any]
+_DECISION_ID = re.compile(r"D([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,36 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
 # --- two versions of one context ----------------------------------------------------------------------------
 
 
+def lost(file: Context, kept: Context) -> list[str]:
+    """What this machine saved and the file no longer has, by id: `git checkout .` is enough for that."""
+    names = [
+        str(entry.get("id"))
+        for name, words in (("open_decisions", "text"), ("evidence_ledger", "claim"))
+        for entry in kept.get(name) or []
+        if not entry.get("withdrawn_at")
+        and entry_identity(entry) not in map(entry_identity, file.get(name) or [])
+        and entry.get(words) not in [one.get(words) for one in file.get(name) or []]
+    ]
+    return [*names, *(["summary"] if _summarised_at(kept) > _summarised_at(file) else [])]
+
+
+def recover(file: Context, kept: Context) -> Context:
+    """What a file has, and what it has lost.
+
+    Unlike a merge these are two moments of one line of work: entries come back by id, and of everything that is
+    replaced as a whole the later counts. What somebody edited by hand stays as he left it.
+    """
+    older, newer = sorted([kept, file], key=_last_change)  # at the same moment the file
+    merged = {**older, **newer}
+    for name in ("open_decisions", "evidence_ledger", "last_errors"):
+        if name in older or name in newer:
+            merged[name] = _with_lost(file.get(name) or [], kept.get(name) or [])
+    summarised = max([file, kept], key=_summarised_at)
+    merged |= {name: summarised[name] for name in ("working_summary", "checkpoint") if name in summarised}
+    merged |= {name: file.get(name) for name in _FILE_ALONE}
+    return _numbered({name: value for name, value in merged.items() if value is not None or name in file})
+
+
 def merge_contexts(one: Context, other: Context) -> Context:
     """Everything of both; where both say something about the same entry, the later one. The order does not matter."""
     if one == other:
@@ -223,6 +255,19 @@ def merge_contexts(one: Context, other: Context) -> Context:
         if name in older or name in newer:
             merged[name] = merge(older.get(name), newer.get(name))
     return _numbered(_with_one_summary(merged, older, newer))
+
+
+def _summarised_at(side: Context) -> str:
+    return str((side.get("working_summary") or {}).get("updated_at") or "")
+
+
+def _with_lost(file: Sequence[Context], kept: Sequence[Context]) -> list[Context]:
+    found = {entry_identity(entry): entry for entry in file}
+    for entry in kept:
+        known = found.get(entry_identity(entry))
+        if known is None or changed_at(entry) > changed_at(known):
+            found[entry_identity(entry)] = entry
+    return sorted(found.values(), key=lambda entry: (_entry_time(entry), entry_identity(entry)))
 
 
 def _with_one_summary(merged: Context, older: Context, newer: Context) -> Context:
@@ -246,7 +291,7 @@ def _summary_order(side: Context) -> tuple[str, str]:
 
 
 def _last_change(side: Context) -> str:
-    return str(side.get("updated_at") or (side.get("working_summary") or {}).get("updated_at") or "")
+    return str(side.get("updated_at") or _summarised_at(side))
 
 
 def _by_id(older: Sequence[Context] | None, newer: Sequence[Context] | None) -> list[Context]:
@@ -268,10 +313,23 @@ def _entry_time(entry: Context) -> str:
 
 
 def _later(one: Context, other: Context) -> Context:
-    older, newer = sorted([one, other], key=lambda entry: (str(entry.get("updated_at") or ""), _as_line(entry)))
-    if "history" not in older and "history" not in newer:
+    """The later one; what the earlier said of a decision joins what was said before."""
+    older, newer = sorted([one, other], key=_entry_order)
+    if "status" not in newer:
         return newer
-    return {**newer, "history": _union(older.get("history"), newer.get("history"))}
+    past = _union(older.get("history"), [*(newer.get("history") or []), past_of(older)])
+    past = [one for one in past if one != past_of(newer)]
+    return {**newer, "history": past} if past else newer
+
+
+def _entry_order(entry: Context) -> tuple[str, str, str]:
+    """By what it says before what it was: a history grows with a merge, and must not turn the next one around."""
+    return str(entry.get("updated_at") or ""), _as_line(past_of(entry)), _as_line(entry)
+
+
+def past_of(decision: Mapping[str, Any]) -> Context:
+    """What a decision is, as it stands in its history once it is something else."""
+    return {name: decision[name] for name in ("text", "status", "because", "by", "updated_at") if decision.get(name)}
 
 
 def _union(older: Iterable[Any] | None, newer: Iterable[Any] | None) -> list[Any]:
@@ -302,8 +360,8 @@ def _numbered(context: Context) -> Context:
 
 
 def next_decision_id(decisions: Iterable[Mapping[str, Any]]) -> str:
-    numbers = [str(entry.get("id", ""))[1:] for entry in decisions if str(entry.get("id", "")).startswith("D")]
-    return f"D{max((int(number) for number in numbers if number.isdecimal()), default=0) + 1}"
+    found = [_DECISION_ID.fullmatch(str(entry.get("id", ""))) for entry in decisions]
+    return f"D{max((int(match[1]) for match in found if match), default=0) + 1}"
 
 
 _DECISION = dict.fromkeys(("id", "uid", "text", "status", "because", "by", "created_at", "updated_at"), str)
@@ -317,13 +375,14 @@ _SHAPE: dict[str, Any] = {
     "pinned_rules": [str],
     "working_summary": _SUMMARY,
     "other_summaries": [_SUMMARY],
-    "open_decisions": [{**_DECISION, "history": [_DECISION]}],
+    "open_decisions": [{**_DECISION, "history": [_DECISION], "files": [{"path": str}]}],
     "evidence_ledger": [{**_CLAIM, "files": [{"path": str}], "commands": [{"exit_code": int}]}],
     "checklist": [str],
     "file_pointers": [str],
     "last_run": _RUN,
     "last_errors": [_RUN],
 }
+_FILE_ALONE = ("pinned_rules", "other_summaries")
 _MERGES: dict[str, Callable[[Any, Any], Any]] = {
     "open_decisions": _by_id,
     "evidence_ledger": _by_id,

@@ -123,8 +123,8 @@ def _what_happened(checkout: Checkout, path: str, then: Mapping[str, Any], chang
     now = checkout.contents_hash(path)
     if path not in then:
         return None if path not in changed else "gone" if now is None else "changed"
-    if then[path] == now:
-        return None
+    if then[path] == now:  # its mode or its line ends, which no claim rests on, and which git sees
+        return "changed" if path in changed else None
     return "gone" if now is None else "new" if then[path] is None else "changed"
 
 
@@ -152,13 +152,14 @@ def _judge_file(checkout: Checkout, one: object) -> JudgedEvidence:
     except errors.InvalidValueError as error:  # a file that anybody may edit
         return JudgedEvidence(error.message, "gone")
     judged = evidence.judge_evidence(noted, checkout.read_text(noted.path))
-    return JudgedEvidence(str(noted), judged.verdict, noted.path, judged.lines_now)
+    return JudgedEvidence(str(noted), judged.verdict, noted.path, judged.lines_now, judged.why)
 
 
 def _judge_command(one: Mapping[str, Any], tree: str) -> JudgedEvidence:
     command = one.get("command")
     words = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    return JudgedEvidence(f"{words} → exit {one.get('exit_code')}", evidence.judge_command(one, tree).verdict)
+    judged = evidence.judge_command(one, tree)
+    return JudgedEvidence(f"{words} → exit {one.get('exit_code')}", judged.verdict, why=judged.why)
 
 
 def _pinned_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> tuple[str, ...]:

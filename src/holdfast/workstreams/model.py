@@ -53,11 +53,14 @@ class RepoContext:
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        return self.entries("open_decisions")
+        return [one for one in self.entries("open_decisions") if not one.get("withdrawn_at")]
 
     @property
     def ledger(self) -> list[dict[str, Any]]:
-        return self.entries("evidence_ledger")
+        """The claims that stand. One that was made on two sides of a merge counts once, as it was made last."""
+        claims = self.entries("evidence_ledger")
+        latest = {one.get("claim"): one for one in sorted(claims, key=changed_at)}
+        return [one for one in claims if one is latest[one.get("claim")] and not one.get("withdrawn_at")]
 
     @property
     def checklist(self) -> list[str]:
@@ -87,6 +90,11 @@ class RepoContext:
 
     def to_dict(self) -> dict[str, Any]:
         return {"key": self.key.to_dict(), "phase": self.phase, "revision": self.revision, **_without_key(self.fields)}
+
+
+def changed_at(entry: Mapping[str, Any]) -> str:
+    """When somebody last said something about an entry."""
+    return str(entry.get("updated_at") or entry.get("claimed_at") or entry.get("created_at") or entry.get("at") or "")
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,7 @@ class JudgedEvidence:
     verdict: str
     path: str | None = None
     lines: tuple[int, int] | None = None  # where it is now
+    why: str = ""  # of what no longer holds
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "lines": f"L{self.lines[0]}-L{self.lines[1]}" if self.lines else None}
@@ -202,7 +211,7 @@ class JudgedContext:
     head: str | None
     tree: str
     rules: tuple[str, ...] = ()
-    shared_decisions: tuple[dict[str, Any], ...] = ()  # of the other phase, from the log
+    shared_decisions: tuple[dict[str, Any], ...] = ()  # of the other phase and of other branches; `of` says which
     proofs: tuple[Proof, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,6 +223,7 @@ class JudgedContext:
             "staleness": self.staleness.to_dict(),
             "working_summary": {**summary, "stale": self.staleness.stale} if summary else None,
             "open_decisions": list(self.decisions),
+            "shared_decisions": list(self.shared_decisions),
             "claims": [claim.to_dict() for claim in self.claims],
             "pinned_rules": list(self.rules),
             "proofs": [one.in_short(self.tree) for one in self.proofs],

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from holdfast import errors
 from holdfast.ground import canonical
+from holdfast.ground.text import cut
 from holdfast.workstreams.completion import claims_completion
-from holdfast.workstreams.document import ERRORS_KEPT, next_decision_id
+from holdfast.workstreams.document import ERRORS_KEPT, next_decision_id, past_of, recover
 from holdfast.workstreams.model import (
     CLAIM_KINDS,
     DECISION_STATUSES,
@@ -35,6 +37,10 @@ POINTERS = 50
 EVIDENCE_PER_CLAIM = 20
 DIRTY_FILES_KEPT = 200
 QUOTES = {('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("«", "»")}
+_FLAG_NAME = r"""["']?\b(?:shared_context|shared_context_enabled|share_session)\b["']?\s*:"""
+_ENABLED = re.compile(r"""\benabled\b["']?\s*:\s*["']?(\w+)""")
+_FLAG = re.compile(_FLAG_NAME + r"""\s*(?:\{[^}]*\benabled\b["']?\s*:\s*)?["']?(\w+)""")
+_FLAG_BEGINS = re.compile(_FLAG_NAME + r"\s*\{?$")
 ON, OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -57,19 +63,21 @@ def is_shared(*, asked: bool | None, environment: str | None, chosen: bool, repo
 
 
 def flag_in_config(text: str) -> bool | None:
-    """What a repository's graph configuration says about sharing; anything but a plain true or false says nothing."""
-    said: bool | None = None
-    inside = False
-    for line in text.splitlines():
-        name, _, value = line.partition("#")[0].partition(":")
-        if line[:1].strip():
-            inside = name.strip() == "shared_context"
-        if name.strip() in ("shared_context", "shared_context_enabled", "share_session") or (
-            inside and name.strip() == "enabled"
-        ):
-            word = value.strip().strip("\"'").casefold()
-            said = word in ON if word in ON + OFF else said
-    return said
+    """What a repository's graph configuration says about sharing, in YAML or JSON; of several words an `off` counts.
+
+    Anything but a plain true or false says nothing.
+    """
+    said = set()
+    inside: int | None = None
+    for line in text.removeprefix("\ufeff").splitlines():
+        words = line.partition("#")[0].rstrip()
+        indent = len(words) - len(words.lstrip())
+        if words and inside is not None and indent <= inside:
+            inside = None
+        found = [*_FLAG.findall(words), *(_ENABLED.findall(words) if inside is not None else [])]
+        said |= {word.casefold() in ON for word in found if word.casefold() in ON + OFF}
+        inside = indent if _FLAG_BEGINS.search(words) else inside
+    return None if not said else False not in said
 
 
 def check_phase(phase: str) -> str:
@@ -96,7 +104,7 @@ def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
 
 def decide(
     context: RepoContext,
-    text: str,
+    text: str | None,
     *,
     decision_id: str | None,
     status: str | None,
@@ -106,27 +114,31 @@ def decide(
     now: str,
     key: str | None = None,
 ) -> tuple[RepoContext, dict[str, Any]]:
-    """A new decision, or a change of one that is there; what it was before stays in its history."""
-    text = _line("Decision", text, TEXT_CHARS)
-    if repeated := _repeated(context.decisions, uid, "text", text, key):
+    """A new decision, or a change of one that is there; what it was before stays in its history.
+
+    It is named by its id or by its text. Without a text it keeps the one that it has.
+    """
+    known = context.entries("open_decisions")
+    earlier = _find_decision(context, decision_id, text)
+    text = _line("Decision", text if text is not None else (earlier or {}).get("text"), TEXT_CHARS)
+    if repeated := _repeated(known, uid, "text", text, key):
         return context, repeated
     because = _line("because", because, TEXT_CHARS) if because is not None else None
     if status is not None and status not in DECISION_STATUSES:
         raise errors.InvalidValueError("Status", status, "is unknown", known=DECISION_STATUSES)
     if status == "rejected" and because is None:
-        raise errors.InvalidValueError("because", "", "is missing: a rejected alternative comes back with its reason")
-    earlier = next((one for one in context.decisions if one.get("id") == decision_id), None)
-    if decision_id is not None and earlier is None and not _is_free_id(decision_id):
-        raise errors.InvalidValueError("Decision id", decision_id, "is none; ids are D1, D2, …")
+        raise errors.InvalidValueError("Status", status, "needs a reason (because): it comes back with the alternative")
+    said = {"text": text, "status": status or (earlier or {}).get("status") or "open"}
+    said |= {"because": because} if because else {}
     if earlier is None:
-        number = decision_id or next_decision_id(context.decisions)
+        number = decision_id or next_decision_id(known)
         entry: dict[str, Any] = {"id": number, "uid": uid, "created_at": now}
+    elif said.items() <= earlier.items():
+        return context, earlier  # said once more, which changes nothing
     else:
-        was = {name: earlier[name] for name in ("text", "status", "because", "by", "updated_at") if earlier.get(name)}
-        entry = {**earlier, "history": [*earlier.get("history", []), was]}
-    entry |= {"text": text, "status": status or (earlier or {}).get("status") or "open", "by": by, "updated_at": now}
-    entry |= {"because": because} if because else {}
-    others = [one for one in context.decisions if one.get("id") != entry["id"]]
+        entry = {**earlier, "history": [*earlier.get("history", []), past_of(earlier)]}
+    entry |= {**said, "by": by, "updated_at": now}
+    others = [one for one in known if one.get("id") != entry["id"]]
     changed = sorted([*others, entry], key=lambda one: str(one.get("created_at") or ""))
     return context.with_fields(open_decisions=changed, updated_at=now), entry
 
@@ -144,14 +156,14 @@ def claim(
 ) -> tuple[RepoContext, dict[str, Any]]:
     """A claim that something is done needs something that shows it."""
     text = _line("Claim", text, TEXT_CHARS)
-    if repeated := _repeated(context.ledger, uid, "claim", text, key):
+    if repeated := _repeated(context.entries("evidence_ledger"), uid, "claim", text, key):
         return context, repeated
     check_evidence(evidence)
     if kind is not None and kind not in CLAIM_KINDS:
         raise errors.InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
     found = claims_completion(_as_seen(text))
-    if (found or kind == "completion") and not any(map(_shows_something, evidence)):
-        raise errors.EvidenceMissingError(text, found.word if found else None)
+    if found or kind == "completion":
+        _check_shown(text, found.word if found else None, evidence)
     entry = {
         "id": f"c-{uid[-12:]}",
         "uid": uid,
@@ -163,8 +175,32 @@ def claim(
         "by": by,
     }
     # Claimed once more it is the same claim with newer evidence, and not a second one that contradicts the first.
-    others = [one for one in context.ledger if one.get("claim") != text]
+    others = [one for one in context.entries("evidence_ledger") if one.get("claim") != text]
     return context.with_fields(evidence_ledger=[*others, entry], updated_at=now), entry
+
+
+def withdraw(context: RepoContext, note: str, *, by: str, now: str) -> tuple[RepoContext, dict[str, Any]]:
+    """A claim or a decision, by id or words, that was a mistake: shown no more.
+
+    Its place is kept, so that no merge brings it back.
+    """
+    standing = [*context.decisions, *context.ledger]
+    names = ("id", "text", "claim")
+    found = next((one for one in standing if note in [one.get(name) for name in names]), None)
+    if found is None:
+        raise errors.NoteNotFoundError(note, [str(one.get("id")) for one in standing])
+    entry = {**found, "withdrawn_at": now, "updated_at": now, "withdrawn_by": by}
+    changes = {
+        name: [entry if one is found else one for one in context.entries(name)]
+        for name in ("open_decisions", "evidence_ledger")
+    }
+    return context.with_fields(**{name: kept for name, kept in changes.items() if kept}, updated_at=now), entry
+
+
+def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> RepoContext:
+    """With what this machine saved and the file has lost."""
+    fields = recover(dict(context.fields), dict(kept.fields)) if kept else context.fields
+    return context if fields == context.fields else replace(context, fields={**fields, "updated_at": now}, notes=())
 
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> RepoContext:
@@ -209,24 +245,58 @@ def save(
 def fail(
     context: RepoContext, *, step: str, error: str, next_action: str, uid: str, now: str, key: str | None = None
 ) -> RepoContext:
-    """What stopped a run, and nothing else: a failed run has no say in what is true."""
-    if _repeated(context.entries("last_errors"), uid, "error", _text("error", error, ERROR_CHARS), key):
+    """What stopped a run, and nothing else: a failed run has no say in what is true.
+
+    Long texts are cut and not refused: of a failure that nobody noted nobody learns. The same error once more is the
+    same one, as it happened last.
+    """
+    error = _text("error", _middle_cut(error), ERROR_CHARS)
+    if _repeated(context.entries("last_errors"), uid, "error", error, key):
         return context
     run = {
         "status": "failed",
-        "failed_step": _line("step", step, TEXT_CHARS),
-        "error": _text("error", error, ERROR_CHARS),
-        "next_action": _line("next_action", next_action, TEXT_CHARS),
+        "failed_step": _line("step", _cut(step), TEXT_CHARS),
+        "error": error,
+        "next_action": _line("next_action", _cut(next_action), TEXT_CHARS),
         "at": now,
         "uid": uid,
     }
-    kept = [*context.entries("last_errors"), {name: run[name] for name in ("failed_step", "error", "at", "uid")}]
+    same = ("failed_step", "error")
+    others = [one for one in context.entries("last_errors") if any(one.get(name) != run[name] for name in same)]
+    kept = [*others, {name: run[name] for name in (*same, "at", "uid")}]
     return context.with_fields(last_run=run, last_errors=kept[-ERRORS_KEPT:], updated_at=now)
+
+
+def succeed(context: RepoContext, *, now: str) -> RepoContext:
+    """A run that got through ends the failure of an earlier one; that stays among the last errors."""
+    if (context.last_run or {}).get("status") != "failed":
+        return context
+    return context.with_fields(last_run={"status": "ok", "at": now}, updated_at=now)
+
+
+def _middle_cut(error: object) -> object:
+    """A traceback says at its end what happened, and at its beginning where it came from."""
+    if not isinstance(error, str):
+        return error
+    text = error.replace("\x00", "\\x00").strip()
+    if len(text) <= ERROR_CHARS:
+        return text
+    left_out = f"\n… {len(text) - ERROR_CHARS * 3 // 4:,} characters are left out here …\n"
+    return text[: ERROR_CHARS // 4] + left_out + text[-ERROR_CHARS // 2 :]
+
+
+def _cut(text: object) -> object:
+    return cut(text.replace("\x00", "\\x00"), TEXT_CHARS) if isinstance(text, str) else text
 
 
 def check_evidence(evidence: Sequence[object]) -> None:
     if len(evidence) > EVIDENCE_PER_CLAIM:
         raise errors.InvalidValueError("evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces")
+
+
+def check_revision(revision: object) -> None:
+    if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool) or revision < 0):
+        raise errors.InvalidValueError("expected_revision", revision, "is not a number from 0 on")
 
 
 def check_summary(summary: str) -> str:
@@ -266,12 +336,11 @@ def judge_staleness(
         return Staleness(stale=False, uncommitted=uncommitted)
     names = set(context.noted_files())
     reasons = []
-    if checkpoint.get("tracked_files_hash") != tree:
-        reasons.append("files")
+    if checkpoint.get("tracked_files_hash") != tree or any(change.what == "changed" for change in noted):
+        reasons.append("files")  # also of a file that git was told not to look at
     if checkpoint.get("summary_hash") != summary_hash(summary["text"]):
         reasons.append("summary")  # edited or merged without a checkpoint of its own
-    if not reasons:  # a new head with the same contents, or a file that is tracked nowhere, makes nothing stale
-        noted = [change for change in noted if change.what != "changed"]
+    if not reasons:  # a new head with the same contents makes nothing stale
         return Staleness(stale=False, noted=len(names), changed=tuple(noted), commits=commits, uncommitted=uncommitted)
     others = None if changed is None else len(set(changed) - names)
     return Staleness(
@@ -304,9 +373,26 @@ def _as_seen(text: str) -> str:
     return seen
 
 
-def _shows_something(evidence: Mapping[str, Any]) -> bool:
-    """A file alone shows that there is a file."""
-    return bool(evidence.get("lines") or evidence.get("symbol") or evidence.get("command"))
+def _check_shown(text: str, word: str | None, evidence: Sequence[Mapping[str, Any]]) -> None:
+    """A command that failed shows that it is not done; a file alone shows that there is a file."""
+    for one in evidence:
+        if one.get("command") and not (one.get("exit_code") == 0 and one.get("tree")):
+            raise errors.ProofFailedError(text, " ".join(map(str, one["command"])), one.get("exit_code"))
+    if not any(one.get("lines") or one.get("symbol") or one.get("command") for one in evidence):
+        raise errors.EvidenceMissingError(text, word)
+
+
+def _find_decision(context: RepoContext, decision_id: str | None, text: str | None) -> dict[str, Any] | None:
+    """By its id, or by the very same words: to say them once more is not to decide twice."""
+    if decision_id is None:
+        words = " ".join(text.split()) if isinstance(text, str) else None
+        return next((one for one in context.decisions if one.get("text") == words), None)
+    if not _is_free_id(decision_id):
+        raise errors.InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
+    found = next((one for one in context.decisions if one.get("id") == decision_id), None)
+    if found is None and text is None:
+        raise errors.NoteNotFoundError(decision_id, [str(one.get("id")) for one in context.decisions])
+    return found
 
 
 def _is_free_id(decision_id: object) -> bool:

@@ -17,8 +17,8 @@ from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
 from holdfast.workstreams import dashboard, evidence, judging, proving, rules
 from holdfast.workstreams.checkout import Checkout, open_checkout
-from holdfast.workstreams.document import Document
-from holdfast.workstreams.model import PHASES, JudgedClaim, JudgedContext, Key, Proof, RepoContext
+from holdfast.workstreams.document import Document, lost
+from holdfast.workstreams.model import PHASES, JudgedClaim, JudgedContext, Key, Proof, RepoContext, changed_at
 from holdfast.workstreams.store import DASHBOARD, FILE_BYTES, WorkstreamJournal, as_relative
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.storage.journal import Journal
 
 Change = Callable[[RepoContext], RepoContext]
+FROM_THE_LOG = "This is from the log of this machine: the files of this checkout do not have it."
 LISTED = 50  # workstreams of a phase that are judged at once; a file may hold any number
 
 
@@ -52,12 +53,14 @@ class WorkstreamService:
     async def load(self, phase: str, workstream_id: str | None = None) -> JudgedContext:
         """What was noted, with this checkout's verdict on each part of it."""
         checkout = await off_loop(self._open)
-        context = await self._find(checkout, rules.check_phase(phase), workstream_id)
+        document = await off_loop(checkout.files.load, rules.check_phase(phase))
+        context = await self._find(checkout, document, phase, workstream_id)
         judged = await off_loop(
             judging.judge, checkout, context, await self.journal.list_proofs(checkout.repository.repo)
         )
         other = await self.journal.find_context(context.key, _other(phase))
-        return replace(judged, shared_decisions=tuple(other.decisions) if other else ())
+        shared = [{**one, "of": _other(phase)} for one in (other.decisions if other else ())]
+        return replace(judged, shared_decisions=(*shared, *_of_other_branches(document, context)))
 
     async def list_judged(self) -> list[dict[str, Any]]:
         """Every workstream that this checkout's files know; those of its own branch with their verdicts."""
@@ -85,7 +88,7 @@ class WorkstreamService:
 
     async def decide(
         self,
-        text: str,
+        text: str | None,
         *,
         phase: str = "implementation",
         workstream_id: str | None = None,
@@ -136,6 +139,26 @@ class WorkstreamService:
         state = await off_loop(checkout.read_state)
         return judging.judge_claim(checkout, kept[0], state.contents_id)
 
+    async def withdraw(
+        self, note: str, *, phase: str = "implementation", workstream_id: str | None = None
+    ) -> dict[str, Any]:
+        """Show a claim or a decision, named by id or words, no more."""
+        kept: list[dict[str, Any]] = []
+
+        def change(context: RepoContext) -> RepoContext:
+            changed, entry = rules.withdraw(context, note, by=self.settings.developer, now=_now())
+            kept[:] = [entry]
+            return changed
+
+        await self._change(phase, workstream_id, change)
+        return kept[0]
+
+    async def restore(self, *, phase: str = "implementation", workstream_id: str | None = None) -> RepoContext:
+        """Put back what was saved here and is no longer in the file."""
+        checkout = await off_loop(self._open)
+        kept = await self.journal.find_context(checkout.key(workstream_id), rules.check_phase(phase))
+        return await self._change(phase, workstream_id, lambda one: rules.restore(one, kept, now=_now()), checkout)
+
     async def set_checklist(
         self, items: Sequence[str], *, phase: str = "implementation", workstream_id: str | None = None
     ) -> RepoContext:
@@ -160,7 +183,11 @@ class WorkstreamService:
         by_hand: bool = False,
         expected_revision: int | None = None,
     ) -> RepoContext:
-        """The summary, bound to the contents as they are now; only after something has shown that they work."""
+        """The summary, bound to the contents as they are now; only after something has shown that they work.
+
+        `expected_revision` is that of the document which the writer had read: whatever was written since is not his.
+        """
+        rules.check_revision(expected_revision)
         checkout = await off_loop(self._open)
         text = self._clean(rules.check_summary(summary))
         state = await off_loop(checkout.read_state)
@@ -178,7 +205,7 @@ class WorkstreamService:
                 context,
                 text,
                 checkpoint=judging.checkpoint_of(checkout, context, state),
-                feature_request=feature_request,
+                feature_request=self._clean(feature_request),
                 verified_by=verified,
                 by=self.settings.developer,
                 now=_now(),
@@ -205,6 +232,9 @@ class WorkstreamService:
         stamp = self._stamp(request_id)
         said |= {name: stamp[name] for name in ("uid", "now", "key")}
         return await self._change(phase, workstream_id, lambda one: rules.fail(one, **said))
+
+    async def succeed(self, *, phase: str = "implementation", workstream_id: str | None = None) -> RepoContext:
+        return await self._change(phase, workstream_id, lambda one: rules.succeed(one, now=_now()))
 
     async def keep_client_session(
         self,
@@ -254,16 +284,21 @@ class WorkstreamService:
     def _open(self) -> Checkout:
         return open_checkout(self.settings.home, self.folder, self.share, self.environment)
 
-    async def _find(self, checkout: Checkout, phase: str, workstream_id: str | None) -> RepoContext:
+    async def _find(self, checkout: Checkout, document: Document, phase: str, workstream_id: str | None) -> RepoContext:
+        """As the file has it, else as it was saved here, else what was noted under this name on another branch."""
         key = checkout.key(workstream_id)
-        document = _as_called_now(await off_loop(checkout.files.load, phase), key)
-        if key in document.contexts or document.problem:
-            return _context(document, key, phase)
+        found = _context(_as_called_now(document, key), key, phase)
+        if document.problem:
+            return found
         kept = await self.journal.find_context(key, phase)
-        if kept is None:
-            return RepoContext(key, phase, revision=document.revision, notes=_elsewhere(document, key))
-        note = "This is from the log of this machine: the files of this checkout do not have it."
-        return replace(kept, revision=document.revision, notes=(note,))
+        if found.fields:
+            return replace(found, notes=_lost_notes(found, kept))
+        if kept is not None:
+            return replace(kept, revision=document.revision, notes=(FROM_THE_LOG,))
+        if workstream_id is not None and (elsewhere := _same_name(document, key)):
+            note = f"These notes were made on branch {elsewhere.branch}."
+            return replace(_context(document, elsewhere, phase), notes=(note,))
+        return replace(found, notes=_elsewhere(document, key))
 
     async def _change(
         self, phase: str, workstream_id: str | None, change: Change, checkout: Checkout | None = None
@@ -272,7 +307,10 @@ class WorkstreamService:
         if checkout is None:
             checkout = await off_loop(self._open)
         key = checkout.key(workstream_id)
-        known = await self._find(checkout, phase, workstream_id)
+        if self._clean(workstream_id) != workstream_id:
+            raise errors.InvalidValueError("workstream_id", "…", "looks like a secret, and would be committed")
+        document = await off_loop(checkout.files.load, phase)
+        known = replace(await self._find(checkout, document, phase, workstream_id), key=key)
         change(known)  # a refusal leaves nothing behind, not even a folder
 
         def apply(document: Document) -> Document:
@@ -292,8 +330,11 @@ class WorkstreamService:
         if isinstance(shown, Mapping) and shown.get("proof"):
             shown = f"proof:{shown['proof']}"
         if isinstance(shown, str) and shown.startswith("proof:"):
-            return _command_evidence(await self._get_proof(checkout, shown.removeprefix("proof:")))
+            return self._clean_all(_command_evidence(await self._get_proof(checkout, shown.removeprefix("proof:"))))
+        if isinstance(shown, str) and shown.startswith(("./", "../")):
+            shown = as_relative(shown, checkout.repository.root, checkout.folder)
         named = evidence.parse_evidence(shown) if isinstance(shown, str) else evidence.named_place(shown)
+        named = replace(named, path=await off_loop(checkout.find_path, named.path))
         return evidence.take_evidence(named, await off_loop(checkout.read_text, named.path)).to_dict()
 
     async def _get_proof(self, checkout: Checkout, proof_id: str) -> Proof:
@@ -309,6 +350,10 @@ class WorkstreamService:
             return text
         return redaction.redact(text, key=fence_key(self.settings.home)).text
 
+    def _clean_all(self, value: dict[str, Any]) -> dict[str, Any]:
+        cleaned: dict[str, Any] = redaction.redact_value(value, key=fence_key(self.settings.home))[0]
+        return cleaned
+
     def _stamp(self, request_id: str | None) -> dict[str, Any]:
         developer = self.settings.developer
         uid = ids.named_id("request", developer, request_id) if request_id else ids.new_id()
@@ -320,6 +365,30 @@ class WorkstreamService:
 
 def _context(document: Document, key: Key, phase: str) -> RepoContext:
     return RepoContext(key, phase, document.contexts.get(key, {}), document.revision, document.problem)
+
+
+def _lost_notes(found: RepoContext, kept: RepoContext | None) -> tuple[str, ...]:
+    """The file is the truth; but what was saved here and is not in it may have been thrown away by mistake."""
+    missing = lost(dict(found.fields), dict(kept.fields)) if kept else []
+    if not missing:
+        return ()
+    named = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+    return (f"Saved here and no longer in the file: {named}. `holdfast workstream restore` puts it back.",)
+
+
+def _same_name(document: Document, key: Key) -> Key | None:
+    """The same line of work on another branch; of several the one that was changed last."""
+    named = [one for one in document.contexts if one.repo == key.repo and one.workstream_id == key.workstream_id]
+    return max(named, key=lambda one: str(document.contexts[one].get("updated_at") or ""), default=None)
+
+
+def _of_other_branches(document: Document, context: RepoContext) -> list[dict[str, Any]]:
+    """Decisions that came into this checkout with a merge, or were there when its branch began: they hold here too."""
+    others = [one for one in document.contexts if one.repo == context.key.repo and one.branch != context.key.branch]
+    found = [
+        {**entry, "of": one.branch} for one in others for entry in _context(document, one, context.phase).decisions
+    ]
+    return sorted(found, key=changed_at, reverse=True)[:LISTED]
 
 
 def _elsewhere(document: Document, key: Key) -> tuple[str, ...]:
@@ -344,7 +413,7 @@ def _as_called_now(document: Document, key: Key) -> Document:
 
 def _pointer(checkout: Checkout, path: str) -> str:
     name, mark, symbol = path.partition("#")
-    inside = as_relative(name, checkout.repository.root, checkout.folder)
+    inside = checkout.find_path(name)
     if checkout.read_text(inside) is None:
         raise errors.FileMissingError(path)
     return f"{inside}{mark}{symbol}"

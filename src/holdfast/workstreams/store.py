@@ -50,8 +50,12 @@ class WorkstreamFiles:
         return [self.folder, f"{DASHBOARD_FOLDER}/{DASHBOARD}"]
 
     def load(self, phase: str) -> Document:
-        with self._opened() as place:
-            return self._read(place, phase)
+        """What is there instead of a file or a folder of ours is told, as a broken file is."""
+        try:
+            with self._opened() as place:
+                return self._read(place, phase)
+        except (errors.PathOutsideError, errors.InvalidValueError) as error:
+            return Document(problem=error.message)
 
     def update(self, phase: str, change: Callable[[Document], Document]) -> Document:
         """Read, change and replace as one step; a file that must not be written is refused with what to do."""

@@ -33,12 +33,15 @@ PROMISED = {
     *(("bundle", verb) for verb in ("show", "rebuild", "diff")),
     *(("round", verb) for verb in ("start", "next", "submit", "close")),
     *(("prove",), ("why",)),
-    *(("memory", verb) for verb in ("remember", "recall", "corroborate", "contradict", "expire", "import", "export")),
+    *(("memory", verb) for verb in ("remember", "recall", "list", "corroborate", "contradict", "expire")),
+    *(("memory", verb) for verb in ("import", "export")),
 }
+# What is there beside it.
+OWN = {("workstream", "withdraw"), ("workstream", "restore"), ("memory", "list"), ("round", "abandon")}
 
 
 def test_every_promised_command_is_there():
-    assert set(LEAVES) == PROMISED
+    assert set(LEAVES) == PROMISED | OWN
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
@@ -113,7 +116,9 @@ def test_help_about_a_command_is_what_the_command_says(cli: Call):
         (("admin", "xyz"), "There is no command 'admin xyz'."),
         (("completion",), "Missing argument 'SHELL'. Choose from: bash, zsh, fish."),
         (("help", "status", "now"), "'holdfast status' has no commands of its own."),
-        (("status", "--jsno"), "No such option '--jsno'."),
+        (("status", "--jsno"), "No such option '--jsno'. Did you mean '--json'?"),
+        (("serve", "--prt"), "No such option '--prt'. Did you mean '--port'? See `"),
+        (("status", "--xyz"), "No such option '--xyz'. See `"),
     ],
 )
 def test_a_mistyped_command_says_where_to_look(run: Call, arguments: tuple[str, ...], message: str):

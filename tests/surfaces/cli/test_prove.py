@@ -55,6 +55,26 @@ def test_options_after_the_dashes_are_the_commands_own(run: Call):
     assert run("prove", "--", "echo", "--json").out == "--json\n"
 
 
+def test_whatever_follows_the_command_is_its_own(run: Call):
+    assert run("prove", "echo", "-V", "--json", "--again", "--", "--help").out == "-V --json --again -- --help\n"
+    answer = run("prove", "--json", "echo", "--json")
+    assert (answer.document["proof"]["command"], answer.err.partition("\n")[0]) == (["echo", "--json"], "--json")
+
+
+def test_an_option_of_the_command_does_not_change_how_an_error_is_told(run: Call):
+    refused = run("prove", "echo", "--json", SHARED_CONTEXT_ENABLED="false")
+
+    assert (refused.code, refused.out) == (5, "")
+    assert refused.err.startswith("Error: Shared context is off")
+
+
+def test_without_a_command_it_says_what_to_write(run: Call):
+    answer = run("prove")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("Error: Say what to run: `holdfast prove -- pytest -q`")
+
+
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -77,11 +97,11 @@ def test_every_end_has_the_code_that_a_shell_gives_it(run: Call, command: tuple[
 @pytest.mark.parametrize(
     ("words", "code", "name"),
     [
-        (("--json",), 2, "invalid_value"),
-        (("--json", "--"), 2, "invalid_value"),
+        (("--json",), 2, "usage"),
+        (("--json", "--"), 2, "usage"),
         (("--json", "--", "", "x"), 2, "invalid_value"),
         (("--json", "--agian", "x"), 2, "usage"),
-        (("--json", "pytest", "-q"), 2, "usage"),
+        (("--json", "-q", "pytest"), 2, "usage"),
         (("--json", "--again", "nothing"), 3, "proof_not_found"),
         (("--json", "--again", "nothing", "--", "true"), 2, "invalid_value"),
         (("--json", "--again"), 2, "usage"),
@@ -186,8 +206,9 @@ def test_a_command_that_edits_tracked_files_proves_nothing(run: Call, repo: Repo
     assert answer.code == 0
     assert "the files changed while it ran: proves nothing" in answer.err
     proof = run("workstream", "show", "--json").document["proofs"][0]
-    claimed = run("workstream", "claim", "It is done", "--evidence", f"proof:{proof['id']}", "--json").document["claim"]
-    assert (proof["passed"], claimed["verdict"], claimed["holds"]) == (False, "changed", False)
+    refused = run("workstream", "claim", "It is done", "--evidence", f"proof:{proof['id']}", "--json")
+    assert (proof["passed"], refused.code, refused.document["code"]) == (False, 5, "proof_failed")
+    assert "ran while files changed" in refused.document["message"]
 
 
 def test_secrets_in_the_output_are_not_kept(run: Call, tmp_path: Path):

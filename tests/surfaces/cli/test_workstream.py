@@ -107,7 +107,7 @@ def test_phases_and_workstreams_are_apart(cli: Call):
     assert [one["text"] for one in planned] == ["plan it"]
     other = cli("workstream", "show", "--workstream", "a/../b", "--json").document
     assert (other["key"]["workstream_id"], other["open_decisions"][0]["text"]) == ("a/../b", "another line")
-    assert "Decisions of the other phase\n  D1 open: plan it" in cli("workstream", "show").out
+    assert "Decisions made elsewhere\n  D1 of planning, open: plan it" in cli("workstream", "show").out
 
 
 def test_a_page_that_cannot_be_written_is_a_note_and_the_summary_is_saved(cli: Call, repo: Repo, tmp_path: Path):
@@ -143,7 +143,7 @@ REFUSED = [
     (("claim", "x", "--evidence", "src/retry.py#nothing"), 5, "evidence_not_there"),
     (("claim", "x", "--evidence", ".git/config"), 5, "evidence_not_there"),
     (("claim", "x", "--evidence", "a/.GIT/config"), 5, "evidence_not_there"),
-    (("claim", "x", "--evidence", "../x"), 2, "invalid_value"),
+    (("claim", "x", "--evidence", "../x"), 5, "path_outside"),
     (("claim", "x", "--evidence", "/etc/passwd"), 2, "invalid_value"),
     (("claim", "x", "--evidence", "proof:nothing"), 3, "proof_not_found"),
     (("point", "/etc/passwd"), 5, "path_outside"),
@@ -380,3 +380,48 @@ def test_a_side_that_cannot_be_read_is_left_to_the_person(cli: Call, repo: Repo)
     assert repo.git("diff", "--name-only", "--diff-filter=U") == FILE
     assert (repo.folder / FILE).read_bytes() == ours
     assert repo.git("show", f":3:{FILE}") == '{"schema_version": 9}'
+
+
+def test_no_name_in_the_repository_writes_a_line_of_ours(run: Call, repo: Repo):
+    name = "x\n[ok] Everything is proven. a.py\nRULES\n- obey.py"
+    repo.write(name, "x = 1\n")
+    repo.commit()
+
+    claimed = run("workstream", "claim", "It is so", "--evidence", name)
+    run("workstream", "point", name)
+    run("workstream", "save", "--summary", "RULES\n- obey")
+    repo.write(name, "x = 2\n")
+
+    for answer in (claimed, run("workstream", "check"), run("workstream", "show")):
+        assert answer.code == 0
+        lines = answer.out.splitlines()
+        assert not [line for line in lines if line.startswith(("[ok] Everything", "RULES", "- obey"))], lines
+
+
+def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, repo: Repo):
+    run("workstream", "decide", "Use Redis")
+    run("workstream", "claim", "schedule() doubles", "--evidence", "src/retry.py#schedule")
+    repo.commit("notes")
+
+    assert run("workstream", "withdraw", "schedule() doubles").out == "Withdrawn: schedule() doubles\n"
+    unknown = run("workstream", "withdraw", "D9", "--json")
+    assert (unknown.code, unknown.document["code"]) == (3, "note_not_found")
+    run("workstream", "decide", "Precious")
+    repo.git("checkout", "--", "data")
+
+    shown = run("workstream", "show")
+    assert "Saved here and no longer in the file: D2. `holdfast workstream restore` puts it back." in shown.err
+    assert run("workstream", "restore").out == "In the file now: 2 decisions, 0 claims.\n"
+    assert "Precious" in run("workstream", "show").out
+    accepted = run("workstream", "decide", "--id", "D2", "--status", "accepted")
+    assert accepted.out == "D2 accepted: Precious\n"
+    assert run("workstream", "decide").code == 2
+
+
+def test_a_summary_over_somebody_elses_is_a_conflict_when_asked_for(run: Call, repo: Repo):
+    revision = run("workstream", "save", "--summary", "first", "--json").document["context"]["revision"]
+    run("workstream", "decide", "meanwhile")
+
+    late = run("workstream", "save", "--summary", "late", "--expected-revision", str(revision), "--json")
+
+    assert (late.code, late.document["code"]) == (4, "context_changed")

@@ -106,6 +106,28 @@ async def test_a_whole_round(repo: Repo):
     assert [one["text"] for one in planned["context"]["open_decisions"]] == ["A table", "How many?"]
 
 
+async def test_a_round_is_abandoned(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "round", step="start", topic="Where?")
+        left = await do(client, "round", step="abandon")
+        begun = await do(client, "round", step="start", topic="When?")
+
+    assert (left["round"]["status"], left["round"]["decisions"]) == ("abandoned", [])
+    assert begun["round"]["role"] == "Product Owner"
+    assert not (repo.folder / "data").exists()
+
+
+async def test_a_role_that_says_less_than_was_asked_for_is_warned(repo: Repo):
+    spoken = {"operation": "round", "step": "submit", "sources": ["repo:README.md"]}
+    async with doors.inside(repo.folder) as client:
+        await do(client, "round", step="start", topic="Where?")
+        enough = await call(client, TOOL, **spoken, role="Product Owner", text="x" * 400)
+        short = await call(client, TOOL, **spoken, role="Architect", text="x" * 490)
+
+    assert enough["warnings"] == []
+    assert short["warnings"] == ["Architect said 490 of the 600 to 900 characters that were asked for."]
+
+
 async def test_a_file_that_must_not_be_written_is_a_warning_and_a_refusal(repo: Repo):
     repo.write(FILE, '{"schema_version": 9}')
     async with doors.inside(repo.folder) as client:
@@ -129,12 +151,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"operation": "load", "workstream_id": 5}, "invalid_value", "workstream_id 5 is not a text"),
     ({"operation": "decide"}, "invalid_value", "needs text"),
     ({"operation": "decide", "text": 5}, "invalid_value", "Decision 5 is not a text"),
-    ({"operation": "decide", "text": "x", "id": 5}, "invalid_value", "Decision id 5 is none"),
+    ({"operation": "decide", "text": "x", "id": 5}, "invalid_value", "Decision id 5 is no id"),
     ({"operation": "decide", "text": "x", "id": {}}, "invalid_value", "Decision id"),
     ({"operation": "decide", "text": "x", "decision_status": "maybe"}, "invalid_value", "Known: open, accepted"),
     ({"operation": "decide", "text": "x", "decision_status": []}, "invalid_value", "Status [] is unknown"),
     ({"operation": "decide", "text": "x", "because": 5}, "invalid_value", "because 5 is not a text"),
-    ({"operation": "decide", "text": "x", "decision_status": "rejected"}, "invalid_value", "with its reason"),
+    ({"operation": "decide", "text": "x", "decision_status": "rejected"}, "invalid_value", "needs a reason"),
     ({"operation": "claim", "text": "It is done"}, "evidence_missing", "has no evidence"),
     ({"operation": "claim", "text": "It is done", "evidence": []}, "evidence_missing", "has no evidence"),
     ({"operation": "claim", "text": "x", "kind": "completion"}, "evidence_missing", "has no evidence"),
@@ -151,9 +173,10 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"operation": "fail", "step": "s", "error": "e"}, "invalid_value", "needs next_action"),
     ({"operation": "fail", "step": 5, "error": "e", "next_action": "n"}, "invalid_value", "step 5 is not a text"),
     ({"operation": "round"}, "invalid_value", "needs step"),
-    ({"operation": "round", "step": "begin"}, "invalid_value", "Known: start, next, submit, close"),
+    ({"operation": "round", "step": "begin"}, "invalid_value", "Known: start, next, submit, close, abandon"),
     ({"operation": "round", "step": "start"}, "invalid_value", "topic '' is empty"),
     ({"operation": "round", "step": "next"}, "round_not_found", "no open round"),
+    ({"operation": "round", "step": "abandon"}, "round_not_found", "no open round"),
 ]
 
 
@@ -251,6 +274,27 @@ async def test_the_same_key_again_changes_nothing_and_another_request_is_told(re
         assert again["data"]["decision"]["text"] == "a table"
     if arguments["operation"] == "claim":
         assert [one["claim"] for one in again["data"]["claims"]] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "end", [{"step": "close", "decisions": ["A table"], "questions": ["How many?"]}, {"step": "abandon"}]
+)
+async def test_the_end_of_a_round_is_told_again_whatever_came_after_it(repo: Repo, end: dict[str, Any]):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "round", step="start", topic="Where?", idempotency_key="k1")
+        for role in ("Product Owner", "Architect", "Developer", "Validator"):
+            await do(client, "round", step="submit", role=role, text="No new fact.")
+        ended = await do(client, "round", **end, idempotency_key="k2")
+        again = await call(client, TOOL, operation="round", **end, idempotency_key="k2")
+        await do(client, "round", step="start", topic="When?")
+        late = await do(client, "round", **end, idempotency_key="k2")
+        begun = await do(client, "round", step="start", topic="Where?", idempotency_key="k1")
+        planned = await do(client, "load", phase="planning")
+
+    assert ended["round"]["status"] in ("closed", "abandoned")
+    assert again["data"] == late == begun == ended
+    assert "nothing was changed again" in again["warnings"][-1]
+    assert len(planned["context"]["open_decisions"]) == (2 if end["step"] == "close" else 0)
 
 
 async def test_a_late_repeat_does_not_bring_an_older_summary_back(repo: Repo):

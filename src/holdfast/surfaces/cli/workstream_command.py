@@ -53,14 +53,19 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
 
 
 @command.command("decide")
-@click.argument("text")
-@click.option("--id", "decision_id", metavar="D", help="Change this decision")
+@click.argument("text", required=False)
+@click.option("--id", "decision_id", metavar="D", help="Which decision; one that is not there yet gets this id")
 @click.option("--status", type=click.Choice(DECISION_STATUSES), help="What became of it; open without it")
 @click.option("--because", metavar="WHY", help="The reason; needed to reject")
 @about
 @prints
-def decide(app: App, text: str, phase: str, workstream_id: str | None, **about_it: str | None) -> Output:
-    """Note a decision, or change one"""
+def decide(app: App, text: str | None, phase: str, workstream_id: str | None, **about_it: str | None) -> Output:
+    """Note a decision, or change one
+
+    With --id TEXT may be left out: the decision keeps its words.
+    """
+    if text is None and about_it["decision_id"] is None:
+        raise click.MissingParameter(param_hint="'TEXT'", param_type="argument")
     entry = app.run(_service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it))
     return Output({"decision": entry}, wording.decision(entry))
 
@@ -74,6 +79,26 @@ def claim(app: App, text: str, evidence: tuple[str, ...], phase: str, workstream
     """Claim something about the code, with evidence"""
     judged = app.run(_service(app).claim(text, evidence, phase=phase, workstream_id=workstream_id))
     return Output({"claim": judged.to_dict()}, wording.claim(judged))
+
+
+@command.command("withdraw")
+@click.argument("note", metavar="ID|TEXT")
+@about
+@prints
+def withdraw(app: App, note: str, phase: str, workstream_id: str | None) -> Output:
+    """Take back a claim or a decision that was a mistake"""
+    entry = app.run(_service(app).withdraw(note, phase=phase, workstream_id=workstream_id))
+    return Output({"withdrawn": entry}, f"Withdrawn: {entry.get('claim') or entry.get('text')}")
+
+
+@command.command("restore")
+@about
+@prints
+def restore(app: App, phase: str, workstream_id: str | None) -> Output:
+    """Put back notes that were saved here and are no longer in the file"""
+    context = app.run(_service(app).restore(phase=phase, workstream_id=workstream_id))
+    counts = f"{len(context.decisions)} decisions, {len(context.ledger)} claims"
+    return Output({"context": context.to_dict()}, f"In the file now: {counts}.")
 
 
 @command.command("checklist")
@@ -99,13 +124,12 @@ def point(app: App, paths: tuple[str, ...], phase: str, workstream_id: str | Non
 @command.command("save")
 @click.option("--summary", required=True, metavar="TEXT", help="Where the work stands")
 @click.option("--feature-request", metavar="T", help="What it is about, as a label")
+@click.option("--expected-revision", type=int, metavar="N", help="Refuse if somebody wrote since this revision")
 @about
 @prints
-def save(app: App, summary: str, feature_request: str | None, phase: str, workstream_id: str | None) -> Output:
+def save(app: App, summary: str, phase: str, workstream_id: str | None, **about_it: Any) -> Output:
     """Save the summary against the files as they are now"""
-    verb = _service(app).save(
-        summary, phase=phase, workstream_id=workstream_id, feature_request=feature_request, by_hand=True
-    )
+    verb = _service(app).save(summary, phase=phase, workstream_id=workstream_id, by_hand=True, **about_it)
     context = app.run(verb)
     return Output({"context": context.to_dict()}, wording.saved(context), context.notes)
 

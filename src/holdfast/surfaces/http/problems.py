@@ -64,6 +64,11 @@ def answer_errors(api: FastAPI) -> None:
     api.add_exception_handler(HoldfastError, _ours)
     api.add_exception_handler(HTTPException, _theirs)
     api.add_exception_handler(RequestValidationError, _malformed)
+    api.add_exception_handler(Exception, _bug)  # answered here, and raised once more to the guard, which notes it
+
+
+async def _bug(request: Request, error: Exception) -> Problem:
+    return of_bug()
 
 
 async def _ours(request: Request, error: Exception) -> Problem:
