@@ -50,6 +50,18 @@ async def test_a_store_that_breaks_in_a_new_way_is_unhealthy_and_says_only_how(a
     assert "somebody" not in answer.text
 
 
+async def test_a_bug_in_a_route_is_a_problem_document_without_its_words(app, monkeypatch):
+    def broken(*_: object) -> None:
+        raise ValueError("what somebody wrote")
+
+    monkeypatch.setattr(App, "served_work", broken)
+    async with client_of(app) as client:
+        answer = await client.get("/api/workstreams")
+
+    assert is_problem(answer, 500, "bug")
+    assert "somebody" not in answer.text
+
+
 async def test_a_store_that_is_down_ends_a_stream_and_not_the_server(app, monkeypatch):
     async def down(*_: object) -> None:
         raise StoreBusyError("the store")
