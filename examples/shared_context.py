@@ -37,12 +37,12 @@ def agent(state: State) -> State:
         "claims": [{"text": "The schedule is done.", "evidence": ["retry.py#schedule"]}],
         "checklist": ["409 counts as success"],
     }
-    is_first = not state["context"]["shared_context"].get("working_summary")
+    is_first = not state["context"].get("shared_context", {}).get("working_summary")
     return {"context": {**state["context"], **(learned if is_first else {})}}
 
 
 def write_memory(state: State) -> State:
-    print("written:", state["context"]["context_write"], end="\n\n")
+    print("written:", state["context"].get("context_write", "nothing"), end="\n\n")
     return {}
 
 

@@ -1,13 +1,36 @@
-"""An instruction for an agent that a program starts itself."""
+"""An instruction for an agent that a program starts itself, with LangGraph or without it."""
 
-from pathlib import Path
+import os
+import subprocess
+import sys
 
+import pytest
+
+from holdfast import langgraph as door
 from holdfast.langgraph import ContextWriteNode, prefix_instruction
-from tests.workstreams.repos import with_code
+from tests.workstreams.repos import Repo
+
+# As if LangGraph and what it brings were not installed.
+WITHOUT_LANGGRAPH = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("langgraph", "langchain_core"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
 
 
-def test_an_instruction_follows_the_bundle_and_what_clients_call_their_sessions(tmp_path: Path):
-    repo = with_code(tmp_path / "payouts")
+def without_langgraph(code: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", WITHOUT_LANGGRAPH + code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ.copy())
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_an_instruction_follows_the_bundle_and_what_clients_call_their_sessions(repo: Repo):
     plan = {"metadata": {"cli_sessions": {"codex": "n-1"}}}
     state = {"context": {"share_session": True, "repo_path": str(repo.folder), "decisions": ["a table"]}, "plan": plan}
     ContextWriteNode()(state)
@@ -19,7 +42,36 @@ def test_an_instruction_follows_the_bundle_and_what_clients_call_their_sessions(
     assert text.endswith("INSTRUCTION\nFix the schedule.")
 
 
-def test_without_sharing_it_stays_as_it_was(tmp_path: Path):
-    repo = with_code(tmp_path / "payouts")
-
+def test_without_sharing_it_stays_as_it_was(repo: Repo):
     assert prefix_instruction("Fix the schedule.", folder=str(repo.folder)) == "Fix the schedule."
+
+
+def test_a_program_without_langgraph_has_it_too(repo: Repo):
+    said = without_langgraph(
+        "from holdfast.langgraph import prefix_instruction\n"
+        "print(prefix_instruction('Fix it.', folder=sys.argv[1], share=True))",
+        str(repo.folder),
+    )
+
+    assert said.startswith("HOLDFAST implementation")
+    assert said.endswith("INSTRUCTION\nFix it.")
+
+
+@pytest.mark.parametrize("name", sorted(set(door.__all__) - {"prefix_instruction"}))
+def test_without_langgraph_the_rest_says_what_to_install(name: str):
+    said = without_langgraph(
+        "from holdfast.errors import ExtraMissingError\n"
+        f"try:\n    from holdfast.langgraph import {name}\n"
+        "except ExtraMissingError as error:\n    print(error)"
+    )
+
+    assert "[langgraph]" in said
+    assert "pip install" in said
+    assert "\n" not in said
+
+
+def test_the_names_of_the_door_are_all_there():
+    assert set(door.__all__) <= set(dir(door))
+    assert all(getattr(door, name) for name in door.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        door.other  # noqa: B018

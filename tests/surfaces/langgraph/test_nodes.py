@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -13,41 +13,8 @@ from pydantic import BaseModel
 
 from holdfast.errors import InvalidValueError
 from holdfast.langgraph import ContextLoadNode, ContextWriteNode, ValidationNode, add_shared_context, role_round
-from tests.workstreams.repos import RETRY, Repo, with_code
-
-
-class State(TypedDict, total=False):
-    context: dict[str, Any]
-    plan: Any
-    seen: list[str]
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Repo:
-    return with_code(tmp_path / "payouts")
-
-
-def on(repo: Repo, **context: Any) -> dict[str, Any]:
-    return {"share_session": True, "repo_path": str(repo.folder), **context}
-
-
-def builder(agent: Any = None) -> StateGraph[Any, Any, Any, Any]:
-    """The graph that the seed speaks of: a selector, an agent, memory."""
-    graph = StateGraph(State)
-    graph.add_node("workflow_selector", lambda state: {"seen": ["selector"]})
-    graph.add_node("langchain_agent", agent or (lambda state: {"seen": [*state["seen"], "agent"]}))
-    graph.add_node("memory_write", lambda state: {"seen": [*state["seen"], "memory"]})
-    graph.add_edge(START, "workflow_selector")
-    graph.add_conditional_edges("workflow_selector", lambda state: "langchain_agent")
-    graph.add_edge("langchain_agent", "memory_write")
-    graph.add_edge("memory_write", END)
-    return graph
-
-
-def run(repo: Repo, *, agent: Any = None, plan: Any = None, **context: Any) -> dict[str, Any]:
-    graph = add_shared_context(builder(agent)).compile()
-    result: dict[str, Any] = graph.invoke({"context": on(repo, **context), "plan": plan})
-    return result
+from tests.surfaces.langgraph.graphs import State, builder, on, run
+from tests.workstreams.repos import RETRY, Repo
 
 
 def test_what_one_run_learned_the_next_one_is_handed(repo: Repo):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
-from holdfast.app import App
 from holdfast.ground.off_loop import apart
 from holdfast.ground.settings import Settings
+from holdfast.surfaces.langgraph.sharing import asked, opened
 
 
 def prefix_instruction(
@@ -18,11 +16,13 @@ def prefix_instruction(
     share: bool | None = None,
     settings: Settings | None = None,
 ) -> str:
-    """The instruction as it was where nobody has agreed to sharing."""
+    """The instruction as it was where nobody has agreed to sharing. It needs no LangGraph."""
 
     def prefixed() -> str:
-        with App(settings) as app:
-            work = app.workstreams(folder or os.getcwd(), share=share)
-            return app.run(app.bundles(work).prefix(instruction, phase, workstream_id)) if work.is_on() else instruction
+        with opened(folder, asked(share), settings) as place:
+            if place is None:
+                return instruction
+            app, work = place
+            return app.run(app.bundles(work).prefix(instruction, phase, workstream_id))
 
     return apart(prefixed)

@@ -1,27 +1,27 @@
 """Three nodes: load what was noted and judge it, hand it to the agent in a bundle, write down what was learned.
 
 Each is a plain callable, so a graph may run it with or without an event loop. When the flag is off each returns nothing
-and starts nothing. What a rule refuses (a claim without evidence, a summary that nobody verified) does not stop the
-graph: it stands in the state with its reason. A store or a repository that is out of order does not stop it either.
+and starts nothing. What a rule refuses (a claim without evidence, a summary that nobody verified, a number where a text
+belongs) does not stop the graph: it stands in the state with its reason, and nothing of it is stored. A store or a
+repository that is out of order does not stop it either. To run one again on the same state doubles nothing.
 
 What they read in `state.context`: `share_session`, `repo_path`, `phase`, `workstream_id`, `feature_request`; for
 writing `summary`, `decisions`, `claims`, `checklist`, `file_pointers`, and of a failed run `failed_step`, `error`,
-`next_action`.
+`next_action`. Where several may stand, one alone will do.
 """
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from holdfast import errors
 from holdfast.app import App
 from holdfast.ground.off_loop import apart
 from holdfast.ground.settings import Settings
-from holdfast.surfaces.langgraph.state import context_of, field, update
+from holdfast.surfaces.langgraph.sharing import asked, opened
+from holdfast.surfaces.langgraph.state import ERROR, field, refusal, said, update
+from holdfast.surfaces.langgraph.writing import Writing
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 
@@ -38,20 +38,19 @@ class _Node(ABC):
         return apart(self._attempt, state)  # a notebook calls a graph on its loop
 
     def _attempt(self, state: Any) -> Update:
-        context = context_of(state)
-        about = {"phase": context.get("phase") or self.phase, "workstream_id": context.get("workstream_id")}
         try:
-            with self._opened(context) as (app, work):
-                return self.work(app, work, state, about) if work.is_on() else {}
-        except errors.HoldfastError as error:
-            return update(state, {"shared_context_error": _refusal(error)})
+            return self._where_on(state)
+        except Exception as error:  # whatever it is, somebody's graph goes on
+            return update(state, {ERROR: refusal(error)})
 
-    @contextmanager
-    def _opened(self, context: Mapping[str, Any]) -> Iterator[tuple[App, WorkstreamService]]:
-        share = context.get("share_session")
-        folder = context.get("repo_path") or self.folder or os.getcwd()
-        with App(self.settings) as app:
-            yield app, app.workstreams(folder, share=share if isinstance(share, bool) else None)
+    def _where_on(self, state: Any) -> Update:
+        share = asked(said(state, "share_session"))
+        with opened(said(state, "repo_path") or self.folder, share, self.settings) as place:
+            if place is None:
+                return {}
+            app, work = place
+            about = {"phase": said(state, "phase") or self.phase, "workstream_id": said(state, "workstream_id")}
+            return self.work(app, work, state, about)
 
     @abstractmethod
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
@@ -64,11 +63,12 @@ class ContextLoadNode(_Node):
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         judged = app.run(work.load(**about))
         sessions = app.run(work.list_client_sessions(**about))
-        metadata = {
+        metadata: dict[str, Any] = {
             "shared_context": {"key": judged.context.key.to_dict(), "revision": judged.context.revision},
             "stale": judged.staleness.stale,
-            "cli_sessions": {**sessions, **_sessions_in(state)},
         }
+        if isinstance(given := _sessions_in(state), Mapping):
+            metadata["cli_sessions"] = {**sessions, **given}
         return update(state, {"shared_context": judged.to_dict(), "stale": judged.staleness.stale}, metadata)
 
 
@@ -94,81 +94,28 @@ class ContextWriteNode(_Node):
     """At the end: what was decided and shown; the summary only if something verified it; of a failed run only that."""
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
-        context = context_of(state)
-        writing = _Writing(app)
-        if context.get("error"):
-            writing.attempt(
-                "last_run",
-                work.fail,
-                step=str(context.get("failed_step") or "unknown"),
-                error=str(context["error"]),
-                next_action=str(context.get("next_action") or "look at the error"),
-                **about,
-            )
+        writing = Writing(app, work, about)
+        if said(state, "error"):
+            writing.keep_failure(state)
         else:
-            _write_all(writing, work, context, about)
-        _keep_sessions(writing, work, state, about)
+            writing.keep_learned(state)
+        writing.keep_sessions(_sessions_in(state))
         return update(state, {"context_write": {"written": writing.written, "refused": writing.refused}})
 
-
-class _Writing:
-    """What got through and what did not, each on its own."""
-
-    def __init__(self, app: App):
-        self.app = app
-        self.written: list[str] = []
-        self.refused: list[dict[str, Any]] = []
-
-    def attempt(self, name: str, verb: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        try:
-            self.app.run(verb(*args, **kwargs))
-            self.written.append(name)
-        except errors.HoldfastError as error:
-            self.refused.append({"what": name, **_refusal(error)})
+    def note_failure(self, state: Any, step: str, error: Exception) -> None:
+        """Of a node that raised, and so gives back no state that could tell of it."""
+        names = ("share_session", "repo_path", "phase", "workstream_id", "next_action")
+        context = {name: said(state, name) for name in names}
+        self({"context": {**context, "failed_step": step, "error": error}, "plan": field(state, "plan")})
 
 
-def _write_all(writing: _Writing, work: WorkstreamService, context: Mapping[str, Any], about: dict[str, Any]) -> None:
-    for given in _several(context, "decisions"):
-        named = {"decision_id": given.get("id"), "status": given.get("status"), "because": given.get("because")}
-        writing.attempt("decision", work.decide, given.get("text"), **named, **about)
-    for given in _several(context, "claims"):
-        text, shown = given.get("text") or given.get("claim"), given.get("evidence") or ()
-        writing.attempt("claim", work.claim, text, shown, kind=given.get("kind"), **about)
-    if context.get("checklist") is not None:
-        writing.attempt("checklist", work.set_checklist, context["checklist"], **about)
-    if context.get("file_pointers"):
-        writing.attempt("file_pointers", work.point, context["file_pointers"], **about)
-    if context.get("summary"):
-        request = context.get("feature_request")
-        writing.attempt("summary", work.save, context["summary"], feature_request=request, **about)
-
-
-def _keep_sessions(writing: _Writing, work: WorkstreamService, state: Any, about: dict[str, Any]) -> None:
-    for client, one in _sessions_in(state).items():
-        session = one if isinstance(one, Mapping) else {"id": one}
-        if isinstance(session.get("id"), str):
-            path = session.get("local_path")
-            writing.attempt("cli_session", work.keep_client_session, client, session["id"], local_path=path, **about)
-
-
-def _sessions_in(state: Any) -> dict[str, Any]:
+def _sessions_in(state: Any) -> Any:
     """What dispatched clients called their sessions, as a plan's metadata has it."""
-    metadata = field(field(state, "plan"), "metadata") or {}
-    return dict(metadata.get("cli_sessions") or {})
+    found = field(field(field(state, "plan"), "metadata"), "cli_sessions")
+    return {} if found is None else found
 
 
 def _rescan(judged: JudgedContext) -> list[str]:
     changed = [change.path for change in judged.staleness.changed if change.what != "gone"]
     doubted = [one.path for claim in judged.claims if not claim.holds for one in claim.evidence if one.path]
     return list(dict.fromkeys([*changed, *doubted]))
-
-
-def _several(context: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Several entries, each an object; a text alone is an entry that is only a text."""
-    found = context.get(name)
-    given = found if isinstance(found, list | tuple) else ()
-    return [dict(one) if isinstance(one, Mapping) else {"text": one} for one in given]
-
-
-def _refusal(error: errors.HoldfastError) -> dict[str, Any]:
-    return {"code": error.code, "message": error.message, "next_actions": list(error.next_actions)}

@@ -1,25 +1,41 @@
-"""A role round as a small graph of its own: four roles, one after the other, then the chair."""
+"""A role round as a small graph of its own: four roles, one after the other, then the chair.
+
+Where sharing is off nobody is asked and nothing is decided. When somebody whose turn it is fails, the round is
+abandoned, so that the next one can begin.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypedDict
 
+from langgraph._internal._runnable import RunnableCallable  # the one kind that is called both ways
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 
 from holdfast.app import App
-from holdfast.ground.off_loop import apart
+from holdfast.bundles.rounds import CHAIR, Step
+from holdfast.bundles.service import RoundService
+from holdfast.errors import Conflict, HoldfastError, InvalidValueError
+from holdfast.ground.off_loop import apart, off_loop
 from holdfast.ground.settings import Settings
+from holdfast.surfaces.langgraph.sharing import asked, opened
+from holdfast.surfaces.langgraph.state import several
 
-Speak = Callable[[str, str], tuple[str, list[str]]]
-Conclude = Callable[[str], tuple[list[str], list[str]]]
+Said = tuple[str, list[str]]
+Concluded = tuple[list[str], list[str]]
+Speak = Callable[[str, str], Said | Awaitable[Said]]
+Conclude = Callable[[str], Concluded | Awaitable[Concluded]]
 
 
 class RoundState(TypedDict, total=False):
     topic: str
     workstream_id: str
-    role: str
+    role: str | None  # whose turn it is; None when the round is over
     submissions: list[str]
     decisions: list[str]
     questions: list[str]
@@ -33,43 +49,99 @@ def role_round(
     share: bool | None = None,
     settings: Settings | None = None,
 ) -> Any:
-    """`speak(role, instruction)` gives a role's text and sources, `conclude(instruction)` decisions and questions."""
+    """`speak(role, instruction)` gives a role's text and sources, `conclude(instruction)` decisions and questions.
 
-    def opened(verb: Callable[[App, Any], Any]) -> Any:
-        return apart(in_app, verb)
-
-    def in_app(verb: Callable[[App, Any], Any]) -> Any:
-        with App(settings) as app:
-            work = app.workstreams(folder or os.getcwd(), share=share)
-            return verb(app, app.rounds(work))
-
-    def begin(state: RoundState) -> RoundState:
-        step = opened(lambda app, rounds: app.run(rounds.start(state["topic"], state.get("workstream_id"))))
-        return {"role": step.role, "submissions": []}
-
-    def turn(state: RoundState) -> RoundState:
-        which = state.get("workstream_id")
-        step = opened(lambda app, rounds: app.run(rounds.next(which)))
-        text, sources = speak(step.role, step.instruction)
-        after = opened(lambda app, rounds: app.run(rounds.submit(step.role, text, sources, which)))
-        return {"role": after.role, "submissions": [*state.get("submissions", []), text]}
-
-    def chair(state: RoundState) -> RoundState:
-        which = state.get("workstream_id")
-        step = opened(lambda app, rounds: app.run(rounds.next(which)))
-        decisions, questions = conclude(step.instruction)
-        closed = opened(lambda app, rounds: app.run(rounds.close(decisions, questions, which)))
-        return {"decisions": list(closed.decisions), "questions": list(closed.questions)}
-
-    def whose_turn(state: RoundState) -> str:
-        return "chair" if state["role"] == "Chair" else "turn"
-
+    Both may be coroutine functions.
+    """
+    nodes = _Nodes(speak, conclude, folder, asked(share), settings)
     builder = StateGraph(RoundState)
-    builder.add_node("begin", begin)
-    builder.add_node("turn", turn)
-    builder.add_node("chair", chair)
+    builder.add_node("begin", nodes.begin)
+    builder.add_node("turn", RunnableCallable(nodes.turn, nodes.aturn, name="turn", trace=False))
     builder.add_edge(START, "begin")
-    builder.add_edge("begin", "turn")
-    builder.add_conditional_edges("turn", whose_turn, ["turn", "chair"])
-    builder.add_edge("chair", END)
+    builder.add_conditional_edges("begin", _whose_turn, ["turn", END])
+    builder.add_conditional_edges("turn", _whose_turn, ["turn", END])
     return builder.compile()
+
+
+def _whose_turn(state: RoundState) -> str:
+    return "turn" if state.get("role") else END
+
+
+class _Nodes:
+    def __init__(
+        self, speak: Speak, conclude: Conclude, folder: str | None, share: bool | None, settings: Settings | None
+    ):
+        self.speak, self.conclude = speak, conclude
+        self.folder, self.share, self.settings = folder, share, settings
+
+    def begin(self, state: RoundState) -> RoundState:
+        step = apart(self._start, state)
+        return {"role": step.role, "submissions": []} if step else {}
+
+    def turn(self, state: RoundState) -> RoundState:
+        with self._abandoned_on_failure(state):
+            step = apart(self._next, state)
+            answer = self._ask(step)
+            if inspect.isawaitable(answer):
+                answer = apart(asyncio.run, _awaited(answer))
+            changed = apart(self._keep, state, step, answer)
+        return changed  # noqa: RET504
+
+    async def aturn(self, state: RoundState) -> RoundState:
+        with self._abandoned_on_failure(state):
+            step = await off_loop(self._next, state)
+            answer = await off_loop(self._ask, step)
+            if inspect.isawaitable(answer):
+                answer = await answer
+            changed = await off_loop(self._keep, state, step, answer)
+        return changed  # noqa: RET504
+
+    def _start(self, state: RoundState) -> Step | None:
+        with opened(self.folder, self.share, self.settings) as place:
+            if place is None:
+                return None
+            app, work = place
+            return app.run(app.rounds(work).start(state["topic"], state.get("workstream_id")))
+
+    def _next(self, state: RoundState) -> Step:
+        with self._opened() as (app, rounds):
+            return app.run(rounds.next(state.get("workstream_id")))
+
+    def _ask(self, step: Step) -> Any:
+        return self.conclude(step.instruction) if step.role == CHAIR else self.speak(step.role, step.instruction)
+
+    def _keep(self, state: RoundState, step: Step, answer: Any) -> RoundState:
+        which = state.get("workstream_id")
+        if not isinstance(answer, list | tuple) or len(answer) != 2:
+            parts = "decisions and questions" if step.role == CHAIR else "a text and its sources"
+            raise InvalidValueError(f"Answer of {step.role}", answer, f"is no pair of {parts}")
+        first, second = answer[0], several("Answer", answer[1])
+        with self._opened() as (app, rounds):
+            if step.role == CHAIR:
+                closed = app.run(rounds.close(several("decisions", first), second, which))
+                return {"role": None, "decisions": list(closed.decisions), "questions": list(closed.questions)}
+            after = app.run(rounds.submit(step.role, first, second, which))
+            return {"role": after.role, "submissions": [*state.get("submissions", []), first]}
+
+    def _abandon(self, state: RoundState) -> None:
+        with suppress(HoldfastError), self._opened() as (app, rounds):
+            app.run(rounds.abandon(state.get("workstream_id")))
+
+    @contextmanager
+    def _abandoned_on_failure(self, state: RoundState) -> Iterator[None]:
+        try:
+            yield
+        except (GraphBubbleUp, Conflict):  # an interrupt goes on later; somebody else who speaks here goes on now
+            raise
+        except BaseException:
+            apart(self._abandon, state)
+            raise
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[App, RoundService]]:
+        with App(self.settings) as app:
+            yield app, app.rounds(app.workstreams(self.folder or os.getcwd(), share=self.share))
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    return await answer

@@ -1,36 +1,82 @@
 """How the nodes read a graph's state and give back what changed, whatever kind of object it is.
 
-A state is a dictionary, a dataclass or a model; only `context` and, where there is one, `plan` are used. Nothing is
-changed in place: a checkpoint that was written before stays what it was.
+A state, its `context` and its `plan` are dictionaries, dataclasses, models or plain objects, and stay what they are.
+Nothing is changed in place: a checkpoint that was written before stays what it was. A dataclass has room for the names
+that it has fields for, and an object that takes no names for none.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import os
+import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from holdfast.errors import HoldfastError, InvalidValueError
 
-def field(state: object, name: str) -> Any:
-    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+ERROR = "shared_context_error"
 
 
-def context_of(state: object) -> dict[str, Any]:
-    return dict(field(state, "context") or {})
+def field(thing: object, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def said(state: object, name: str) -> Any:
+    """What stands under a name in the state's context."""
+    return field(field(state, "context"), name)
 
 
 def update(state: object, context: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a node returns: the context with additions, and the plan with its metadata where there is a plan."""
-    changed: dict[str, Any] = {"context": {**context_of(state), **context}}
+    """What a node returns: the context with additions, and the plan with its metadata where there is one."""
+    changed = {}
     plan = field(state, "plan")
-    if metadata and plan is not None:
-        changed["plan"] = _with_metadata(plan, {**(field(plan, "metadata") or {}), **metadata})
-    return changed
+    if metadata and (isinstance(plan, Mapping) or hasattr(plan, "metadata")):
+        known = field(plan, "metadata")
+        if known is None or isinstance(known, Mapping):
+            changed["plan"] = _with(plan, {"metadata": {**(known or {}), **metadata}})
+        else:
+            error = InvalidValueError("plan.metadata", known, "is no object, so nothing was added to it")
+            context = {**context, ERROR: refusal(error)}
+    return {"context": _with(field(state, "context"), context), **changed}
 
 
-def _with_metadata(plan: Any, metadata: dict[str, Any]) -> Any:
-    if isinstance(plan, Mapping):
-        return {**plan, "metadata": metadata}
-    if dataclasses.is_dataclass(plan) and not isinstance(plan, type):
-        return dataclasses.replace(plan, metadata=metadata)
-    return plan.model_copy(update={"metadata": metadata})
+def several(name: str, given: object) -> list[Any]:
+    """Where several may stand, one alone will do; anything else has no order, or no parts."""
+    if given is None:
+        return []
+    if isinstance(given, str | Mapping):
+        return [given]
+    if not isinstance(given, list | tuple):
+        raise InvalidValueError(name, given, "is no list")
+    return list(given)
+
+
+def refusal(error: Exception) -> dict[str, Any]:
+    """Why something was not done. A mistake of ours is told too: it must not cost a run its work."""
+    if isinstance(error, HoldfastError):
+        return {"code": error.code, "message": error.message, "next_actions": list(error.next_actions)}
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+    message = f"This is a bug in Holdfast: {type(error).__name__} at {where}."
+    return {"code": "bug", "message": message, "next_actions": []}
+
+
+def _with(thing: Any, changes: Mapping[str, Any]) -> Any:
+    """A copy of the same kind with other values."""
+    if thing is None or isinstance(thing, Mapping):
+        return {**(thing or {}), **changes}
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        known = {one.name for one in dataclasses.fields(thing) if one.init}
+        return dataclasses.replace(thing, **{name: changes[name] for name in known & changes.keys()})
+    if hasattr(thing, "model_copy"):
+        return thing.model_copy(update=dict(changes))
+    copied = copy.copy(thing)
+    if copied is thing:  # a text, a class: there is no other one to change
+        return thing
+    for name, value in changes.items():
+        with suppress(AttributeError, TypeError, ValueError):
+            setattr(copied, name, value)
+    return copied

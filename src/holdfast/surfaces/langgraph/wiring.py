@@ -6,13 +6,20 @@ Edges, waiting edges and conditional ones are bent; a node that jumps by `Comman
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from langgraph._internal._runnable import RunnableCallable  # the one kind that is called both ways
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground.off_loop import off_loop
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.nodes import ContextLoadNode, ContextWriteNode, ValidationNode
+from holdfast.workstreams.rules import check_phase
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 LOAD, VALIDATE, WRITE = "context_load", "context_validation", "context_write"
 
@@ -27,18 +34,59 @@ def add_shared_context(
     phase: str = "implementation",
     settings: Settings | None = None,
 ) -> StateGraph[Any, Any, Any, Any]:
-    """Load before the workflow is chosen, validate before the agent, write before memory is written."""
+    """Load before the workflow is chosen, validate before the agent, write before memory is written.
+
+    An agent that raises ends the run before anything could be written, so its exception is noted as a failed run on
+    its way out. LangGraph has no such place for its own time limit, for a cancelled run and for other nodes: those end
+    a run without a word here. What is refused leaves the builder as it was.
+    """
     places = {load_before: LOAD, validate_before: VALIDATE, write_before: WRITE}
+    _check(builder, places)
+    about: dict[str, Any] = {"folder": folder, "phase": check_phase(phase), "settings": settings}
+    write = ContextWriteNode(**about)
+    nodes = {LOAD: ContextLoadNode(**about), VALIDATE: ValidationNode(**about), WRITE: write}
+    for place, name in places.items():
+        _insert_before(builder, place, name, nodes[name])
+    agent = builder.nodes[validate_before]
+    agent.runnable = _noting_failure(validate_before, agent.runnable, write)
+    return builder
+
+
+def _check(builder: StateGraph[Any, Any, Any, Any], places: dict[str, str]) -> None:
     for place in places:
         if place not in builder.nodes:
             raise InvalidValueError("Node", place, "is not in this graph", known=builder.nodes)
     if len(places) < 3:
-        raise InvalidValueError("Node", load_before, "cannot have two of the three before it")
-    about: dict[str, Any] = {"folder": folder, "phase": phase, "settings": settings}
-    nodes = {LOAD: ContextLoadNode(**about), VALIDATE: ValidationNode(**about), WRITE: ContextWriteNode(**about)}
-    for place, name in places.items():
-        _insert_before(builder, place, name, nodes[name])
-    return builder
+        raise InvalidValueError("Node", next(iter(places)), "cannot have two of the three before it")
+    for name in places.values():
+        if name in builder.nodes:
+            raise InvalidValueError("Node", name, "is in this graph already; shared context is added once")
+        if name in builder.channels:
+            raise InvalidValueError("Node", name, "cannot be added: the state of this graph has a key of that name")
+
+
+def _noting_failure(step: str, node: Any, write: ContextWriteNode) -> Any:
+    """The node as it was. An interrupt is no failure, and whatever else it raises goes on."""
+
+    def invoke(state: Any, config: RunnableConfig) -> Any:
+        try:
+            return node.invoke(state, config)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            write.note_failure(state, step, error)
+            raise
+
+    async def ainvoke(state: Any, config: RunnableConfig) -> Any:
+        try:
+            return await node.ainvoke(state, config)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            await off_loop(write.note_failure, state, step, error)
+            raise
+
+    return RunnableCallable(invoke, ainvoke, name=step, trace=False)
 
 
 def _insert_before(builder: StateGraph[Any, Any, Any, Any], place: str, name: str, node: Any) -> None:

@@ -1,0 +1,71 @@
+"""Whether anything may happen here: the state decides, then the environment, then the person's own settings.
+
+It is decided before anything else. Whoever said no pays for nothing: no store is opened, no file is made, no git is
+started, and what is wrong with settings that nobody needs is nobody's concern.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast import errors
+from holdfast.app import App
+from holdfast.ground import canonical
+from holdfast.ground.settings import Settings, load_settings
+from holdfast.workstreams import rules
+from holdfast.workstreams.checkout import FLAG, open_checkout
+from holdfast.workstreams.service import WorkstreamService
+
+PATH_BYTES = 4096
+
+
+def asked(flag: object) -> bool | None:
+    """The flag as a program gives it: `"false"` and 0 are a no. Whatever is neither yes nor no is refused."""
+    if flag is None or isinstance(flag, bool):
+        return flag
+    word = str(flag).strip().casefold() if isinstance(flag, str | int) else ""
+    if word not in rules.ON + rules.OFF:
+        raise errors.InvalidValueError("share_session", flag, "is neither true nor false")
+    return word in rules.ON
+
+
+@contextmanager
+def opened(
+    folder: object, share: bool | None, settings: Settings | None
+) -> Iterator[tuple[App, WorkstreamService] | None]:
+    """The services where sharing is on, else None."""
+    if not _may_be_on(share):
+        yield None
+        return
+    place = _checked(folder)
+    if not _is_on(place, share, settings):
+        yield None
+        return
+    with App(settings) as app:
+        yield app, app.workstreams(place, share=share)
+
+
+def _may_be_on(share: bool | None) -> bool:
+    return rules.is_shared(asked=share, environment=os.environ.get(FLAG), chosen=True, repository_says=None)
+
+
+def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
+    home = settings.home if settings else _home()
+    try:
+        open_checkout(home, folder, share, os.environ)
+    except (errors.SharedContextOffError, errors.NoRepositoryError):
+        return False
+    return True
+
+
+def _home() -> str:
+    """The folder alone: a store or a handle that is set wrongly matters only where sharing is on."""
+    others = ("HOLDFAST_DATABASE", "HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER")
+    return load_settings({name: value for name, value in os.environ.items() if name not in others}).home
+
+
+def _checked(folder: object) -> str:
+    found = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
+    return canonical.check_text("repo_path", found or os.getcwd(), max_bytes=PATH_BYTES)

@@ -1,0 +1,296 @@
+"""What a run leaves behind: any state is understood or refused, nothing is doubled, and failures are told and ended."""
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langgraph.graph import START, StateGraph
+from pydantic import BaseModel
+
+from holdfast.langgraph import ContextLoadNode, ContextWriteNode, ValidationNode, add_shared_context
+from tests.surfaces.langgraph.graphs import State, builder, on, run, written
+from tests.workstreams.repos import RETRY, Repo
+
+LEARNED = {
+    "decisions": [
+        {"text": "Redis streams", "status": "rejected", "because": "ops"},
+        "a table?",
+        {"id": "D7", "text": "c"},
+    ],
+    "claims": [{"text": "It is done.", "evidence": ["src/retry.py#schedule"]}],
+    "checklist": ["409 counts as success"],
+    "file_pointers": ["README.md"],
+    "summary": "Retries.",
+    "feature_request": "webhook retry",
+}
+TIMES = ("updated_at", "claimed_at", "at", "id", "uid")
+
+
+def write(repo: Repo, **context: Any) -> dict[str, Any]:
+    """Only the last node, in a graph of its own."""
+    graph = StateGraph(State)
+    graph.add_node("write", ContextWriteNode())
+    graph.add_edge(START, "write")
+    plan = context.pop("plan", None)
+    result = graph.compile().invoke({"context": on(repo, **context), "plan": plan})
+    return dict(result["context"]["context_write"])
+
+
+def untimed(value: Any) -> Any:
+    """Without what tells when, and by which number."""
+    if isinstance(value, dict):
+        return {name: untimed(one) for name, one in value.items() if name not in TIMES}
+    return [untimed(one) for one in value] if isinstance(value, list) else value
+
+
+# --- what is understood --------------------------------------------------------------------------------------
+
+
+def test_where_several_may_stand_one_alone_will_do(repo: Repo):
+    done = write(
+        repo,
+        decisions="use a table",
+        claims={"text": "It is done.", "evidence": "src/retry.py#schedule"},
+        checklist="finish",
+        file_pointers="README.md",
+    )
+
+    assert done == {"written": ["decision", "claim", "checklist", "file_pointers"], "refused": []}
+    found = written(repo)
+    assert [one["text"] for one in found["open_decisions"]] == ["use a table"]
+    assert found["evidence_ledger"][0]["files"][0]["symbol"] == "schedule"
+    assert (found["checklist"], found["file_pointers"]) == (["finish"], ["README.md"])
+
+
+def test_a_ledger_as_the_file_has_it_is_understood(repo: Repo):
+    claim = {"claim": "The schedule is implemented.", "files": [{"path": "src/retry.py", "lines": "L1-L2"}]}
+
+    assert write(repo, claims=[claim]) == {"written": ["claim"], "refused": []}
+    (kept,) = written(repo)["evidence_ledger"]
+    assert (kept["claim"], kept["files"][0]["lines"]) == (claim["claim"], "L1-L2")
+
+    repo.write("src/retry.py", "# moved\n" + RETRY)
+    kept["files"][0]["lines"] = "L2-L3"
+    assert write(repo, claims=[kept])["refused"] == []
+    assert written(repo)["evidence_ledger"][0]["files"][0]["lines"] == "L2-L3"
+
+
+# --- what is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("context", "what"),
+    [
+        ({"checklist": 5}, "checklist"),
+        ({"checklist": ["fine", 5]}, "checklist"),
+        ({"checklist": {"a", "b"}}, "checklist"),
+        ({"file_pointers": [5]}, "file_pointers"),
+        ({"file_pointers": 5}, "file_pointers"),
+        ({"file_pointers": [None]}, "file_pointers"),
+        ({"decisions": 5}, "decision"),
+        ({"decisions": [5]}, "decision"),
+        ({"decisions": [{"text": "x", "status": ["open"]}]}, "decision"),
+        ({"decisions": [{"text": "x", "id": 5}]}, "decision"),
+        ({"decisions": [{}]}, "decision"),
+        ({"claims": 5}, "claim"),
+        ({"claims": [5]}, "claim"),
+        ({"claims": [None]}, "claim"),
+        ({"claims": [{"text": "It is done.", "evidence": 5}]}, "claim"),
+        ({"claims": [{"text": "It is done.", "evidence": [5]}]}, "claim"),
+        ({"claims": [{"text": "It is done.", "files": [{"lines": "L1"}]}]}, "claim"),
+        ({"claims": [{"text": "It is done.", "files": [5]}]}, "claim"),
+        ({"claims": [{"text": "It is done.", "commands": [{"proof": 5}]}]}, "claim"),
+        ({"claims": [{"text": "A text.", "kind": {}}]}, "claim"),
+        ({"summary": 5}, "summary"),
+        ({"summary": ["a", "b"]}, "summary"),
+        ({"summary": "Retries.", "feature_request": 5}, "summary"),
+        ({"error": 5}, "last_run"),
+        ({"error": "boom", "failed_step": 5}, "last_run"),
+        ({"error": "boom", "next_action": ["a"]}, "last_run"),
+        ({"plan": {"metadata": {"cli_sessions": ["codex"]}}}, "cli_session"),
+        ({"plan": {"metadata": {"cli_sessions": "codex"}}}, "cli_session"),
+        ({"plan": {"metadata": {"cli_sessions": {5: "n-1"}}}}, "cli_session"),
+        ({"plan": {"metadata": {"cli_sessions": {"codex": 5}}}}, "cli_session"),
+        ({"plan": {"metadata": {"cli_sessions": {"codex": {"id": "n", "local_path": 5}}}}}, "cli_session"),
+    ],
+    ids=str,
+)
+def test_a_wrong_type_is_refused_by_name_and_nothing_of_it_is_stored(repo: Repo, context: dict[str, Any], what: str):
+    done = run(repo, **context)
+
+    (refused,) = done["context"]["context_write"]["refused"]
+    assert refused["what"] == what
+    assert refused["code"] != "bug"
+    assert refused["message"]
+    assert done["context"]["context_write"]["written"] == []
+    assert done["seen"][-1] == "memory"
+    assert not (repo.folder / "data/context/implementation_context.json").exists()
+
+
+def test_the_others_are_written_all_the_same(repo: Repo):
+    done = write(repo, checklist=5, decisions=["a table", 5], file_pointers=["README.md"])
+
+    assert done["written"] == ["decision", "file_pointers"]
+    assert [one["what"] for one in done["refused"]] == ["decision", "checklist"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"repo_path": 5}, {"repo_path": "a\0b"}, {"phase": 5}, {"phase": "doing"}, {"workstream_id": ["x"]}],
+    ids=repr,
+)
+def test_a_place_that_is_none_is_told_and_stops_nothing(repo: Repo, said: dict[str, Any]):
+    result = run(repo, decisions=["a table"], **said)
+
+    assert result["context"]["shared_context_error"]["code"] == "invalid_value"
+    assert "context_write" not in result["context"]
+    assert result["seen"][-1] == "memory"
+    assert not (repo.folder / "data").exists()
+
+
+# --- whatever kind of object a state is made of ----------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    share_session: bool
+    repo_path: str
+    decisions: tuple[str, ...] = ("a table",)
+    context_write: Any = None
+    context_bundle: str = ""
+
+
+class ContextModel(BaseModel):
+    share_session: bool
+    repo_path: str
+    decisions: list[str] = ["a table"]
+    context_write: Any = None
+    context_bundle: str = ""
+
+
+@pytest.mark.parametrize("kind", [Context, ContextModel, lambda **said: SimpleNamespace(decisions=["a table"], **said)])
+def test_a_context_stays_the_kind_of_object_that_it_is(repo: Repo, kind: Any):
+    given = kind(share_session=True, repo_path=str(repo.folder))
+
+    found = add_shared_context(builder()).compile().invoke({"context": given})["context"]
+
+    assert type(found) is type(given)
+    assert found.context_bundle.startswith("HOLDFAST")
+    assert found.context_write == {"written": ["decision"], "refused": []}
+    assert given.share_session
+    assert not getattr(given, "context_write", None)  # the one that came in is as it was
+
+
+@pytest.mark.parametrize("context", ["a text", 5, ["a", "list"], State], ids=repr)
+def test_a_context_that_takes_no_names_is_left_alone(repo: Repo, monkeypatch: pytest.MonkeyPatch, context: Any):
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+
+    result = add_shared_context(builder(), folder=str(repo.folder)).compile().invoke({"context": context})
+
+    assert result["context"] is context or result["context"] == context
+    assert result["seen"][-1] == "memory"
+
+
+def test_a_plan_that_is_a_plain_object_is_given_metadata_in_a_copy(repo: Repo):
+    plan = SimpleNamespace(steps=3, metadata={"a": 1})
+
+    found = run(repo, plan=plan)["plan"]
+
+    assert (found.steps, found.metadata["a"], found.metadata["stale"]) == (3, 1, False)
+    assert plan.metadata == {"a": 1}
+
+
+@pytest.mark.parametrize("plan", ["three steps", 3, ["one"], SimpleNamespace(steps=3)], ids=repr)
+def test_a_plan_without_room_for_metadata_is_left_alone(repo: Repo, plan: Any):
+    result = run(repo, plan=plan)
+
+    assert result["plan"] == plan
+    assert "shared_context_error" not in result["context"]
+
+
+@pytest.mark.parametrize("metadata", [["a"], "text", 5], ids=repr)
+def test_metadata_that_is_no_object_is_told_and_left_alone(repo: Repo, metadata: Any):
+    result = run(repo, plan={"metadata": metadata}, checklist=["x"])
+
+    assert result["plan"] == {"metadata": metadata}
+    assert "plan.metadata" in result["context"]["shared_context_error"]["message"]
+    assert result["context"]["context_bundle"].startswith("HOLDFAST")
+    assert written(repo)["checklist"] == ["x"]
+
+
+# --- again ---------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
+    """As LangGraph does when a process died after the node had written and before the checkpoint."""
+    plan = {"metadata": {"cli_sessions": {"codex": "n-1"}}}
+    first = write(repo, plan=plan, **LEARNED)
+    once = written(repo)
+
+    second = write(repo, plan=plan, **LEARNED)
+
+    assert first == second
+    assert second["refused"] == []
+    assert untimed(written(repo)) == untimed(once)
+
+
+def test_a_failure_that_is_written_again_is_one_failure(repo: Repo):
+    failed = {"error": "assert 9 == 8", "failed_step": "pytest", "next_action": "look"}
+    write(repo, **failed)
+    once = written(repo)
+
+    write(repo, **failed)
+
+    assert untimed(written(repo)) == untimed(once)
+    assert len(written(repo)["last_errors"]) == 1
+    write(repo, error="another", failed_step="pytest")
+    assert [one["error"] for one in written(repo)["last_errors"]] == ["assert 9 == 8", "another"]
+
+
+def test_loading_and_validating_write_nothing_into_the_repository(repo: Repo):
+    for node in (ContextLoadNode(), ValidationNode()):
+        assert node({"context": on(repo)})
+
+    assert not (repo.folder / "data").exists()
+
+
+# --- a run that failed -----------------------------------------------------------------------------------------
+
+
+def test_a_long_traceback_is_cut_where_everybody_sees_it(repo: Repo):
+    traceback = "Traceback\n" + "  File x, line 1\n" * 1_000 + "KeyError: 'the \0 end'"
+
+    assert write(repo, error=traceback, failed_step="s" * 5_000, next_action="n\0")["written"] == ["last_run"]
+
+    kept = written(repo)["last_run"]
+    assert kept["error"].startswith("Traceback")
+    assert kept["error"].endswith("KeyError: 'the \\x00 end'")
+    assert "left out" in kept["error"]
+    assert len(kept["error"]) <= 4_000
+    assert kept["failed_step"].endswith("…")
+
+
+def test_an_exception_in_the_state_is_told_by_its_type(repo: Repo):
+    write(repo, error=AssertionError())
+
+    assert written(repo)["last_run"]["error"] == "AssertionError"
+
+
+@pytest.mark.parametrize("learned", [{}, {"decisions": ["a table"]}, {"summary": "Retries."}], ids=repr)
+def test_a_run_that_got_through_ends_the_failure_of_an_earlier_one(repo: Repo, learned: dict[str, Any]):
+    run(repo, error="assert 9 == 8", failed_step="pytest")
+    assert "assert 9 == 8" in run(repo, error="assert 9 == 8", failed_step="pytest")["context"]["context_bundle"]
+
+    done = run(repo, **learned)["context"]["context_write"]
+
+    assert done["refused"] == []
+    assert "last_run" in done["written"]
+    assert written(repo)["last_run"]["status"] == "ok"
+    assert [one["error"] for one in written(repo)["last_errors"]] == ["assert 9 == 8"]
+    assert "LAST RUN" not in run(repo)["context"]["context_bundle"]
+
+
+def test_a_run_that_learned_nothing_writes_nothing(repo: Repo):
+    assert write(repo) == {"written": [], "refused": []}
+    assert not (repo.folder / "data").exists()
