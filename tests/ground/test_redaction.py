@@ -43,9 +43,22 @@ VALUE = made("v", 20) + "7"
         (f"token: '{VALUE}'", "assigned_secret", VALUE),
         (f"url?access_token={VALUE}&page=2", "assigned_secret", VALUE),
         (f"tool --api-key {VALUE} --fast", "assigned_secret", VALUE),
+        ("token: hunterpass123", "assigned_secret", "hunterpass123"),
         (f"Authorization: Bearer {VALUE}", "authorization", VALUE),
         ("redis://:p4ss@cache:6379/0", "url_password", "p4ss"),
         (f"SECRET_KEY_BASE={VALUE}, then", "assigned_secret", VALUE),
+        ('"password": "correct horse battery"', "assigned_secret", "correct horse battery"),
+        ("db_passphrase = 'Correct Horse Battery'", "assigned_secret", "Correct Horse Battery"),
+        ('{\\"password\\": \\"correct horse battery\\"}', "assigned_secret", "correct horse battery"),
+        ("curl -u admin:S3cretPw99 https://host/", "command_password", "S3cretPw99"),
+        ('curl -s --user "admin:two words 9" https://host/', "command_password", "two words 9"),
+        ("curl 'https://host/?a=1&b=2' \\\n  -uadmin:kittens", "command_password", "kittens"),
+        ("mysql -pS3cretPw99", "command_password", "S3cretPw99"),
+        ("mysqldump -h db -u app -p'S3 cret' payouts | gzip", "command_password", "S3 cret"),
+        ("sshpass -p kittens ssh host", "command_password", "kittens"),
+        ("redis-cli -h cache -a kittens ping", "command_password", "kittens"),
+        ("docker login -u ana -p kittens host", "command_password", "kittens"),
+        ("ldapsearch -x -D cn=a -w kittens", "command_password", "kittens"),
     ],
 )
 def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) -> None:
@@ -68,6 +81,12 @@ def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) ->
         "password_file=/run/secrets/db1 tokenizer: cl100k_base2",
         "task-1234567890abcdef1234567890abcdef risk-ant-hill",
         "git@github.com:acme/payouts.git ssh://git@host/x",
+        "token: next_page_2 session_token: 'page_cursor_3' api_key: main-menu-1 tool --token next_page_2",
+        "password: 'Enter your password' \"password\": \"must be at least 12 characters\" 'password': 'Mot de passe'",
+        '"token": "New York City" "password": "see below"',
+        "docker run -u 1000:1000 -p 8080:80 image; ssh -l login -p 2222 host; python -u main:app1234",
+        'mysql -p payouts; mysql -p$DB_PASSWORD; mysql -p"$PW"; curl -u admin:$PW x; curl -u user:password x',
+        "find . -name mysql -print; gcc -o mysql -pthread x.c; mysql -e q | tar -pxzf1 a; curl x\nsudo -u a:S3cretPw9",
     ],
 )
 def test_what_stands_for_a_secret_or_only_speaks_of_one_is_left(text: str) -> None:
@@ -191,6 +210,15 @@ def test_a_field_that_is_called_a_secret_holds_one(field: str) -> None:
     assert redact_value(cleaned) == (cleaned, [])
 
 
+def test_words_in_a_field_are_a_passphrase_or_a_name_by_what_the_field_is_called() -> None:
+    value = {"passphrase": "correct horse battery", "token": "next_page_2", "password": "Mot de passe"}
+
+    cleaned, found = redact_value(value)
+
+    assert [secret.rule for secret in found] == ["assigned_secret"]
+    assert {name for name in value if cleaned[name] != value[name]} == {"passphrase"}
+
+
 @pytest.mark.parametrize("field", ["nextToken", "tokens", "primary_key", "secretary", "token_id", "password_hash"])
 def test_a_field_that_only_sounds_like_it_does_not(field: str) -> None:
     assert redact_value({field: VALUE}) == ({field: VALUE}, [])
@@ -265,6 +293,24 @@ WORST = [
         "SK0",
         "12345678:AA",
         "Bearer a1",
+    ),
+    *(
+        " -p",
+        "mysql ",
+        "mysql -p",
+        " -pa1b",
+        "curl -u a:",
+        "curl -u a:b1! ",
+        " -u a:b1",
+        "login -p ",
+        "find mysql -pa1;",
+    ),
+    *(
+        'password: "a b ',
+        "password='a b c' ",
+        "MTIz",
+        "MTIzNDU2Nzg5MDEyMzQ1Njc4.",
+        "xoxb-AAAAAAAAAAAA\n" + "A-" * 99 + "a1\n",
     ),
     *("\\u0041", "%41", '"\n"', 'a"+\n"', "token=a1b2c3d4 ", f"{GITHUB} ", f"{GITHUB}\n", "[REDACTED:", "a-", "A&"),
 ]

@@ -123,6 +123,13 @@ def bot_token(chance: random.Random, number: int) -> tuple[str, str]:
     return f"TELEGRAM={secret}", secret
 
 
+def discord_bot(chance: random.Random, number: int) -> tuple[str, str]:
+    """The bot's id in base64, a time and a signature; ids have grown, and so have signatures."""
+    place = base64.b64encode(str(chance.randrange(10**17, 10**19)).encode()).decode().rstrip("=")
+    secret = f"{place}.{some(chance, BASE64URL, 6)}.{some(chance, BASE64URL, [27, 38][number % 2])}"
+    return ["client.run('{}')", "{}", "Authorization: Bot {}", "bot {}, for now"][number % 4].format(secret), secret
+
+
 def slack_bot(chance: random.Random, number: int) -> tuple[str, str]:
     digits = f"{some(chance, string.digits, 12)}-{some(chance, string.digits, 13)}"
     secret = f"xox{'bpas'[number % 4]}-{digits}-{some(chance, LETTERS_DIGITS, 24)}"
@@ -203,6 +210,7 @@ BY_STRUCTURE: dict[str, Make] = {
     ),
     "Twilio key": alone("SK", HEX, 32),
     "Telegram": bot_token,
+    "Discord": discord_bot,
     "npm": alone("npm_", LETTERS_DIGITS, 36, "//registry.npmjs.org/:_authToken={}"),
     "PyPI": alone("pypi-AgEIcHlwaS5vcmc", BASE64URL, 157, "password = {}"),
     "OpenAI": either(openai_project, openai_classic),
@@ -312,6 +320,7 @@ BENIGN: dict[str, Callable[[random.Random], tuple[str, str, str]]] = {
     "index line": lambda c: ("index", f"{some(c, HEX, 7)}..{some(c, HEX, 7)}", "index TOKEN 100644"),
     "cache key": lambda c: ("cache_key", f"v1-{some(c, HEX, 32)}", "cache key: TOKEN"),
     "page token": lambda c: ("next_page_token", some(c, BASE64URL, 40), 'next_page_token: "TOKEN"'),
+    "page name": lambda c: ("token", f"{c.choice(['next', 'first', 'last'])}_page_{c.randrange(1000)}", "token: TOKEN"),
     "public key": lambda c: ("ssh", f"AAAAB3NzaC1yc2E{_b64(c, 200)}", "ssh-rsa TOKEN dev@laptop"),
     "path": lambda c: (
         "path",

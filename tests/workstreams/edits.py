@@ -245,7 +245,7 @@ def change_above(file: File, random_: random.Random) -> File:
 
 
 def duplicate_below(file: File, random_: random.Random) -> File:
-    """A copy after the next neighbour; of two definitions Python takes the later one, so that one is meant."""
+    """A copy after the next neighbour: the lines are where they were, the symbol has a second definition."""
     chunks = (*file.chunks[: file.at + 3], ("",), file.block, *file.chunks[file.at + 3 :])
     return replace(file, chunks=chunks, at=file.at + 4)
 
@@ -287,7 +287,7 @@ EDITS: dict[str, tuple[Edit | None, str, str, str]] = {
     "comment inside": (comment_inside, "changed", "moved", "changed"),
     "change only below": (change_below, "ok", "ok", "changed"),
     "change only above": (change_above, "ok", "ok", "changed"),
-    "duplicate the block": (duplicate_below, "ok", "moved", "changed"),
+    "duplicate the block": (duplicate_below, "ok", "changed", "changed"),
     "trailing whitespace": (trailing_space, "changed", "ok", "changed"),
     "CRLF": (to_crlf, "ok", "ok", "ok"),
     "CRLF and insert above": (to_crlf_and_insert_above, "moved", "moved", "changed"),

@@ -1,8 +1,8 @@
 """The gate on completion: it errs on none of the sentences that were known when the rule was written.
 
-`completion_sentences.tsv` is the table by which the rule was made. The two tables of fifty were each written after the
-rule was finished and measured once, before anything was changed: 45 of the first fifty were right and 44 of the second.
-What was learned from them is in the rule; what is still wrong is listed here by name.
+`completion_sentences.tsv` is the table by which the rule was made. The tables of fifty were each written after the rule
+was finished and measured once, before anything was changed: 45 of the first fifty were right, 44 of the second, 44 of
+the third. What was learned from them is in the rule; what is still wrong is listed here by name.
 """
 
 from collections import Counter
@@ -31,6 +31,11 @@ REASONS = {
 STILL_WRONG = {
     "It looks fixed, but it is not.",
     "Far too early to say that this is finished.",
+    "The index is built and queries take 3 ms.",
+    "It's anything but done.",
+    "Column widths are fixed, row heights are not.",
+    "The scheduler picks jobs that are done and archives them.",
+    "Two of the four bugs are fixed.",
 }
 
 
@@ -41,7 +46,7 @@ def table(name: str) -> list[tuple[str, str, str]]:
 
 
 KNOWN = table("completion_sentences.tsv")
-LATER = [*table("completion_sentences.first_fifty.tsv"), *table("completion_sentences.second_fifty.tsv")]
+LATER = [row for which in ("first", "second", "third") for row in table(f"completion_sentences.{which}_fifty.tsv")]
 
 
 def wrong(rows: list[tuple[str, str, str]]) -> set[str]:
@@ -67,7 +72,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     texts = [text for _, _, text in KNOWN + LATER]
 
     assert len(KNOWN) >= 200
-    assert len(LATER) == 100
+    assert len(LATER) == 150
     assert len(set(texts)) == len(texts)
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}
     assert {reason for _, reason, _ in KNOWN} == REASONS
@@ -137,8 +142,25 @@ def test_a_claim_counts_wherever_it_stands():
 
 def test_a_text_without_end_is_read_within_bounds():
     """Nothing in the rule grows faster than the text, and what is beyond the limit is not read."""
-    for part in ("done ", "'", '"', "`", "1. ", "if ", "\n", "a.", "that is not "):
-        claims_completion(part * 5_000)
+    for part in (
+        "done ",
+        "'",
+        '"',
+        "`",
+        "1. ",
+        "if ",
+        "\n",
+        "a.",
+        "that is not ",
+        "1,",
+        "1.",
+        "1/",
+        " ",
+        "no ",
+        "can ",
+        "?",
+    ):
+        claims_completion(part * (completion.TEXT_CHARS // len(part)))
 
     assert claims_completion("x" * completion.TEXT_CHARS + " All done.") is None
 

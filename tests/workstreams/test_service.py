@@ -36,6 +36,14 @@ def changed(judged: JudgedContext) -> list[tuple[str, str]]:
     return [(one.path, one.what) for one in judged.staleness.changed]
 
 
+async def is_on(work: WorkstreamService) -> bool:
+    try:
+        await work.load("implementation")
+    except (errors.SharedContextOffError, errors.NoRepositoryError):
+        return False
+    return True
+
+
 async def saved(work: WorkstreamService, *claims: tuple[str, str]) -> None:
     for text, shown in claims or (("schedule() doubles the pause", "src/retry.py#schedule"),):
         await work.claim(text, [shown])
@@ -880,29 +888,29 @@ async def test_when_the_flag_is_off_nothing_is_read_written_or_started(
     assert refused.value.code == "shared_context_off"
     with pytest.raises(errors.SharedContextOffError):
         await work.save("x", by_hand=True)
-    assert not work.is_on()
+    assert not await is_on(work)
     assert not (repo.folder / "data").exists()
 
 
 async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: Any, tmp_path: Path):
     repo.write("configs/graph_config.yaml", "shared_context:\n  enabled: true\n")
-    assert not service_in(repo, database, environment={}).is_on()
+    assert not await is_on(service_in(repo, database, environment={}))
     with pytest.raises(errors.SharedContextOffError, match=r"graph_config\.yaml asks for it"):
         await service_in(repo, database, environment={}).load("implementation")
 
     home = Path(os.environ["HOLDFAST_HOME"])
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({"shared_context": True}))
-    assert service_in(repo, database, environment={}).is_on()
+    assert await is_on(service_in(repo, database, environment={}))
     repo.write("configs/graph_config.yaml", "shared_context:\n  enabled: false\n")
-    assert not service_in(repo, database, environment={}).is_on()
-    assert service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "true"}).is_on()
-    assert service_in(repo, database, environment={}, share=True).is_on()
-    assert not service_in(repo, database, share=False).is_on()
+    assert not await is_on(service_in(repo, database, environment={}))
+    assert await is_on(service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "true"}))
+    assert await is_on(service_in(repo, database, environment={}, share=True))
+    assert not await is_on(service_in(repo, database, share=False))
     with pytest.raises(errors.SharedContextOffError, match=r"graph_config\.yaml says so"):
         await service_in(repo, database, environment={}).load("implementation")
     with pytest.raises(errors.InvalidValueError, match="neither true nor false"):
-        service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}).is_on()
+        await is_on(service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}))
 
 
 @pytest.mark.parametrize(
@@ -933,7 +941,7 @@ async def test_outside_of_a_repository_it_says_so(tmp_path: Path, database: Any)
     work = service_in(outside, database)
     with pytest.raises(errors.NoRepositoryError):
         await work.load("implementation")
-    assert not work.is_on()
+    assert not await is_on(work)
 
 
 async def test_consent_for_one_repository_only(repo: Repo, database: Any):
@@ -942,9 +950,9 @@ async def test_consent_for_one_repository_only(repo: Repo, database: Any):
     found = git.find_repository(str(repo.folder))
     assert found is not None
     (home / "settings.json").write_text(json.dumps({"repositories": {found.repo: {"shared_context": True}}}))
-    assert service_in(repo, database, environment={}).is_on()
+    assert await is_on(service_in(repo, database, environment={}))
     (home / "settings.json").write_text(json.dumps({"repositories": {"other": {"shared_context": True}}}))
-    assert not service_in(repo, database, environment={}).is_on()
+    assert not await is_on(service_in(repo, database, environment={}))
 
 
 # --- rules -------------------------------------------------------------------------------------------------

@@ -88,18 +88,18 @@ größe = 1
         ("later.inner", (18, 19)),
         ("Outer", (24, 39)),
         ("Outer.kind", (27, 27)),
-        ("Outer.size", (29, 31)),
+        ("Outer.size", (29, 35)),
         ("Outer.Inner", (37, 39)),
         ("Outer.Inner.method", (38, 39)),
-        ("twice", (46, 47)),
-        ("chosen", (54, 55)),
+        ("twice", (42, 47)),
+        ("chosen", (50, 55)),
         ("rescued", (60, 60)),
         ("größe", (62, 62)),
         ("gro\u0308ße", (62, 62)),
     ],
 )
 def test_a_symbol_is_found_with_its_decorators(name: str, lines: tuple[int, int]):
-    """Of several definitions the last one counts, which is the one that a module ends up with."""
+    """Of several definitions it is all, from the condition around the first to the end of the last."""
     assert find_symbol(SOURCE, "src/a.py", name) == lines
 
 
@@ -187,6 +187,161 @@ def test_every_other_change_changes_the_shape(text: str):
 def test_a_shape_is_the_same_for_every_reader():
     """It is committed and compared by colleagues, so it is pinned: another value would turn all into `changed`."""
     assert shape(PLAIN) == "b527bca7d1c6dd087d8fc01145eabba1192db1d3a8042e1490259242b7853244"
+
+
+PROPERTY = """\
+class Box:
+    @property
+    def value(self):
+        return self._value
+
+    size = 1
+
+    @value.setter
+    def value(self, new):
+        self._value = new
+"""
+EITHER = """\
+if LIMIT > 1:
+    import fast
+
+    def f():
+        return 1
+elif LIMIT:
+    def f():
+        return 2
+else:
+    def f():
+        return 3
+
+    def g():
+        return 4
+"""
+FALLBACK = """\
+try:
+    import fast
+    def f(): return fast.run()
+    def g(): return 1
+except ImportError:
+    def f(): return 2
+"""
+MATCHED = """\
+match LIMIT:
+    case 1:
+        log()
+    case 3:
+        def f(): return 1
+    case _:
+        def f(): return 2
+"""
+OVERLOADS = """\
+@overload
+def f(x: int) -> int: ...
+@overload
+def f(x: str) -> str: ...
+def f(x): return x * 2
+"""
+CLASSES = """\
+if LIMIT:
+    class Box(Small):
+        def value(self): return 1
+else:
+    class Box:
+        def value(self): return 2
+        def other(self): return 3
+"""
+AGAIN = """\
+def f():
+    total = 0
+    while more():
+        total += 1
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "old", "new"),
+    [
+        (PROPERTY, "Box.value", "self._value = new", "self._value = new * 2"),
+        (PROPERTY, "Box.value", "return self._value", "return self._value * 2"),
+        (PROPERTY, "Box.value", "@value.setter", "@value.deleter"),
+        (EITHER, "f", "return 1", "return 10"),
+        (EITHER, "f", "return 2", "return 10"),
+        (EITHER, "f", "return 3", "return 10"),
+        (EITHER, "f", "LIMIT > 1", "LIMIT > 2"),
+        (EITHER, "f", "elif LIMIT:", "elif not LIMIT:"),
+        (EITHER, "f", "else:", "elif other:"),
+        (FALLBACK, "f", "return 2", "return 10"),
+        (FALLBACK, "f", "fast.run()", "fast.walk()"),
+        (FALLBACK, "f", "except ImportError", "except Exception"),
+        (FALLBACK, "f", "import fast", "import faster as fast"),
+        (FALLBACK, "f", "except ImportError:", "except OSError: pass\nexcept ImportError:"),
+        (MATCHED, "f", "case 1:", "case 2:"),
+        (MATCHED, "f", "case 3:", "case _:"),
+        (OVERLOADS, "f", "x: int", "x: float"),
+        (OVERLOADS, "f", "x * 2", "x * 3"),
+        (CLASSES, "Box.value", "return 1", "return 10"),
+        (CLASSES, "Box.value", "if LIMIT", "if not LIMIT"),
+        (CLASSES, "Box", "return 3", "return 10"),
+        (AGAIN, "f.total", "total += 1", "total += 2"),
+        (AGAIN, "f.total", "more()", "less()"),
+        ("x = 1\nx = 2\n", "x", "x = 1", "x = 3"),
+        ("x = 1\nx = 2\n", "x", "x = 1\n", ""),
+        ("x = 1\n", "x", "x = 1\n", "x = 1\nx = 1\n"),
+        ("def f(): 1\nif a: pass\nelse:\n  def f(): 2\n", "f", "if a: pass\nelse:", "if a:"),
+    ],
+)
+def test_an_edit_of_any_definition_or_of_what_chooses_between_them_changes_the_shape(
+    text: str, name: str, old: str, new: str
+):
+    edited = text.replace(old, new)
+
+    assert edited != text
+    assert shape(edited, name) not in (shape(text, name), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "old", "new"),
+    [
+        (PROPERTY, "Box.value", "size = 1", "size = 2"),
+        (PROPERTY, "Box.value", "class Box:", "class Box(Small):"),
+        (EITHER, "f", "return 4", "return 10"),
+        (EITHER, "f", "    import fast\n", ""),
+        (EITHER, "f", "if LIMIT > 1", "new = 1\nif (LIMIT > 1)"),
+        (FALLBACK, "f", "def g(): return 1", "def g(): return 10"),
+        (MATCHED, "f", "log()", "trace()"),
+        (CLASSES, "Box.value", "return 3", "return 10"),
+        (AGAIN, "f.total", "return total", "return -total"),
+        (f"if True:\n  class A:\n    {OVERLOADS.replace(chr(10), chr(10) + '    ')}\n", "A.f", "if True", "if False"),
+    ],
+)
+def test_an_edit_beside_several_definitions_keeps_their_shape(text: str, name: str, old: str, new: str):
+    edited = text.replace(old, new)
+
+    assert edited != text
+    assert shape(edited, name) == shape(text, name) is not None
+
+
+def test_the_shape_of_a_single_definition_has_nothing_of_what_is_around_it():
+    """Evidence that was noted before a symbol could have several definitions still holds."""
+    assert shape("LIMIT = 10\n", "LIMIT") == "4b89983baf83794cf729bbdaf93a259f5c5d68162ce3529f9b38fed094c8c76a"
+    assert shape("if a:\n    LIMIT = 10\nelse:\n    OTHER = 1\n", "LIMIT") == shape("LIMIT = 10\n", "LIMIT")
+    assert shape("A, A = A = 1, 2\n", "A") == shape("\n\nA, A = A = 1, 2\n", "A")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n" * 50_000,
+        "if a:\n  x = 1\n" + "elif b:\n  x = 2\n" * 500,
+        "".join(f"{'  ' * n}if a:\n{'  ' * (n + 1)}x = 1\n" for n in range(90)),
+    ],
+)
+def test_a_name_that_is_defined_all_over_a_large_file_is_read(text: str):
+    found = read_symbol(text, "a.py", "x")
+
+    assert isinstance(found, symbols.Symbol)
+    assert found.lines.last == text.count("\n")
 
 
 def every_symbol(text: str) -> list[str]:

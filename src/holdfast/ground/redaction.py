@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
-from holdfast.ground.redaction_rules import EXACT, OPEN, RULES, WHOLE, Rule, is_secret_name, is_secret_value
+from holdfast.ground.redaction_rules import EXACT, OPEN, RULES, WHOLE, Rule, is_secret_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
@@ -49,10 +49,10 @@ _LINE_END = (
     r"(?<=[A-Za-z0-9_+/=.~-])(?:[\"'][ \t]{0,4}[+.]?)?[ \t]{0,2}\\?\r?\n"
     r"[ \t]{0,40}(?:[|>+#*-][ \t]|[0-9]{1,6}[→|:\t][ \t]?)?[\"']?(?=[A-Za-z0-9_+/=.~-])"
 )
-# A line of its own rather than the rest of a key: words, numbers and times, or too little to tell.
-_OTHER_LINE = (
-    r".{0,5}|(?:[A-Z]?[a-z]*|[A-Z]*|[0-9]+(?:T[0-9]*)?)(?:[_/+=.-](?:[A-Z]?[a-z]*|[A-Z]*|[0-9]+(?:T[0-9]*)?))*"
-)
+# A line of its own rather than the rest of a key: words, numbers and times, or too little to tell. Each part can be
+# read in one way only: a line that almost fits would be tried in every combination of two.
+_PART = r"(?:[0-9]++(?:T[0-9]*+)?|[A-Z]?[a-z]++|[A-Z]*+)"
+_OTHER_LINE = rf".{{0,5}}|{_PART}(?:[_/+=.-]{_PART})*+"
 _OPAQUE_FIELD = (
     r"(?:^|_)(?:id|ids|uuid|guid|sha|sha1|sha256|sha512|hash|hashes|digest|checksum|integrity|etag|cursor|signature"
     r"|fingerprint|nonce)$|^encrypted|encrypted_content|(?:Id|Ids|Uuid|Hash|Digest|Sha)$"
@@ -253,7 +253,7 @@ def _walked(value: Any, field: str, leaf: Callable[[str, str], str], depth: int)
 
 def _secrets_of_field(text: str, field: str) -> list[Found]:
     found = find_secrets(text)
-    if found or not is_secret_name(field) or re.search(_MARK, text) or not is_secret_value(text):
+    if found or re.search(_MARK, text) or not is_secret_field(field, text):
         return found
     return [Found("assigned_secret", 0, len(text))]
 

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     from collections.abc import Callable
 
+COMMAND_CHARS = 300  # how far before an option its program is looked for
+
 # Where a line may end inside of it: nowhere, within a known length, or within any.
 WHOLE, EXACT, OPEN = "whole", "exact", "open"
 
@@ -22,11 +24,15 @@ _NAME = rf"[sStTpPcCkK](?i:{_REST}(?![a-z])(?:{_STAGE}(?![a-z0-9]))?)"
 _NAME_IN_CAPITALS = rf"[STPCK]{_REST.upper()}(?![A-Za-z])(?:{_STAGE.upper()}(?![A-Za-z0-9]))?"
 _NOT_THE_SECRET = r"(?i)(?:next|page|continuation|sync|cancellation|delta|max|num|per)[_-]?$"
 _OPENERS = "api|access|secret|private|account|auth|encryption|signing|master|shared|admin|deploy|webhook|storage"
+_CHOSEN = "pPsScC"  # how the names begin whose values people choose: password, secret, credentials
 _KEY_THAT_OPENS = rf"(?i)(?:{_OPENERS})[_-]?$"
 _HINTS = "secret token passw passphrase pwd credential key"
 _GIVEN = r"[\"'`]?[ \t]{0,4}(?:=>|:=|[=:])[ \t]{0,4}"
 _QUOTED = r"\"([^\"\s\\\x00]{6,4096}+)\"|'([^'\s\\\x00]{6,4096}+)'|`([^`\s\\\x00]{6,4096}+)`"
 _BARE = r"([^\s\"'`,;&<>(){}\[\]|\\\x00]{8,4096}+)"
+_IN_QUOTES = r"\"([^\"\n\\\x00]{3,256}+)\"|'([^'\n\\\x00]{3,256}+)'"
+_USER = r"[^\s\"'`:;|&<>()\\\x00]{1,64}+:"
+_UNQUOTED = r"([^\s\"'`;|&<>()\\\x00]{3,256}+)"
 _BASE64_LINES = r"(?:\s{1,12}+[A-Za-z0-9+/=]{16,}+)++"
 
 # What stands where a secret would: a reference, a word for it, an example.
@@ -38,6 +44,16 @@ _PLACEHOLDER = (
 )
 _PATH_OR_CODE = r"[~.]{0,2}/[\w.@-]+(?:/|$)|[a-z][a-z0-9+.-]{1,20}://|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
 _SAYS_WHAT_IT_IS = r"(?i)(?=.*(?:secret|token|passw|key))[a-z_]+[0-9]{0,3}$"
+# A token is random; a few plain words with a number at their end name something: `next_page_2`.
+_PLAIN_WORDS = r"[a-z]{1,12}(?:[_-][a-z]{1,12})++[_-]?[0-9]{0,3}$"
+# What is written where a password goes and speaks about passwords: a label, a rule, a hint.
+_SPEAKS = (
+    r"(?i)passw|passphrase|secret|token|credential|\b(?:a|an|and|are|as|at|be|by|can|cannot|characters?|chars|choose"
+    r"|confirm|do|enter|field|for|forgot|from|has|have|here|if|in|incorrect|invalid|is|it|least|length|max|min|missing|must"
+    r"|new|not|of|on|only|optional|or|please|required|reset|see|set|should|stored|the|this|to|too|type|use|user|with|wrong"
+    r"|you|your)\b"
+)
+_LABEL = r"[A-Z][a-z]*+(?: [a-z]++)++[.!?:…]?$"
 _FLAG = r"(?:^|[\s\"'`])--[a-z-]{0,30}$"
 
 
@@ -83,10 +99,10 @@ class Rule:
         return (start, start + len(value)) if self.check(match, value) else None
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a field of this name holds a secret."""
+def is_secret_field(name: str, value: str) -> bool:
+    """Whether a field of this name with this value holds a secret."""
     found = re.search(rf"{_NAME}$", name)
-    return found is not None and _is_name(found)
+    return found is not None and (_holds_secret(found, value) or _is_passphrase(found, value))
 
 
 def is_secret_value(value: str) -> bool:
@@ -108,13 +124,26 @@ def _is_name(match: re.Match[str]) -> bool:
     return match[0][0] not in "kK" or re.search(_KEY_THAT_OPENS, before) is not None
 
 
+def _holds_secret(match: re.Match[str], value: str) -> bool:
+    is_chosen = match[0][0] in _CHOSEN
+    return _is_name(match) and is_secret_value(value) and (is_chosen or not re.match(_PLAIN_WORDS, value))
+
+
 def _is_named_secret(match: re.Match[str], value: str) -> bool:
     """Code reads a token as well as it holds one: `token = next_token2(…)` is no secret."""
-    if not (_is_name(match) and is_secret_value(value)):
+    if not _holds_secret(match, value):
         return False
     is_quoted = match.string[match.start(match.lastindex or 0) - 1] in "\"'`"
     is_called = match.string[match.end() : match.end() + 1] in ("(", "[")
     return is_quoted or not (is_called or re.match(_SAYS_WHAT_IT_IS, value))
+
+
+def _is_passphrase(match: re.Match[str], value: str) -> bool:
+    """Three words or more that say nothing about passwords, in a field for what a person chose."""
+    words = value.split()
+    is_enough = len(words) > 2 or (len(words) == 2 and is_secret_value(value))
+    is_text = re.match(_PLACEHOLDER, value) or re.search(_SPEAKS, value) or re.match(_LABEL, value)
+    return _is_name(match) and match[0][0] in _CHOSEN and is_enough and not is_text
 
 
 def _is_environment_secret(match: re.Match[str], value: str) -> bool:
@@ -124,7 +153,7 @@ def _is_environment_secret(match: re.Match[str], value: str) -> bool:
 
 def _is_flag(match: re.Match[str], value: str) -> bool:
     before = match.string[max(0, match.start() - 40) : match.start()]
-    return _is_name(match) and re.search(_FLAG, before) is not None and is_secret_value(value)
+    return re.search(_FLAG, before) is not None and _holds_secret(match, value)
 
 
 def _is_password(match: re.Match[str], value: str) -> bool:
@@ -133,6 +162,17 @@ def _is_password(match: re.Match[str], value: str) -> bool:
 
 def _is_credential(match: re.Match[str], value: str) -> bool:
     return is_secret_value(value)
+
+
+def _option(hints: str, programs: str, option: str, value: str = rf"{_IN_QUOTES}|{_UNQUOTED}") -> Rule:
+    """A password as an option of programs that take it there; another program means something else by the letter."""
+
+    def is_for_program(match: re.Match[str], value: str) -> bool:
+        before = match.string[max(0, match.start() - COMMAND_CHARS) : match.start()]
+        command = re.split(r"(?<!\\)\n|\\n|[;|&][ \t|&]", before)[-1]
+        return _is_password(match, value) and re.search(rf"(?<![\w-])(?:{programs})[ \t]", command) is not None
+
+    return Rule("command_password", hints, rf"-(?<=[ \t]-){option}(?:{value})", WHOLE, check=is_for_program)
 
 
 _WORD = "A-Za-z0-9"
@@ -200,6 +240,12 @@ RULES = (
     _exact("twilio_key", "sk", r"SK[0-9a-f]{32}"),
     Rule("twilio_token", "token", rf"(?i:auth_?token){_GIVEN}[\"']?([0-9a-f]{{32}})", end=_WORD),
     _exact("telegram_token", ":aa", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", _URL_WORD),
+    # Digits of an id in base64, so that each letter is one of a few.
+    _open(
+        "discord_token",
+        ".",
+        r"(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[A-Za-z0-9]{0,3}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}",
+    ),
     _exact("npm_token", "npm_", r"npm_[A-Za-z0-9]{36}"),
     _open("pypi_token", "pypi-age", r"pypi-AgE[A-Za-z0-9_-]{50,1000}"),
     _open("anthropic_key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,300}"),
@@ -251,5 +297,19 @@ RULES = (
         check=_is_environment_secret,
     ),
     Rule("assigned_secret", _HINTS, rf"{_NAME}{_GIVEN}(?:{_QUOTED}|{_BARE})", WHOLE, check=_is_named_secret),
+    Rule("assigned_secret", _HINTS, rf"{_NAME}{_GIVEN}(?:{_IN_QUOTES})", WHOLE, check=_is_passphrase),
+    _option(
+        "curl",
+        "curl",
+        r"(?:u|-user)(?:=|[ \t]{0,4})",
+        _IN_QUOTES.replace("(", f"{_USER}(") + f"|{_USER}{_UNQUOTED}",
+    ),
+    # Attached, unless it is a word of small letters: `-print` and `-pthread` are no passwords.
+    _option(
+        "mysql mariadb sshpass 7z", r"mysql\w{0,20}|mariadb(?:-dump)?|sshpass|7za?", r"p(?![a-z]{1,20}+(?:[\s;|&)]|$))"
+    ),
+    _option("sshpass mongo login", r"sshpass|mongo\w{0,20}|(?:docker|podman|az|registry) login", r"p[ \t]{1,4}"),
+    _option("redis-cli", "redis-cli", r"a[ \t]{1,4}"),
+    _option("ldap", r"ldap\w{1,20}", r"w[ \t]{1,4}"),
     Rule("assigned_secret", _HINTS, rf"(?<=-){_NAME}[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})", WHOLE, check=_is_flag),
 )

@@ -1,14 +1,14 @@
 """Whether a text claims that something is done, so that it needs evidence.
 
 A gate on bare words trips over "abandoned", "not done yet" and "the done callback", and people switch it off. So the
-text is read the way a hurried reader does: quotations and code are taken out, sentences are cut into clauses, and a
-word of completion counts only where its clause asserts it. It does not count
+text is read the way a hurried reader does: quotations, code and phrases that deny nothing ("without doubt") are taken
+out, sentences are cut into clauses, and a word of completion counts only where its clause asserts it. It does not count
 
 - in a question, or in what somebody or something else says;
 - after a negation, a modal verb, a wish, a request or a condition in its clause, and in what such a clause governs;
 - where the work is only partly done ("almost finished", "3 of 5"): that says that it is not done;
 - before the noun that it describes ("fixed costs"), in how-it-works sentences ("paths are resolved against the root",
-  "implemented by class X"), or as a part of another word or of a name.
+  "implemented by class X"), in a list of names ("the states open, done and rejected"), or as a part of another word.
 
 Hedges are read to the letter: "should be fixed" is no claim, "I think it is fixed" is one. Changes that are told as
 made ("added", "have been removed") are claims too. English is what is promised; other languages pass as no claim. It
@@ -65,7 +65,8 @@ def _set(words: str) -> frozenset[str]:
 DONE = _set("done implemented fixed finished completed resolved shipped merged closed deployed released solved landed")
 CHANGED = _set(
     "added removed updated refactored migrated rewrote rewritten wrote written created built integrated introduced"
-    " replaced renamed ported patched corrected repaired wired enabled committed pushed deleted"
+    " replaced renamed ported patched corrected repaired wired enabled committed pushed deleted addressed eliminated"
+    " squashed delivered finalized finalised accomplished achieved rolled upgraded converted extracted automated"
 )
 TICKED = _set("[x] ✅ ✔ ☑")
 TESTS = _set(
@@ -99,22 +100,22 @@ FINITE = BE | HAVE | MODAL | _set("do does did need needs")
 LOOSE = _set("found seen made sent known left here there")
 
 NEGATION = _set(
-    "not never no none nothing nobody neither nor without hardly barely scarcely cannot few unable zero 0 dont isnt"
+    "not never no none nothing nobody neither nor hardly barely scarcely cannot few unable zero 0 dont isnt"
     " wasnt hasnt havent doesnt didnt arent werent cant fails failed refuses refused"
 )
 WISH = _set(
     "want wants wanted need needs require requires hope hopes hopefully wish wishes let's lets todo tbd wait waiting"
     " ensure ensures wonder wonders ask asks expect expects demands try trying tries suppose imagine pretend"
-    " please"
+    " please supposedly allegedly reportedly purportedly ostensibly"
 )
 CONDITION = _set(
-    "if unless until till once when whenever whether assuming provided supposing lest how why what where after before"
-    " otherwise"
+    "if unless until till once when whenever whether assuming provided supposing lest how why what where otherwise"
 )
+ASIDE = _set("after before without")  # hold back until another subject begins
 GOVERNING = _set("if unless whenever assuming provided supposing when once otherwise according")
 PHRASES = {
     *(("far", "from"), ("instead", "of"), ("rather", "than"), ("as", "if"), ("as", "though")),
-    *(("as", "soon"), ("as", "long"), ("in", "case"), ("so", "that")),
+    *(("as", "soon"), ("as", "long"), ("in", "case"), ("so", "that"), ("in", "theory")),
 }
 REPORT = _set(
     "says said claims claimed thinks believes assumes suggests reads reported reports according states stated writes"
@@ -138,6 +139,7 @@ CLAUSE_ENDS = _set(
     ", : ( ) — – - | → & but however although though whereas while because so and or nor then plus since"
 )
 JOINED = _set(", and or & plus then nor")
+NAMING = _set("values states statuses labels columns")  # what is listed beside these are names
 
 # After the present tense these say how a program works, not that work on it is over.
 _HOW = _set("by via using through per lazily automatically when whenever while during with at as from because manually")
@@ -158,7 +160,7 @@ WORKS_AS = (["as", "expected"], ["as", "intended"], ["for", "all"], ["for", "eve
 RUNS = _set("finished completed closed resolved released")
 
 _TOKEN = re.compile(
-    r"(?P<item>^[ \t]*(?:\d+[.)]|[-*+•])(?=\s))|\[[xX ]\]|#\d+|\d+(?:[.,]\d+)*\s?%|\d+/\d+(?![\w/])"
+    r"(?P<item>^[ \t]*(?:\d+[.)]|[-*+•])(?=\s))|\[[xX ]\]|#\d+|\d+(?:[.,]\d+){0,3}\s?%|\d+/\d+(?![\w/])"
     r"|\w+(?:[-./’'+]\w+)*|(?P<newline>\n\s*)|[^\w\s]",
     re.MULTILINE,
 )
@@ -166,6 +168,14 @@ _QUOTED = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]{0,500}\"|“[^”\n]{0,500}”|«[^»\n]{0,500}»"
     r"|(?<!\w)'[^'\n]{1,500}'(?!\w)|(?<!\w)‘[^’\n]{1,500}’(?!\w)",
     re.DOTALL,
+)
+# A negation, a modal verb or a condition by its words, and none by what it says.
+_IDLE = re.compile(
+    r"\b(?:(?:can['’]?t|cannot|can not) believe|no (?:doubt|question)|(?:no|not a) problem"
+    r"|(?:can|must|may)(?: now| also| happily)? (?:confirm|report|say|announce)|as far as \w+ can (?:tell|see|say)"
+    r"|unless proven otherwise|if i(?: am|['’]m) not (?:mistaken|wrong)|never mind|not to mention"
+    r"|last but not least)\b",
+    re.IGNORECASE,
 )
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE_ENDS = _set(". ! ? ; …")
@@ -179,9 +189,11 @@ _WITH_IS = _set("it's that's this's there's here's what's he's she's who's every
 
 
 def _without_quotations(text: str) -> str:
-    """The same length, so that places stay right: code and quotations become one word, quoted lines none."""
+    """The same length, so that places stay right: code and quotations become one word, quoted lines and idioms none."""
     text = _QUOTED.sub(lambda found: "Q" * len(found[0]) if "\n" not in found[0] else " " * len(found[0]), text)
-    return _QUOTED_LINE.sub(lambda found: " " * len(found[0]), text)
+    for pattern in (_QUOTED_LINE, _IDLE):
+        text = pattern.sub(lambda found: " " * len(found[0]), text)
+    return text
 
 
 def _sentences(text: str) -> Iterator[list[_Word]]:
@@ -257,17 +269,21 @@ def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
     things to do, "tested" in "will be written and tested".
     """
     is_governed = was_held_back = False
-    has_failures = _has_failures([word.text for word in sentence])
+    previous: list[str] = []
+    in_all = [word.text for word in sentence]
+    has_failures, has_names = _has_failures(in_all), bool(NAMING.intersection(in_all))
     for joined_by, words in _clauses(sentence):
         texts = [word.text for word in words]
         is_governed = is_governed and joined_by != "but"
-        inherits = was_held_back and _hangs_on_previous(joined_by, texts)
+        inherits = was_held_back and _hangs_on_previous(joined_by, texts, previous)
+        is_listed = has_names and len(texts) == 1
         for position, word in enumerate(words):
             is_claim = not word.is_name and _says_done(texts, position) and not (has_failures and "pass" in word.text)
-            if is_claim and not (is_governed or inherits or _is_held_back(texts, position)):
+            if is_claim and not (is_governed or inherits or is_listed or _is_held_back(texts, position)):
                 yield word
         was_held_back = inherits or _is_held_back(texts, len(texts))
         is_governed = is_governed or _governs(texts)
+        previous = texts
 
 
 def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
@@ -283,12 +299,12 @@ def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
         yield joined_by, clause
 
 
-def _hangs_on_previous(joined_by: str, texts: Sequence[str]) -> bool:
-    """Whether a clause has no verb group of its own, so that the one before it decides."""
+def _hangs_on_previous(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
+    """Whether a clause has no verb group of its own, so that the one before it decides, if that has one."""
     if joined_by in ("nor", "then"):
         return True
     first = next((text for text in texts if not _is_adverb(text)), "")
-    return joined_by in JOINED and (first in DONE or first in CHANGED or first.endswith("ed"))
+    return joined_by in JOINED and _is_participle(first) and any(map(_is_participle, previous))
 
 
 def _governs(texts: Sequence[str]) -> bool:
@@ -320,24 +336,24 @@ def _holds_back(texts: Sequence[str], at: int, position: int) -> bool:
     word, following = texts[at], texts[at + 1] if at + 1 < len(texts) else ""
     if word in NEGATION or word in MODAL:
         return following not in ("only", "just", "merely") and not _is_in_relative(texts, at, position)
-    if word in CONDITION:
-        return word not in ("after", "before") or not _is_over(texts[at + 1 : position])
+    if word in ASIDE:
+        return not _is_over(texts[at + 1 : position])
     if word == "to":
         return following in STILL_TO and texts[max(0, at - 1)] not in REACHED
     if word in REPORT:
         return following not in BE and (at == 0 or texts[at - 1] not in ("i", "we"))
-    return word in WISH or (word, following) in PHRASES
+    return word in CONDITION or word in WISH or (word, following) in PHRASES
 
 
 def _is_in_relative(texts: Sequence[str], at: int, position: int) -> bool:
-    """ "The bug that did not reproduce is fixed": the negation belongs to the bug."""
+    """ "The bug that did not reproduce is fixed": the negation belongs to the bug, which has to stand before "that"."""
     return bool(
-        {"that", "which", "who"}.intersection(texts[max(0, at - 2) : at]) and BE.intersection(texts[at:position])
+        {"that", "which", "who"}.intersection(texts[max(1, at - 2) : at]) and BE.intersection(texts[at:position])
     )
 
 
 def _is_over(texts: Sequence[str]) -> bool:
-    """ "After the rebase all tests pass": a second subject begins, so the first phrase was only a time."""
+    """ "After the rebase all tests pass", "without doubt it is fixed": a second subject begins after an aside."""
     return any(
         text in DETERMINER | PRONOUN and before not in PREPOSITION | DETERMINER for before, text in pairwise(texts)
     )
@@ -429,9 +445,11 @@ def _is_description(place: _Place) -> bool:
 
 
 def _is_idiom(place: _Place) -> bool:
-    """ "Definition of done", "easier said than done", "as implemented"; "marked as done" is a claim."""
+    """ "Definition of done", "easier said than done", "done is a state"; "marked as done" is a claim."""
     if place.previous == "as" and "marked" in place.before:
         return False
+    if not place.before and place.next in BE:
+        return True
     return place.previous in ("of", "than", "as") or (place.word == "done" and place.next in ("for", "deal"))
 
 
@@ -503,6 +521,10 @@ def _is_work(before: Sequence[str]) -> bool:
     )
 
 
+def _is_participle(text: str) -> bool:
+    return text in DONE or text in CHANGED or text.endswith("ed")
+
+
 def _is_adverb(text: str) -> bool:
     return text in ADVERB or text.endswith("ly")
 
@@ -522,6 +544,7 @@ _SENSES: dict[str, Callable[[_Place], bool]] = {
     **dict.fromkeys(_set("fixes solves closes resolves"), _is_fixing),
     "complete": _is_complete,
     "green": _is_green,
+    "live": lambda place: place.left in BE and (bool(place.between) or place.next in ("now", "on", "in")),
     "ready": _is_ready,
     "place": _is_in_place,
 }

@@ -25,7 +25,8 @@ from holdfast.workstreams.symbols import Lines, Symbol, Unreadable
 Verdict = Literal["ok", "moved", "changed", "gone"]
 
 EVIDENCE_BYTES = 4096
-# A run of lines with fewer letters and digits, such as `}` or `return None`, stands anywhere: to find it says nothing.
+# Fewer letters and digits, as in `return None`, stand anywhere: to find them says something only where they stood once
+# and stand once. What has none, such as `}`, never says anything.
 TELLING_CHARS = 12
 TRIES = 10  # places that only seem to be the same are made on purpose
 FORMS = "src/a.py:10-20, src/a.py#name or src/a.py"
@@ -262,7 +263,8 @@ def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Judg
     places = [Lines(start, start + count - 1) for start in _places(lines, count, evidence.run_hash)]
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))[:TRIES]
     same = next((place for place in nearest if hash_lines(_run(lines, place)) == evidence.text_hash), None)
-    if same is None or len(places) < evidence.copies or not _is_telling(_run(lines, same)):
+    is_only_one = evidence.copies == len(places) == 1
+    if same is None or len(places) < evidence.copies or not _is_telling(_run(lines, same), is_only_one):
         return Judged("changed", why="the lines were edited")
     return Judged("moved", same)
 
@@ -271,11 +273,11 @@ def judge_command(evidence: Mapping[str, Any], tree_now: str | None) -> Judged:
     """A command shows something only if it ended with 0, and only on the contents that it ran on."""
     code, tree = evidence.get("exit_code"), evidence.get("tree")
     if type(code) is not int:
-        return Judged("changed", why="it is not known how the command ended")
+        return Judged("changed", why="it is not known how it ended")
     if code != 0:
-        return Judged("changed", why=f"the command ended with exit code {code}")
+        return Judged("changed", why="it failed")
     if not tree or tree != tree_now:
-        return Judged("changed", why="the command ran on other contents")
+        return Judged("changed", why="it ran on another tree")
     return Judged("ok")
 
 
@@ -296,8 +298,8 @@ def hash_lines(lines: Sequence[str]) -> str:
     return canonical.new_sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _is_telling(lines: Sequence[str]) -> bool:
-    return sum(map(str.isalnum, "".join(lines))) >= TELLING_CHARS
+def _is_telling(lines: Sequence[str], is_only_one: bool) -> bool:
+    return sum(map(str.isalnum, "".join(lines))) >= (1 if is_only_one else TELLING_CHARS)
 
 
 def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:

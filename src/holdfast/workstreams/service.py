@@ -76,14 +76,6 @@ class WorkstreamService:
                 found.append({**entry, "context": judged.to_dict() if judged else None})
         return found
 
-    def is_on(self) -> bool:
-        """Whether anything of this may happen here; starts no git where nobody has agreed to it."""
-        try:
-            self._open()
-        except (errors.SharedContextOffError, errors.NoRepositoryError):
-            return False
-        return True
-
     # --- writing -------------------------------------------------------------------------------------------
 
     async def decide(

@@ -1,6 +1,7 @@
 """Where a Python symbol stands in a text, and what it looks like apart from its formatting.
 
-A symbol outlives edits above it, so it is the better evidence; but only a parser knows where it ends, and only
+A symbol is all that defines its name in its scope, from the first definition to the last, with the conditions around
+several. It outlives edits above it, so it is the better evidence; but only a parser knows where it ends, and only
 Python's is at hand. Every other language is refused with the advice to give lines. A text from a repository may be
 broken, huge or built to break a parser: then the answer says so, and nothing is raised.
 
@@ -57,8 +58,13 @@ def read_symbol(source: str, path: str, name: str) -> Symbol | Unreadable | None
     tree = _parsed(source, path)
     if isinstance(tree, Unreadable):
         return tree
-    node = _defining(tree, unicodedata.normalize("NFKC", name))
-    return Symbol(_lines(node), _shape(node)) if node else None
+    wanted = unicodedata.normalize("NFKC", name)
+    found = {node for other, node in _definitions(tree) if other == wanted}
+    if not found:
+        return None
+    roots = [*found] if len(found) == 1 else _with_conditions(tree, found)
+    lines = Lines(min(_lines(node).first for node in roots), max(_lines(node).last for node in found))
+    return Symbol(lines, _shape(roots))
 
 
 def find_symbol(source: str, path: str, name: str) -> Lines | None:
@@ -103,13 +109,36 @@ def _parsed(source: str, path: str) -> ast.Module | Unreadable:
 # --- looking up --------------------------------------------------------------------------------------------
 
 
-def _defining(tree: ast.Module, name: str) -> ast.stmt | None:
-    """The last definition, which is the one that counts when the module is loaded.
+def _with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
+    """Several definitions in their branches, from the outermost on; what else stands there is taken out of the tree.
 
-    So of overloads it is the implementation. The setter of a property only adds to it and is passed over.
+    A property and its setter, overloads, the two sides of an `if` or a `try`: which of them counts is known only when
+    the module runs, so all of them are the symbol, and so is what chooses between them.
     """
-    nodes = [node for found, node in _definitions(tree) if found == name and not _adds_to_namesake(node)]
-    return max(nodes, key=lambda node: (node.lineno, node.col_offset), default=None)
+    outer = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+    kept: set[ast.AST] = {*found}
+    for node in (outer[one] for one in found):
+        while node not in kept:
+            kept.add(node)
+            node = outer.get(node, tree)
+    scope: ast.AST = tree
+    node = scope
+    while len(inside := [one for one in ast.iter_child_nodes(node) if one in kept]) == 1:
+        node = inside[0]
+        scope = node if isinstance(node, _Definition) else scope
+    kept.update(part for one in kept - found for name in ("handlers", "cases") for part in getattr(one, name, ()))
+    for one in kept - found:
+        _take_out(one, kept)
+    return [one for one in ast.iter_child_nodes(scope) if isinstance(one, ast.stmt) and one in kept]
+
+
+def _take_out(node: ast.AST, kept: set[ast.AST]) -> None:
+    """The rest of each branch, but for what a `try` tries: that decides which side is taken."""
+    for name, inside in ast.iter_fields(node):
+        if isinstance(inside, list) and isinstance(next(iter(inside), None), _INNER):
+            tries = name == "body" and isinstance(node, ast.Try | ast.TryStar)
+            left = [one for one in inside if one in kept or (tries and not isinstance(one, _Definition))]
+            setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -130,17 +159,10 @@ def _names(node: ast.stmt) -> list[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     if type(node).__name__ == "TypeAlias":  # of Python 3.12
         targets = [getattr(node, "name", None)]
-    elif not isinstance(node, ast.Assign | ast.AnnAssign):
+    elif not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return []
     parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
     return [part.id for part in parts if isinstance(part, ast.Name)]
-
-
-def _adds_to_namesake(node: ast.stmt) -> bool:
-    return isinstance(node, _Definition) and any(
-        isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == node.name
-        for one in node.decorator_list
-    )
 
 
 def _lines(node: ast.stmt) -> Lines:
@@ -152,9 +174,9 @@ def _lines(node: ast.stmt) -> Lines:
 # --- shape -------------------------------------------------------------------------------------------------
 
 
-def _shape(node: ast.stmt) -> str:
+def _shape(roots: list[ast.stmt]) -> str:
     digest = canonical.new_sha256()
-    for token in _tokens(_with_plain_docstrings(node)):
+    for token in _tokens([_with_plain_docstrings(root) for root in roots]):
         data = token.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8) + data)
     return digest.hexdigest()
@@ -168,12 +190,12 @@ def _with_plain_docstrings(root: ast.stmt) -> ast.stmt:
     return root
 
 
-def _tokens(root: ast.stmt) -> Iterator[str]:
-    """The tree as a flat list, each node with the number of its parts; a loop, so that no depth breaks it.
+def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
+    """The trees as a flat list, each node with the number of its parts; a loop, so that no depth breaks it.
 
     What is empty is left out, so that a field which only a later Python has changes nothing.
     """
-    pending: list[object] = [root]
+    pending: list[object] = [*reversed(roots)]
     while pending:
         value = pending.pop()
         if isinstance(value, ast.AST):
