@@ -1,5 +1,7 @@
 """What commits say, asked with whole ids and with paths that stay inside."""
 
+import hashlib
+import itertools
 import os
 from pathlib import Path
 
@@ -43,6 +45,40 @@ def test_only_the_whole_id_of_a_commit_is_a_commit(work: Work):
     assert git.has_commit(found, head)
     for other in (*BAD_COMMITS, NOWHERE, head[:12], "deadbeef", work.git("rev-parse", "HEAD^{tree}"), None, 7):
         assert not git.has_commit(found, other)
+
+
+def test_a_commit_is_found_by_the_beginning_of_its_id_and_never_by_a_name(work: Work):
+    found, head = work.found(), work.git("rev-parse", "HEAD")
+    other = work.commit("other")
+    for name in ("deadbeef", head[:7]):
+        work.git("branch", "--quiet", name, other)
+
+    for beginning in (head[:7], head[:12], head):
+        assert git.list_commits(found, beginning) == [head]
+    for nothing in ("deadbeef", NOWHERE, NOWHERE[:7], work.git("rev-parse", "HEAD^{tree}")[:12]):
+        assert git.list_commits(found, nothing) == []
+    for bad in (*BAD_COMMITS, head[:6], head[:7].upper() + "A", f"{head[:7]}^", f"{head[:7]}\n", f"{head}..{other}"):
+        with pytest.raises(InvalidValueError, match="is no commit id"):
+            git.list_commits(found, bad)
+
+
+def test_all_commits_that_begin_the_same_are_listed(work: Work):
+    """Two that share seven digits are looked for among many that are written only if they do."""
+    tree = work.git("rev-parse", "HEAD^{tree}")
+    known: dict[str, tuple[str, bytes]] = {}
+    for number in itertools.count():
+        data = f"tree {tree}\nauthor a <a> {number} +0000\ncommitter a <a> 0 +0000\n\nx\n".encode()
+        commit = hashlib.sha1(b"commit %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+        if commit[:7] in known:
+            break
+        known[commit[:7]] = (commit, data)
+    twin, of_twin = known[commit[:7]]
+    for one in (data, of_twin):
+        work.write("commit.txt", one)
+        work.git("hash-object", "-t", "commit", "-w", "commit.txt")
+
+    assert sorted(git.list_commits(work.found(), commit[:7])) == sorted([commit, twin])
+    assert git.list_commits(work.found(), twin) == [twin]
 
 
 @pytest.mark.parametrize("commit", BAD_COMMITS)

@@ -2,7 +2,8 @@
 
 What comes back is somebody else's text: names of branches, paths and authors are data, never part of a command line
 without a check, and texts that are no UTF-8 come through as `surrogateescape` has them. A path is relative to the
-working tree, with slashes. A commit is a whole id: anything shorter could be the name of a branch. Functions wait for
+working tree, with slashes. A commit is a whole id: anything shorter could be the name of a branch (`list_commits`
+finds the whole ones). Functions wait for
 git, so a caller with an event loop runs them in a thread. A `Repository` is what was found at one moment: find it anew
 for each piece of work.
 """
@@ -19,6 +20,7 @@ from holdfast.ground.git_history import (
     has_commit,
     is_ancestor,
     last_change,
+    list_commits,
     numstat,
     read_blob,
 )
@@ -42,6 +44,7 @@ __all__ = [
     "has_commit",
     "is_ancestor",
     "last_change",
+    "list_commits",
     "numstat",
     "read_blob",
     "read_state",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from holdfast.ground.git_repository import Repository, checked_commit, is_commit
 
 SHORT_CHARS = 7
 PATHS_AT_ONCE = 200
+_BEGINNING = re.compile(r"[0-9a-f]{7,64}")
 
 _QUIET_DIFF = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=dirty")
 
@@ -47,6 +49,14 @@ def find_head(repository: Repository) -> str | None:
 def has_commit(repository: Repository, commit: object) -> bool:
     """Whether this is the whole id of a commit that is here."""
     return is_commit(commit) and repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0
+
+
+def list_commits(repository: Repository, beginning: str) -> list[str]:
+    """Whole ids of the commits whose ids begin so, as git prints them; a branch that is called so is not meant."""
+    if not _BEGINNING.fullmatch(beginning):
+        raise InvalidValueError("commit", beginning, "is no commit id")
+    listed = text(repository.git.ask("rev-parse", f"--disambiguate={beginning}")).split()
+    return [one for one in listed if has_commit(repository, one)]
 
 
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:

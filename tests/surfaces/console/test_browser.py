@@ -23,6 +23,11 @@ from tests.surfaces.http.server import is_problem, served
 FETCH_THE_LIST = "(pause) => { setInterval(() => htmx.trigger('#list', 'refresh'), pause) }"
 
 
+# The strip looks by itself every ten seconds; a page with this never does.
+NO_SLOW_LOOK = """const wait = window.setTimeout;
+window.setTimeout = (work, after, ...more) => (after === 10_000 ? 0 : wait(work, after, ...more));"""
+
+
 def is_same_page(console: Console) -> bool:
     """Whether nothing was loaded anew since `mark`."""
     return bool(console.page.evaluate("window.untouched === true"))
@@ -151,7 +156,7 @@ def test_leaving_captures_the_applet_and_a_resumed_session_offers_it_again(conso
     assert console.context_of(resumed)["applet"] == ["text-editor", f"path={path}", "line=2"]
     page = console.open(f"/sessions/{resumed}")
     expect(page.locator("#applet")).to_have_count(0)
-    page.get_by_role("link", name="Restore text-editor").click()
+    page.get_by_role("link", name="Open again: retry.py in the text editor").click()
     expect(page.locator("#L2:target")).to_contain_text("two")
 
 
@@ -371,6 +376,22 @@ def test_a_running_session_grows_and_keeps_what_is_unfolded(console: Console):
     assert is_same_page(console)
 
 
+def test_the_strip_follows_what_is_written(own_console: Console):
+    """Long before its slow look, which this page never takes."""
+    own_console.page.add_init_script(NO_SLOW_LOOK)
+    session_id = own_console.start_session(asked("one"))
+    page = own_console.open_live(f"/sessions/{session_id}")
+    expect(page.locator("#stock")).to_contain_text("stored 1 ")
+
+    with own_console.api as api:
+        for words in ("two", "three"):
+            api.post(f"/api/sessions/{session_id}/events", json=asked(words))
+    expect(page.locator("#stock")).to_contain_text("stored 3 ")
+
+    own_console.start_session(asked("elsewhere"))
+    expect(page.locator("#stock")).to_contain_text("stored 4 ")
+
+
 def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
     """Nothing but a request comes: the turn that was newest before must not go with the piece that is replaced."""
     session_id = console.start_session(asked("first"))
@@ -572,7 +593,7 @@ def test_an_applet_that_is_not_there_yet_is_a_friendly_page(console: Console):
     console.set_context(session_id, "applet", ["board", "path=/r"])
     page = console.open(f"/sessions/{session_id}")
 
-    page.get_by_role("link", name="Restore board").click()
+    page.get_by_role("link", name="Open again: board").click()
 
     expect(page.locator("main")).to_contain_text("has no applet board")
     page.get_by_role("link", name="Back to the session").click()

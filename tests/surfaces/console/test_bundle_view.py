@@ -57,6 +57,19 @@ async def test_a_part_has_its_text_its_sources_and_what_was_cut(bundles: BundleS
     assert all(part.cut for part in absent)
 
 
+async def test_each_context_set_is_called_by_its_name(bundles: BundleService):
+    """Several sections are of sets; underlines are ours only where the name is."""
+    session = await bundles.sessions.create_session("architect", "u1", worktree="/r")
+    await bundles.sessions.set_relevant_context(session.id, "ports", ["8080"])
+    await bundles.sessions.set_relevant_context(session.id, "my_files", ["a.py", "b.py"])
+
+    shown = await bundle_view.look(bundles, "implementation", None, None, "/r")
+
+    names = [part.name for part in shown.parts]
+    assert [name for name in names if "set" in name] == ["context set my_files", "context set ports"]
+    assert len(names) == len(set(names))
+
+
 async def test_looking_leaves_no_receipt(bundles: BundleService):
     """What an agent was handed last stays what `holdfast why` tells of."""
     kept = bundles.journal

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import links
@@ -71,11 +73,28 @@ def test_the_last_applet_is_offered():
     card = card_of(session(applet=["text-editor", "path=/r/a.py", "line=3"]), ROOTS)
 
     assert card.applet is not None
-    assert (card.applet.text, card.applet.title) == ("Restore text-editor", "a.py, line 3")
+    assert (card.applet.text, card.applet.title) == ("Open again: a.py in the text editor", "a.py, line 3")
     assert card.applet.link == "/?applet=text-editor&path=%2Fr%2Fa.py&session=s1&line=3#L3"
     other = card_of(session(applet=["board", "zoom=2"]), ROOTS).applet
     assert other is not None
-    assert other.title == "zoom=2"
+    assert (other.text, other.title) == ("Open again: board", "zoom=2")
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        (["git-diff", "path=/r/src/a.py"], "Open again: the changes of a.py"),
+        (["git-diff", "path=/r/"], "Open again: the changes of r"),
+        (["git-diff"], "Open again: git-diff"),
+        (["text-editor", "path=/r/{x}.py"], "Open again: {x}.py in the text editor"),
+        (["{name}", "path=/r/a.py"], "Open again: {name}"),
+    ],
+)
+def test_an_applet_is_offered_in_words(items: list[str], words: str):
+    offered = card_of(session(applet=items), ROOTS).applet
+
+    assert offered is not None
+    assert offered.text == words
 
 
 def test_every_set_is_on_the_card_and_counted():

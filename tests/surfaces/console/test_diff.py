@@ -62,9 +62,50 @@ def test_a_commit_can_be_named_to_compare_with(repo: Repo, roots: list[ConfinedR
     assert (found.state, found.against, found.added) == ("changed", first[:7], 1)
 
 
-@pytest.mark.parametrize("since", ["0" * 40, "HEAD", "main", "--output=x", "x", "0" * 39])
-def test_a_commit_that_is_not_here_is_said_and_nothing_is_run(roots: list[ConfinedRoot], since: str):
-    assert open_diff(roots, "README.md", since).state == "no_commit"
+def test_a_commit_can_be_named_as_it_is_printed(repo: Repo, roots: list[ConfinedRoot]):
+    """By its first digits, also where a branch is called so; and HEAD is HEAD, now and later."""
+    first = repo.git("rev-parse", "HEAD")
+    repo.write("README.md", "payouts\nmore\n")
+    repo.commit()
+    repo.git("branch", first[:7])
+
+    for path in ("README.md", str(repo.folder)):
+        short, whole = (diff.open_diff(roots, path, since) for since in (first[:7], first))
+        assert short == whole
+        assert (short.state, short.since) == ("changed", first)
+        assert diff.open_diff(roots, path, "HEAD") == diff.open_diff(roots, path)
+
+
+@pytest.mark.parametrize(
+    ("since", "state"),
+    [
+        ("0" * 40, "no_commit"),
+        ("0" * 7, "no_commit"),
+        ("0" * 39, "no_commit"),
+        ("0" * 6, "no_id"),
+        ("main", "no_id"),
+        ("HEAD~1", "no_id"),
+        ("--output=x", "no_id"),
+        ("x", "no_id"),
+    ],
+)
+def test_what_is_no_commit_here_is_said_and_nothing_is_run(
+    repo: Repo, roots: list[ConfinedRoot], since: str, state: str
+):
+    for path in ("README.md", str(repo.folder)):
+        found = diff.open_diff(roots, path, since)
+        assert (found.state, found.since) == (state, since)
+
+
+def test_a_files_diff_knows_where_the_diff_of_all_files_is(repo: Repo, roots: list[ConfinedRoot]):
+    """Of the whole repository, or of as much of it as may be shown."""
+    repo.write("src/retry.py", "other\n")
+    path = str(repo.folder / "src/retry.py")
+    above, below = ConfinedRoot(str(repo.folder.parent)), ConfinedRoot(str(repo.folder / "src"))
+
+    for some, folder in ((roots, repo.folder), ([above], repo.folder), ([below], repo.folder / "src")):
+        assert open_diff(some, path).folder == str(folder)
+        assert path in [one.path for one in open_folder(some, str(folder)).files]
 
 
 def test_a_file_that_git_does_not_know_is_all_new(repo: Repo, roots: list[ConfinedRoot]):
@@ -246,6 +287,7 @@ def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(repo: Rep
     for path in (str(repo.folder), f"{repo.folder}/"):
         found = open_folder(roots, path)
         assert (found.name, found.state, found.against, found.total) == ("payouts", "changed", "HEAD", 3)
+        assert found.below_root == "payouts"
         assert listed(found) == [
             ("README.md", "changed", (1, 1)),
             ("src/models.py", "gone", (0, 2)),
@@ -260,7 +302,8 @@ def test_of_a_folder_below_only_its_own_files_are_listed(repo: Repo, roots: list
     repo.git("add", "src2.py")
 
     for path in ("src", str(repo.folder / "src")):
-        assert listed(open_folder(roots, path)) == [("retry.py", "changed", (1, 0))]
+        found = open_folder(roots, path)
+        assert (found.below_root, listed(found)) == ("src", [("retry.py", "changed", (1, 0))])
     below = open_folder([ConfinedRoot(str(repo.folder / "src"))], str(repo.folder / "src"))
     assert listed(below) == [("retry.py", "changed", (1, 0))]
 

@@ -109,6 +109,18 @@ async def test_a_session_without_a_name_is_called_by_its_first_words(pages: Page
     assert re.search(r'class="title unnamed"[^>]*>request 0<', await pages.get("/"))
 
 
+async def test_a_session_of_few_events_has_no_picture(pages: Pages):
+    """It would be a block, which looks like a picture that is missing."""
+    short = await pages.started(turns=1)
+    page = await pages.get(f"/sessions/{short.id}")
+    assert "<b>3</b> events" in page
+    assert "<polygon" not in page
+
+    long = await pages.started(turns=2)
+    page = await pages.get(f"/sessions/{long.id}")
+    assert ('class="spark"' in page, 'class="activity"' in page) == (True, True)
+
+
 async def test_a_session_is_shown_beside_the_page_of_the_list_that_it_was_on(pages: Pages):
     sessions = [await pages.sessions.create_session("architect", "u1", name=f"session {n}") for n in range(4)]
     page = await pages.get(f"/sessions/{sessions[0].id}?older={sessions[2].id}")

@@ -18,26 +18,37 @@ def sample(sequence: int, seconds: float, kind: str = "tool_result", size: int =
 
 
 def test_activity_is_high_where_many_events_lie_close_together():
-    counts = activity([sample(1, 0), sample(50, 1), sample(100, 100)], 10)
+    counts = activity([sample(1, 0), sample(25, 0.5), sample(50, 1), sample(100, 100)], 10)
 
     assert counts[0] > 10 * counts[5]
     assert sum(counts) == pytest.approx(99)
 
 
-@pytest.mark.parametrize(
-    ("samples", "expected"), [([], []), ([sample(1, 0)], [1.0]), ([sample(1, 0), sample(9, 0)], [9.0])]
-)
-def test_activity_of_a_moment_is_one_slice(samples: list[EventSample], expected: list[float]):
-    assert activity(samples) == expected
+@pytest.mark.parametrize("moments", [[], [0], [0, 9], [0, 1, 9], [5, 5, 5, 5, 5]])
+def test_what_has_no_shape_is_not_drawn(moments: list[float]):
+    """A few events, or all at one moment: a picture of them would be a block."""
+    samples = [sample(number, at) for number, at in enumerate(moments, 1)]
+
+    assert activity(samples) == []
+    assert spark_points(activity(samples)) == figures(len(samples), samples).activity == ""
 
 
-@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=30))
+def test_an_even_log_is_drawn_half_as_high_as_a_peak():
+    def top(*moments: float) -> float:
+        points = spark_points(activity([sample(number, at) for number, at in enumerate(moments, 1)]), 96, 20)
+        return min(float(point.split(",")[1]) for point in points.split())
+
+    assert top(0, 1, 2, 3, 4) == pytest.approx(10.5, abs=0.1)
+    assert top(0, 0.1, 0.2, 0.3, 9) == 2
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=4, max_size=30))
 def test_activity_counts_every_event_once(moments: list[float]):
     samples = [sample(number, at) for number, at in enumerate(sorted(moments), 1)]
     counts = activity(samples)
 
-    assert min(counts) >= 0
-    assert sum(counts) == pytest.approx(len(samples) - 1) or len(counts) == 1
+    assert min(counts, default=0) >= 0
+    assert sum(counts) == pytest.approx(len(samples) - 1) or len({one.created_at for one in samples}) == 1
 
 
 def test_points_stay_inside_their_picture():

@@ -43,6 +43,11 @@ async def noted(workstreams: WorkstreamService) -> None:
     await workstreams.save("Goal: failed webhooks are retried.", by_hand=True)
 
 
+def diffs_of(repo: Repo) -> list[str]:
+    """A file's and the whole folder's."""
+    return [f"/?applet=git-diff&path={quote(str(path))}" for path in (repo.folder / "src/retry.py", repo.folder)]
+
+
 # --- live --------------------------------------------------------------------------------------------------
 
 
@@ -121,7 +126,7 @@ def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Conso
 
 def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(console: Console, repo: Repo):
     noting.note(console.settings, repo, noted)
-    page = console.open("/workstreams?limit=700")
+    page = console.open("/workstreams?limit=600")
     piece = page.locator(".budget a[aria-label^='claims']")
 
     piece.click()
@@ -132,10 +137,41 @@ def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(console:
     expect(part.locator(".sources .pill").first).to_have_text("fresh")
     absent = page.locator(".piece", has_text="cut").first
     absent.locator("summary").click()
-    expect(absent).to_contain_text("no room: the bundle may have 700 characters")
+    expect(absent).to_contain_text("no room: the bundle may have 600 characters")
     tab_to(console, ".budget a[aria-label^='head']", back=True)
     page.keyboard.press("Enter")
     expect(page.locator("#part-1")).to_have_attribute("open", "")
+
+
+@pytest.mark.parametrize("by", ["pointer", "keys"])
+def test_what_is_unfolded_at_the_edge_comes_into_sight(console: Console, repo: Repo, by: str):
+    """The whole text stands last: without a step towards it one would see nothing happen."""
+    noting.note(console.settings, repo, noted)
+    console.page.set_viewport_size({"width": 1280, "height": 800})
+    page = console.open("/workstreams")
+    fold, words = page.locator("#part-all summary"), page.locator("#bundle-text")
+    fold.scroll_into_view_if_needed()
+    expect(words).not_to_be_in_viewport()
+
+    if by == "pointer":
+        fold.click()
+    else:
+        fold.focus()
+        page.keyboard.press("Enter")
+
+    expect(words).to_be_in_viewport(ratio=0.9)
+    expect(fold).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(words).to_be_hidden()
+
+
+def test_what_marks_a_line_of_the_bundle_is_said_in_the_words_of_the_bar(console: Console, repo: Repo):
+    noting.note(console.settings, repo, noted)
+    page = console.open("/workstreams")
+
+    expect(page.locator(".key.ok")).to_have_text("3 fresh")
+    expect(page.locator("#bundle-text")).to_contain_text("[ok] Attempts")
+    expect(page.locator(".bundle")).to_contain_text("[ok] marks what is called fresh here")
 
 
 def test_the_phase_is_switched_and_another_workstream_is_picked(console: Console, repo: Repo):
@@ -187,9 +223,28 @@ def test_a_proof_is_run_again_from_the_page(console: Console, repo: Repo, tmp_pa
     expect(page.locator("#proving-said")).to_contain_text("A proof is running already")
 
     gate.write_text("<b>it broke</b>\n")
-    expect(page.locator("#proving")).to_contain_text("ended with exit 3")
+    expect(page.locator("#proving")).to_contain_text("failed with exit 3")
     expect(page.locator("#proving pre")).to_have_text("<b>it broke</b>\n")
     expect(claim.locator(".ran")).to_contain_text("exit 3")
+
+
+def test_another_tab_follows_a_proof(console: Console, repo: Repo, tmp_path: Path):
+    """It is told that one runs and how it ended, though nobody touches it."""
+    gate = tmp_path / "gate"
+    proof = noting.note(
+        console.settings, repo, lambda work: work.prove(["sh", "-c", f"if [ -p {gate} ]; then cat {gate}; fi"])
+    )
+    os.mkfifo(gate)
+    other = console.context.new_page()
+    other.goto(f"{console.server.url}/workstreams")
+    page = console.open_live("/workstreams")
+    page.locator(f"#again-own-{proof.id} summary").click()
+    page.locator(f"[data-proves='{proof.id}']").click()
+
+    expect(other.locator("#proving")).to_contain_text("Running sh -c")
+    gate.write_text("go\n")
+    expect(other.locator("#proving")).to_contain_text("passed with exit 0")
+    expect(other.locator(f"[data-proves='{proof.id}']")).to_have_count(0)
 
 
 def test_only_our_own_page_starts_a_proof(console: Console, repo: Repo):
@@ -254,7 +309,7 @@ def test_neither_screen_is_wider_than_its_window(console: Console, repo: Repo, w
     (repo.folder / f"src/{long}.py").write_text("other\n")
     console.page.set_viewport_size({"width": width, "height": 800})
 
-    for url in ("/workstreams", f"/?applet=git-diff&path={quote(str(repo.folder / 'src/retry.py'))}"):
+    for url in ("/workstreams", *diffs_of(repo)):
         page = console.open(url)
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, url
@@ -292,7 +347,7 @@ def test_both_screens_are_readable_in_both_schemes(console: Console, repo: Repo,
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     (repo.folder / "src/models.py").unlink()
     console.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    for url in ("/workstreams?limit=600", f"/?applet=git-diff&path={quote(str(repo.folder / 'src/retry.py'))}"):
+    for url in ("/workstreams?limit=600", *diffs_of(repo)):
         page = console.open(url)
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         worst = page.evaluate(CONTRAST)
@@ -302,7 +357,7 @@ def test_both_screens_are_readable_in_both_schemes(console: Console, repo: Repo,
 def test_every_control_of_both_screens_has_a_name(console: Console, repo: Repo):
     noting.note(console.settings, repo, noted)
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
-    for url in ("/workstreams", f"/?applet=git-diff&path={quote(str(repo.folder / 'src/retry.py'))}"):
+    for url in ("/workstreams", *diffs_of(repo)):
         page = console.open(url)
         nameless = page.evaluate(
             """() => [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), svg')].filter(one =>
@@ -347,6 +402,50 @@ def test_a_stale_file_leads_to_its_diff_and_on_to_the_file(console: Console, rep
     expect(page.locator(".message")).to_have_text("Nothing differs from HEAD.")
 
 
+def test_a_folders_diff_leads_to_a_files_and_back_and_is_captured(console: Console, repo: Repo):
+    """By pointer and by keys; what was left last is what the session offers."""
+    session_id = console.start_session(asked("a"))
+    repo.write("docs/adr.md", "# Webhooks\n\nRedis.\n")
+    repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
+    (repo.folder / "src/models.py").unlink()
+    page = console.open_live(f"/?applet=git-diff&path={quote(str(repo.folder))}&session={session_id}")
+    rows = page.locator(".changed-file")
+    assert [" ".join(row.split()) for row in rows.all_inner_texts()] == [
+        "changed docs/adr.md +1 −1",
+        "gone src/models.py +0 −3",
+        "changed src/retry.py +1 −1",
+    ]
+
+    rows.filter(has_text="docs/adr.md").click()
+    expect(page.locator(".diff .added")).to_contain_text("Redis.")
+    wait_until(lambda: "applet" in console.context_of(session_id))
+    assert console.context_of(session_id)["applet"] == ["git-diff", f"path={repo.folder}"]
+    page.get_by_role("link", name="All changed files").click()
+    page.wait_for_selector("#dot.on")
+
+    for key, name in (("j", "adr"), ("ArrowDown", "models"), ("j", "retry"), ("j", "retry"), ("k", "models")):
+        page.keyboard.press(key)
+        expect(page.locator(".changed-file:focus")).to_contain_text(name)
+    page.keyboard.press("Enter")
+    expect(page.locator(".diff .removed")).to_have_count(3)
+    page.go_back()
+    expect(rows).to_have_count(3)
+
+    page.get_by_role("link", name="Back to the session").click()
+    expect(page.locator("#restore")).to_have_text(f"Open again: the changes of {repo.folder.name}")
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_what_was_added_stands_beside_what_was_removed(console: Console, repo: Repo, width: int):
+    repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
+    console.page.set_viewport_size({"width": width, "height": 800})
+
+    for path in (repo.folder / "src/retry.py", repo.folder):
+        page = console.open(f"/?applet=git-diff&path={quote(str(path))}")
+        [[plus, minus]] = page.locator(".counts").evaluate_all(PLACES)
+        assert plus["top"] == minus["top"]
+
+
 def test_a_diff_is_captured_and_offered_again(console: Console, repo: Repo):
     session_id = console.start_session(asked("a"))
     repo.write("docs/adr.md", "# Webhooks\n\nRedis.\n")
@@ -359,7 +458,7 @@ def test_a_diff_is_captured_and_offered_again(console: Console, repo: Repo):
 
     assert console.context_of(session_id)["applet"] == ["git-diff", f"path={path}", f"since={since}"]
     page = console.open(f"/sessions/{session_id}")
-    page.get_by_role("link", name="Restore git-diff").click()
+    page.get_by_role("link", name="Open again: the changes of adr.md").click()
     expect(page.locator(".diff .added")).to_contain_text("Redis.")
     page.get_by_role("link", name="Back to the session").click()
     expect(page.locator("#card")).to_be_visible()

@@ -200,7 +200,11 @@ async def test_several_workstreams_are_offered_and_those_of_other_branches_named
 
     page = await screen.get("/workstreams")
     assert "<h1>feat/other</h1>" in page
-    assert re.search(r'class="muted">second one \(planning, main\)', page)
+    link = re.search(r'<a href="([^"]+)">second one</a> <span class="muted">\(planning, main\)', page)
+    assert link
+    elsewhere = await screen.get(html.unescape(link[1]))
+    assert "in the plan" in elsewhere
+    assert '<p class="remark">These notes were made on branch main.</p>' in elsewhere
 
     repo.git("checkout", "-q", "main")
     page = await screen.get("/workstreams")
@@ -248,15 +252,20 @@ async def test_a_proof_is_run_again_and_its_end_is_shown(screen: Screen, repo: R
     page = await screen.get("/workstreams")
     assert f'data-proves="{proof.id}"' in page
     assert "Run sh -c &#39;test -f ok &amp;&amp; echo fine&#39;" in page
+    assert "This is run on this machine, at the top of the checkout, as it stands here:" in page
+    assert '<p class="bad">It failed, on the files as they are now.</p>' in page
     repo.write("ok", "")
 
     answer = await screen.prove({"proof_id": proof.id})
 
     assert (answer.status_code, answer.json()["command"]) == (202, list(proof.command))
-    assert "ended with exit 0" in await screen.ended()
+    assert "passed with exit 0" in await screen.ended()
     page = await screen.get("/workstreams")
-    assert "ended with exit 0" in page
+    assert "passed with exit 0" in page
     assert page.count("exit 1") == 0
+    mark = html.unescape(re.search(r"workstreams/proof\?seen=([^\"]+)", page)[1])
+    assert (await screen.client.get(f"/console/workstreams/proof?seen={mark}")).status_code == 204
+    assert "passed with exit 0" in await screen.get("/console/workstreams/proof?seen=before")
 
 
 @pytest.mark.parametrize(
@@ -323,7 +332,7 @@ async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, re
 
     assert "1 file against HEAD" in page
     assert f'data-applet="git-diff" data-path="{repo.folder}"' in page
-    link = re.search(r'<a href="([^"]+)">README.md</a> <span class="muted">changed</span>', page)
+    link = re.search(r'<a class="changed-file" href="([^"]+)">.*changed</span> <span class="path">README.md<', page)
     assert link
     assert "<code>payouts<" in await screen.get(html.unescape(link[1]))
 
@@ -338,6 +347,9 @@ async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, re
         ("path=a.bin", "This is not a text file"),
         ("path=src/models.py", "is no longer there"),
         (f"path=README.md&since={'0' * 40}", "is not in this repository"),
+        ("path=README.md&since=HEAD", "Nothing differs from HEAD"),
+        ("path=README.md&since=main", "<code>main</code> is no commit id"),
+        ("path=src&since=HEAD^", "<code>HEAD^</code> is no commit id"),
     ],
 )
 async def test_whatever_a_file_is_the_diff_says_it_calmly(screen: Screen, repo: Repo, query: str, words: str):

@@ -3,11 +3,12 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from holdfast.ground.confined import ConfinedRoot
-from holdfast.surfaces.console import work_view
+from holdfast.surfaces.console import diff, work_view
 from holdfast.surfaces.console.work_view import Choice, choose
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
@@ -86,6 +87,34 @@ async def test_a_symbol_that_left_its_file_is_gone_though_the_file_is_not(repo: 
     assert (claim.claim.verdict, claim.places[0].words) == ("gone", "It is no longer in the file.")
 
 
+async def test_a_link_leads_only_to_a_diff_that_knows_the_file(repo: Repo, workstreams: WorkstreamService):
+    """In the checkpoint's commit, only in a later one, and in none: what is gone from all of them has no diff."""
+    await workstreams.save("as it was", by_hand=True)
+    first = repo.git("rev-parse", "HEAD")
+    for name in ("later.py", "never.py"):
+        repo.write(name, "x = 1\n")
+    repo.git("add", "later.py")
+    repo.git("commit", "-q", "-m", "later")
+    repo.git("add", "never.py")
+    for path in ("src/models.py:1", "later.py:1", "never.py:1"):
+        await workstreams.claim(f"it is in {path}", [path])
+    for name in ("src/models.py", "later.py", "never.py"):
+        (repo.folder / name).unlink()
+
+    work = await look(workstreams, repo.folder)
+
+    places = {one.claim.claim: one.places[0] for one in work.claims}
+    assert [one.words for one in places.values()] == ["The file is no longer there."] * 3
+    known, later, never = (places[f"it is in {path}:1"].link for path in ("src/models.py", "later.py", "never.py"))
+    assert parse_qs(urlsplit(known or "").query)["since"] == [first]
+    assert parse_qs(urlsplit(later or "").query).keys() == {"applet", "path"}
+    assert never is None
+    roots = [ConfinedRoot(str(repo.folder))]
+    for link in (known, later):
+        query = parse_qs(urlsplit(link or "").query)
+        assert diff.open_diff(roots, query["path"][0], query.get("since", [None])[0]).state == "gone"
+
+
 async def test_an_excerpt_is_short_however_long_the_file_is(repo: Repo, workstreams: WorkstreamService):
     repo.write("long.txt", "x" * 5000 + "\n" + "line\n" * 999)
     await workstreams.claim("it is long", ["long.txt"])
@@ -114,9 +143,15 @@ async def test_many_claims_are_counted_and_the_worst_are_shown(repo: Repo, works
     await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
     document = json.loads(path.read_text())
     entry = document["contexts"][0]["evidence_ledger"][0]
-    fine = [{**entry, "id": f"c-{n}", "uid": f"u-{n}"} for n in range(80)]
-    broken = {**entry, "id": "c-x", "uid": "x", "files": [{"path": "no.py", "text_hash": "0" * 64}]}
-    document["contexts"][0]["evidence_ledger"] = [*fine, broken]
+    fine = [{**entry, "id": f"c-{n}", "uid": f"u-{n}", "claim": f"it holds {n} times"} for n in range(79)]
+    broken = {
+        **entry,
+        "id": "c-x",
+        "uid": "x",
+        "claim": "it broke",
+        "files": [{"path": "no.py", "text_hash": "0" * 64}],
+    }
+    document["contexts"][0]["evidence_ledger"] = [entry, *fine, broken]
     path.write_text(json.dumps(document))
 
     work = await look(workstreams, repo.folder)
@@ -174,11 +209,11 @@ async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(wo
     judged = await workstreams.load("implementation")
     shown = work_view.decisions_of(judged)
 
-    assert [(one.text, one.status, one.because, one.phase) for one in shown] == [
+    assert [(one.text, one.status, one.because, one.of) for one in shown] == [
         ("in the plan", "open", "", "planning"),
-        ("table or queue?", "open", "", "implementation"),
-        ("8 attempts", "accepted", "", "implementation"),
-        ("Redis", "rejected", "ops", "implementation"),
+        ("table or queue?", "open", "", ""),
+        ("8 attempts", "accepted", "", ""),
+        ("Redis", "rejected", "ops", ""),
     ]
 
 
@@ -197,9 +232,17 @@ async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(repo: Repo, works
     [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
     assert (shown.verdict, shown.words) == ("changed", "It ran on other files than these: it proves nothing now.")
 
+    failed = await workstreams.prove(["false"])
+    [shown] = [one for one in (await look(workstreams, repo.folder)).proofs if one.again == failed]
+    assert (shown.verdict, shown.words) == ("changed", "It failed, on the files as they are now.")
+    repo.write("README.md", "yet another\n")
+    [shown] = [one for one in (await look(workstreams, repo.folder)).proofs if one.again == failed]
+    assert shown.words == "It failed, on other files than these."
+
     again = await workstreams.prove([], again=first.id)
     work = await look(workstreams, repo.folder)
-    assert [one.again for one in work.claims[0].proofs] == [one.again for one in work.proofs] == [again]
+    assert [one.again for one in work.claims[0].proofs] == [again]
+    assert [one.again for one in work.proofs] == [again, failed]
 
 
 async def test_a_button_runs_what_the_journal_says_whatever_a_file_says(repo: Repo, workstreams: WorkstreamService):
@@ -223,6 +266,10 @@ async def test_a_proof_that_this_machine_did_not_make_cannot_be_run_again(
     [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
 
     assert (shown.command, shown.again, shown.ran_at) == ("rm -rf /", None, None)
+    assert shown.words.startswith("It was run on another machine")
+    edit_ledger(repo, exit_code=2)
+    [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
+    assert shown.words.startswith("It failed. It was run on another machine")
 
 
 async def test_a_proof_of_another_repository_cannot_be_run_in_this_one(
@@ -254,8 +301,10 @@ def choice(name: str, phase: str = "implementation", branch: str = "main", *, he
     [
         ([], (None, None), (None, "implementation")),
         ([], ("x", "planning"), ("x", "planning")),
-        ([choice("main")], (None, None), ("main", "implementation")),
-        ([choice("a"), choice("main")], (None, None), ("main", "implementation")),
+        ([choice("main")], (None, None), (None, "implementation")),
+        ([choice("main", "planning")], (None, None), (None, "planning")),
+        ([choice("a"), choice("main")], (None, None), (None, "implementation")),
+        ([choice("x", "planning", branch="x", here=False)], ("x", None), ("x", "planning")),
         ([choice("a"), choice("b")], (None, None), ("a", "implementation")),
         ([choice("a", "planning")], (None, None), ("a", "planning")),
         ([choice("a", "planning"), choice("a")], (None, None), ("a", "implementation")),

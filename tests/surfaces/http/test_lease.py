@@ -1,5 +1,6 @@
 """One server per store; the kernel gives the lease back."""
 
+import json
 import os
 
 import pytest
@@ -16,12 +17,13 @@ def impatient(monkeypatch):
 
 def test_the_second_is_told_who_is_first(tmp_path):
     with Lease(str(tmp_path / "x.db")) as lease:
-        lease.tell(4790)
+        lease.tell(4790, "http://127.0.0.1:4790")
         with pytest.raises(ServerRunningError) as refused, Lease(str(tmp_path / "x.db")):
             pass
 
     assert (refused.value.pid, refused.value.port) == (os.getpid(), 4790)
     assert f"process {os.getpid()} on port 4790" in refused.value.message
+    assert "Open http://127.0.0.1:4790 and log in with the token" in refused.value.message
     assert refused.value.exit_code == 4
 
 
@@ -36,18 +38,20 @@ def test_what_a_killed_server_left_is_taken_over(tmp_path, left):
     (tmp_path / "x.db.lease").write_bytes(left)
 
     with Lease(str(tmp_path / "x.db")) as lease:
-        lease.tell(1)
-        assert (tmp_path / "x.db.lease").read_bytes() == f'{{"pid": {os.getpid()}, "port": 1}}\n'.encode()
+        lease.tell(1, "http://[::1]:1")
+        told = {"pid": os.getpid(), "port": 1, "url": "http://[::1]:1"}
+        assert json.loads((tmp_path / "x.db.lease").read_bytes()) == told
 
 
-@pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b'{"pid": "x"}'])
+@pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b'{"pid": "x", "url": 7}'])
 def test_a_holder_that_has_not_said_who_it_is_still_holds(tmp_path, written):
     with Lease(str(tmp_path / "x.db")):
         (tmp_path / "x.db.lease").write_bytes(written)
         with pytest.raises(ServerRunningError, match="another process") as refused, Lease(str(tmp_path / "x.db")):
             pass
 
-    assert refused.value.pid is None
+    assert (refused.value.pid, refused.value.url) == (None, None)
+    assert "Open " not in refused.value.message
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path):

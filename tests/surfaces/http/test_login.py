@@ -105,7 +105,8 @@ def test_without_a_good_code_there_is_a_page_that_says_what_to_do(browser, query
     answer = browser.get(f"/login{query}")
 
     assert answer.status_code == (403 if query else 200)
-    assert "holdfast serve" in answer.text
+    assert "Paste the token. It is in the file <code>token</code> of the data folder" in answer.text
+    assert "serve</code> again" not in answer.text  # one is running, and another would be refused
     assert "<script" not in answer.text
     assert "style=" not in answer.text
     assert "set-cookie" not in answer.headers

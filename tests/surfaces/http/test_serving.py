@@ -75,6 +75,7 @@ def test_a_second_server_of_the_same_home_is_told_about_the_first(tmp_path):
         problem = json.loads(refused.stdout)
         assert problem["code"] == "server_running"
         assert f"process {server.pid} on port {server.port}" in problem["message"]
+        assert f"Open {server.url} and log in with the token" in problem["message"]
         assert problem["next_actions"] == [f"kill {server.pid}"]
 
 

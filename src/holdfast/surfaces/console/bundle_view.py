@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from holdfast.bundles import budget
-from holdfast.bundles.model import Bundle, Cut, Item, Shown
+from holdfast.bundles.model import Bundle, Cut, Item, Section, Shown
 from holdfast.bundles.service import BundleService
 from holdfast.clients import list_clients
 from holdfast.surfaces.console import pictures
 
 STEP = 50
-HEAD, FREE = "head", "free"
+HEAD, FREE, SETS = "head", "free", "context_sets"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,17 @@ def _head(bundle: Bundle) -> Part:
 def _part(shown: Shown) -> Part:
     section = shown.section
     about = "always whole" if section.pinned else f"budget {section.min_chars:,} to {section.max_chars:,}"
-    return Part(section.name, shown.text, len(shown.text), about, shown.items, shown.cut)
+    return Part(_name(section), shown.text, len(shown.text), about, shown.items, shown.cut)
+
+
+def _name(section: Section) -> str:
+    """There is a section for each context set, and only its title says for which."""
+    is_set = section.name == SETS and section.title
+    return f"context set {section.title.removeprefix('SET ').removesuffix(':')}" if is_set else _said(section.name)
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _absent(bundle: Bundle) -> list[Part]:
@@ -96,6 +106,6 @@ def _absent(bundle: Bundle) -> list[Part]:
     told = {id(cut) for shown in bundle.sections for cut in shown.cut}
     left = sorted((cut for cut in bundle.cut if id(cut) not in told), key=lambda cut: cut.section)
     return [
-        Part(name, "", 0, "nothing of it is in the bundle", (), tuple(cuts))
+        Part(_said(name), "", 0, "nothing of it is in the bundle", (), tuple(cuts))
         for name, cuts in groupby(left, key=lambda cut: cut.section)
     ]

@@ -12,6 +12,7 @@ from holdfast.sessions.model import Session
 from holdfast.surfaces.console import links
 
 OWN_SETS = ("files", "applet", "endpoints", "ports")
+WHAT_IT_SHOWS = {links.EDITOR: "{name} in the text editor", links.DIFF: "the changes of {name}"}
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ def _applet(session: Session, items: Sequence[str]) -> Item | None:
     if not items:
         return None
     params = as_applet(items).get("params", {})
+    name = links.folder_name(params.get("path", ""))
+    words = WHAT_IT_SHOWS.get(items[0], "{slug}") if name else "{slug}"
     about = links.short_path(params["path"], session.worktree) if "path" in params else ", ".join(items[1:])
     if line := params.get("line"):
         about = f"{about}, line {line}"
-    return Item(f"Restore {items[0]}", about, links.applet_link(items, session.id))
+    text = f"Open again: {words.format(slug=items[0], name=name)}"
+    return Item(text, about, links.applet_link(items, session.id))

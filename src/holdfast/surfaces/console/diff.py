@@ -22,10 +22,11 @@ from holdfast.surfaces.console.applet import MOST_BYTES, root_of
 DIFF_BYTES = 1 << 18
 LINE_CHARS = 2_000
 SHORT_CHARS = 7
+HEAD = "HEAD"
 FILES_SHOWN = 200
 
 Kind = Literal["same", "added", "removed", "hunk", "note"]
-State = Literal["changed", "same", "new", "gone", "binary", "no_repository", "no_commit"]
+State = Literal["changed", "same", "new", "gone", "binary", "no_repository", "no_id", "no_commit", "ambiguous"]
 STATUSES = {"A": "new", "D": "gone", "M": "changed", "T": "another kind"}
 SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
 _KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
@@ -47,9 +48,12 @@ class DiffLine:
 
 @dataclass(frozen=True)
 class FileDiff:
+    """`folder` is where the diff of all files is: the repository, or as much of it as may be shown."""
+
     path: str
     root: str
     state: State
+    folder: str = ""
     since: str | None = None
     lines: tuple[DiffLine, ...] = ()
     is_cut: bool = False
@@ -88,6 +92,7 @@ class ChangedFile:
 @dataclass(frozen=True)
 class FolderDiff:
     path: str
+    root: str
     state: State
     since: str | None = None
     files: tuple[ChangedFile, ...] = ()
@@ -98,12 +103,17 @@ class FolderDiff:
         return links.folder_name(self.path)
 
     @property
+    def below_root(self) -> str:
+        below = links.short_path(self.path.rstrip("/"), self.root)
+        return self.name if os.path.isabs(below) else below
+
+    @property
     def against(self) -> str:
         return shown_commit(self.since)
 
 
 def shown_commit(since: str | None) -> str:
-    return since[:SHORT_CHARS] if since else "HEAD"
+    return since[:SHORT_CHARS] if since else HEAD
 
 
 def open_diff(roots: Sequence[ConfinedRoot], path: str, since: str | None = None) -> FileDiff | FolderDiff:
@@ -121,9 +131,10 @@ def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff
     folder = os.path.realpath(os.path.join(root.folder, path))
     repository = git.find_repository(folder)
     if repository is None:
-        return FolderDiff(path, "no_repository")
-    if since is not None and not git.has_commit(repository, since):
-        return FolderDiff(path, "no_commit", since)
+        return FolderDiff(path, root.folder, "no_repository")
+    since, problem = _find_commit(repository, since)
+    if problem:
+        return FolderDiff(path, root.folder, problem, since)
     state = git.read_state(repository, since=since)
     inside = os.path.relpath(folder, repository.root).replace(os.sep, "/")
     prefix = "" if inside == "." else f"{inside}/"
@@ -131,7 +142,20 @@ def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff
     some = list(changed)[:FILES_SHOWN]
     counts = git.numstat(repository, state.base, some) if state.base else {}
     files = tuple(_changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name)) for name in some)
-    return FolderDiff(path, "changed" if changed else "same", since, files, len(changed))
+    return FolderDiff(path, root.folder, "changed" if changed else "same", since, files, len(changed))
+
+
+def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | None, State | None]:
+    """The whole id that was meant, None for HEAD; or why it is none."""
+    if since is None or since == HEAD:
+        return None, None
+    try:
+        found = git.list_commits(repository, since)
+    except InvalidValueError:
+        return since, "no_id"
+    if len(found) == 1:
+        return found[0], None
+    return since, "ambiguous" if found else "no_commit"
 
 
 def _changed_file(folder: str, below: str, change: git.FileChange, count: git.LineCount | None) -> ChangedFile:
@@ -148,17 +172,19 @@ def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
         return FileDiff(path, root.folder, "no_repository")
     real = os.path.realpath(os.path.join(root.folder, path))  # no link is below the root: it was walked
     inside = os.path.relpath(real, repository.root).replace(os.sep, "/")
+    since, problem = _find_commit(repository, since)
+    if problem:
+        return FileDiff(path, root.folder, problem, since=since)
     state, lines, is_cut = _compare(repository, inside, copy, since)
     if copy is None and state in ("new", "same"):
         raise FileMissingError(path)
-    return FileDiff(path, root.folder, state, since, tuple(lines), is_cut)
+    folder = repository.root if root.holds(repository.root) else root.folder
+    return FileDiff(path, root.folder, state, folder, since, tuple(lines), is_cut)
 
 
 def _compare(
     repository: git.Repository, inside: str, copy: FileCopy | None, since: str | None
 ) -> tuple[State, list[DiffLine], bool]:
-    if since is not None and not git.has_commit(repository, since):
-        return ("no_commit", [], False)
     base = since or git.find_head(repository)
     if base is None:
         return _all_new(copy)

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from holdfast.sessions.model import EventSample
 
+FEWEST_DRAWN = 4  # fewer events, or all at one moment, have no shape: what would be drawn is a block
 SPARK_SAMPLES = 24
 SPARK_BUCKETS = 24
 FIGURE_SAMPLES = 400
@@ -61,13 +62,13 @@ class Figures:
 
 
 def activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> list[float]:
-    """Events per slice of time. Each pair of neighbours says how many events passed between two moments."""
-    if len(samples) < 2:
-        return [float(len(samples))] * min(len(samples), 1)
+    """Events per slice of time; none where there are too few. Two neighbours say how many passed between them."""
+    if len(samples) < FEWEST_DRAWN:
+        return []
     start = samples[0].created_at
     whole = (samples[-1].created_at - start).total_seconds()
     if whole <= 0:
-        return [float(samples[-1].sequence)]
+        return []
     counts = [0.0] * buckets
     for before, after in pairwise(samples):
         share = after.sequence - before.sequence
@@ -88,13 +89,12 @@ def _spread(counts: list[float], begin: float, end: float, share: float) -> None
 
 
 def spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIGHT) -> str:
-    """The outline of an area: along the counts, and back along the ground."""
+    """The outline of an area: along the counts, and back along the ground. Where all are even it is half as high."""
     if not counts:
         return ""
-    top = max(counts) or 1.0
-    values = [*counts, counts[-1]] if len(counts) == 1 else list(counts)
-    step = width / (len(values) - 1)
-    line = [f"{at * step:.1f},{height - 1 - (height - 3) * value / top:.1f}" for at, value in enumerate(values)]
+    top = max(*counts, 2 * sum(counts) / len(counts)) or 1.0
+    step = width / max(len(counts) - 1, 1)
+    line = [f"{at * step:.1f},{height - 1 - (height - 3) * value / top:.1f}" for at, value in enumerate(counts)]
     return " ".join([f"0,{height}", *line, f"{width},{height}"])
 
 

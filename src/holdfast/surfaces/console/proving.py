@@ -30,6 +30,11 @@ class Proving:
     def is_running(self) -> bool:
         return self.done is None and not self.problem
 
+    @property
+    def mark(self) -> str:
+        """What tells this state from any other, so that a page which has seen it is told nothing."""
+        return f"{clock.to_text(self.started_at)} {self.done.id if self.done else 'no' if self.problem else ''}".strip()
+
 
 class Prover:
     def __init__(self, settings: Settings):

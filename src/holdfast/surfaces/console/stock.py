@@ -8,7 +8,7 @@ import time
 from holdfast.app import App
 from holdfast.storage.accounting import Accounting
 
-KEPT_SECONDS = 3.0
+KEPT_SECONDS = 1.0
 # A store that takes long to count is asked less often: at most a twentieth of the time goes into counting.
 SHARE = 20
 

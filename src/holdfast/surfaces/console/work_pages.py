@@ -109,11 +109,8 @@ async def _work(console: Console, workstreams: WorkstreamService, phase: str, na
     judged = await workstreams.load(phase, name)
     proofs = await work_view.find_proofs(workstreams, judged)
     work = await asyncio.to_thread(work_view.work_of, judged, console.roots, workstreams.folder, proofs)
-    key = judged.context.key
-    asked = (
-        "" if key.workstream_id == key.branch else key.workstream_id
-    )  # a branch may be called what no address can say
-    about = {"name": key.workstream_id, "workstream": asked, "phase": phase}
+    # A branch may be called what no address can say, so its own work is asked for without a name.
+    about = {"name": judged.context.key.workstream_id, "workstream": name or "", "phase": phase}
     return {"work": work, "verdicts": work_view.VERDICTS, **about}
 
 
@@ -140,9 +137,12 @@ def _absent(error: HoldfastError) -> dict[str, Any]:
 
 def _add_proofs(router: APIRouter, console: Console) -> None:
     @router.get("/console/workstreams/proof")
-    async def show_proving(request: Request) -> Response:
-        """How the run that was asked for here is going, or went."""
-        return console.shell.render("_proving.html", request, proving=console.prover.last)
+    async def show_proving(request: Request, seen: Annotated[str | None, Query(max_length=100)] = None) -> Response:
+        """How the run that was asked for here, on whichever page, is going or went; nothing where that was seen."""
+        last = console.prover.last
+        if (last.mark if last else "") == seen:
+            return Response(status_code=204)
+        return console.shell.render("_proving.html", request, proving=last)
 
     @router.post("/console/workstreams/proof")
     async def run_proof(request: Request) -> Response:

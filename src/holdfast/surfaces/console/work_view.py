@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import FileMissingError, HoldfastError, InvalidValueError, ProofNotFoundError
-from holdfast.ground import git_repository
+from holdfast.ground import git, git_repository
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.text import cut
 from holdfast.ground.worktree import find_worktree
@@ -24,7 +24,6 @@ from holdfast.surfaces.console import applet, links, pictures, showing
 from holdfast.workstreams import evidence
 from holdfast.workstreams.model import (
     DECISION_STATUSES,
-    PHASES,
     JudgedClaim,
     JudgedContext,
     JudgedEvidence,
@@ -84,7 +83,7 @@ class ClaimShown:
 
 @dataclass(frozen=True)
 class DecisionShown:
-    """Of this phase, or of the other one, whose decisions count here too."""
+    """`of` is the other phase or another branch, whose decisions count here too."""
 
     id: str
     status: str
@@ -92,13 +91,13 @@ class DecisionShown:
     because: str
     by: str
     at: datetime | None
-    phase: str
+    of: str
 
 
 @dataclass(frozen=True)
 class Change:
     change: NotedChange
-    link: str
+    link: str | None
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Work:
     @property
     def is_empty(self) -> bool:
         context = self.judged.context
-        noted = (context.summary, context.ledger, context.decisions, context.checklist, context.pointers)
+        noted = (context.summary, context.ledger, self.decisions, context.checklist, context.pointers)
         return not any(noted) and not context.last_run and not context.read_only
 
     @property
@@ -128,7 +127,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Choice:
-    """A line of the picker; without a link it is of another branch, which this checkout cannot judge."""
+    """A line of the picker."""
 
     name: str
     branch: str
@@ -147,12 +146,13 @@ def choices_of(listed: Iterable[Mapping[str, Any]]) -> list[Choice]:
 
 
 def choose(choices: Sequence[Choice], workstream_id: str | None, phase: str | None) -> tuple[str | None, str]:
-    """What was asked for; else the branch's own, else the first that is noted, where something is noted about it."""
-    here = [one for one in choices if one.is_here]
-    names = [one.name for one in sorted(here, key=lambda one: one.name != one.branch)]
-    name = workstream_id or (names[0] if names else None)
-    phases = [one.phase for one in here if one.name == name]
-    return name, phase or ("planning" if phases == ["planning"] else "implementation")
+    """What was asked for; else the branch's own, which is None, else the first that is noted."""
+    here = sorted((one for one in choices if one.is_here), key=lambda one: one.name != one.branch)
+    first = here[0] if here else None
+    name = workstream_id or (first.name if first and first.name != first.branch else None)
+    of_that = choices if workstream_id else here
+    phases = {one.phase for one in of_that if one.name == (name or (first and first.name))}
+    return name, phase or ("planning" if phases == {"planning"} else "implementation")
 
 
 # --- the whole ---------------------------------------------------------------------------------------------
@@ -174,13 +174,15 @@ def work_of(judged: JudgedContext, roots: Sequence[ConfinedRoot], folder: str, k
     """`folder` is in the checkout that was judged; files are read through the folders that may be shown."""
     top = find_worktree(folder)
     entries = sorted(zip(judged.claims, judged.context.ledger, strict=True), key=lambda one: _rank(one[0]))
-    reader = Reader(roots, top)
+    named = [one.path for claim, _ in entries[:CLAIMS_SHOWN] for one in claim.evidence if one.path]
+    changed = [one.path for one in judged.staleness.changed]
+    reader = Reader(roots, top, diff_links(judged, top, {*named, *changed}))
     shown = [_claim(claim, entry, reader, judged, known) for claim, entry in entries[:CLAIMS_SHOWN]]
     return Work(
         judged=judged,
         bar=tuple(bar_of(judged.claims)),
         how_stale=how_stale(judged),
-        changes=tuple(Change(one, _diff_link(judged, top, one.path)) for one in judged.staleness.changed),
+        changes=tuple(Change(one, reader.diffs.get(one.path)) for one in judged.staleness.changed),
         claims=tuple(shown),
         claims_left_out=len(entries) - len(shown),
         proofs=tuple(_own_proof(proof, judged) for proof in _last_runs(judged.proofs)[:PROOFS_SHOWN]),
@@ -207,6 +209,8 @@ def how_stale(judged: JudgedContext) -> str:
 def _noted(found: Staleness) -> str:
     if not found.noted:
         return "no file is noted here"
+    if not found.changed:
+        return f"none of the {showing.plural(found.noted, 'file')} noted here changed"
     return f"{len(found.changed):,} of the {showing.plural(found.noted, 'file')} noted here changed"
 
 
@@ -220,15 +224,12 @@ def _others(found: Staleness) -> str:
 
 def decisions_of(judged: JudgedContext) -> list[DecisionShown]:
     """Open ones first, then what holds, then what was rejected; of each the newest first."""
-    phase = judged.context.phase
-    other = next(one for one in PHASES if one != phase)
-    shown = [_decision(one, phase) for one in judged.decisions]
-    shown += [_decision(one, other) for one in judged.shared_decisions]
+    shown = [_decision(one) for one in (*judged.decisions, *judged.shared_decisions)]
     shown.reverse()
     return sorted(shown, key=lambda one: DECISION_STATUSES.index(one.status))[:DECISIONS_SHOWN]
 
 
-def _decision(entry: Mapping[str, Any], phase: str) -> DecisionShown:
+def _decision(entry: Mapping[str, Any]) -> DecisionShown:
     status = entry.get("status")
     return DecisionShown(
         id=str(entry.get("id") or ""),
@@ -237,7 +238,7 @@ def _decision(entry: Mapping[str, Any], phase: str) -> DecisionShown:
         because=str(entry.get("because") or ""),
         by=str(entry.get("by") or ""),
         at=showing.as_moment(entry.get("updated_at")),
-        phase=phase,
+        of=str(entry.get("of") or ""),
     )
 
 
@@ -245,11 +246,19 @@ def _rank(claim: JudgedClaim) -> int:
     return WORST_FIRST.index(claim.verdict)
 
 
-def _diff_link(judged: JudgedContext, top: str, path: str) -> str:
-    """Against the commit that the summary was written at, where that is still here."""
+def diff_links(judged: JudgedContext, top: str, paths: Iterable[str]) -> dict[str, str]:
+    """By path, against the commit that the summary was written at, where that is still here; else against HEAD.
+
+    What is no longer there is in one of the two, or no diff knows it: then there is no link, which would lead nowhere.
+    """
     since = judged.context.checkpoint.get("git_head")
     is_here = git_repository.is_commit(since) and judged.staleness.others is not None
-    return links.diff_link(os.path.join(top, path), since=since if is_here else None)
+    gone = {path for path in paths if not os.path.lexists(os.path.join(top, path))}
+    bases = dict.fromkeys(set(paths) - gone, since if is_here else None)
+    if gone and (repository := git.find_repository(top)):
+        for commit, base in ((judged.head, None), (since if is_here else None, since)):
+            bases |= dict.fromkeys(git.numstat(repository, commit, sorted(gone)) if commit else (), base)
+    return {path: links.diff_link(os.path.join(top, path), since=base) for path, base in bases.items()}
 
 
 # --- claims ------------------------------------------------------------------------------------------------
@@ -260,7 +269,7 @@ def _claim(
 ) -> ClaimShown:
     files, commands = entry.get("files", []), entry.get("commands", [])
     of_files, of_commands = claim.evidence[: len(files)], claim.evidence[len(files) :]
-    places = [_place(one, raw, reader, judged) for one, raw in zip(of_files, files, strict=True)][:PLACES_SHOWN]
+    places = [_place(one, raw, reader) for one, raw in zip(of_files, files, strict=True)][:PLACES_SHOWN]
     proofs = [_proof(one, raw, judged, known) for one, raw in zip(of_commands, commands, strict=True)][:PLACES_SHOWN]
     return ClaimShown(
         anchor="claim-" + hashlib.sha256(claim.id.encode("utf-8", "backslashreplace")).hexdigest()[:12],
@@ -273,10 +282,10 @@ def _claim(
 
 
 class Reader:
-    """The lines of a checkout's files, each read once; nothing outside the folders that may be shown."""
+    """The lines of a checkout's files, each read once, and their diffs; nothing outside what may be shown."""
 
-    def __init__(self, roots: Sequence[ConfinedRoot], top: str):
-        self.roots, self.top = roots, top
+    def __init__(self, roots: Sequence[ConfinedRoot], top: str, diffs: Mapping[str, str]):
+        self.roots, self.top, self.diffs = roots, top, diffs
         self._known: dict[str, list[str] | HoldfastError] = {}
 
     def full_path(self, path: str) -> str:
@@ -295,18 +304,16 @@ class Reader:
         return evidence.split_lines(evidence.text_of(copy.data))
 
 
-def _place(one: JudgedEvidence, raw: object, reader: Reader, judged: JudgedContext) -> Place:
+def _place(one: JudgedEvidence, raw: object, reader: Reader) -> Place:
     if one.path is None:  # what stood there was no evidence, and the text says why
         return Place(one.text, one.verdict, "It cannot be read.")
     found = reader.read(one.path)
     if isinstance(found, FileMissingError):
-        diff = _diff_link(judged, reader.top, one.path)
-        return Place(one.text, one.verdict, "The file is no longer there.", diff)
+        return Place(one.text, one.verdict, "The file is no longer there.", reader.diffs.get(one.path))
     if isinstance(found, HoldfastError):
         return Place(one.text, one.verdict, "Its lines are not shown here.")
     if one.verdict == "gone":
-        diff = _diff_link(judged, reader.top, one.path)
-        return Place(one.text, one.verdict, "It is no longer in the file.", diff)
+        return Place(one.text, one.verdict, "It is no longer in the file.", reader.diffs.get(one.path))
     return _excerpt(one, _noted_lines(raw), found, reader)
 
 
@@ -346,7 +353,8 @@ def _proof(
     named = known.get(str(raw.get("proof")))
     if named is None:
         ran_at = showing.as_moment(raw.get("ran_at"))
-        words = "It was run on another machine, or is not kept here, so it cannot be run again here."
+        failed = "" if raw.get("exit_code") == 0 else "It failed. "
+        words = f"{failed}It was run on another machine, or is not kept here, so it cannot be run again here."
         return ProofShown(_said_command(raw.get("command")), raw.get("exit_code"), ran_at, one.verdict, words)
     newest = next((proof for proof in judged.proofs if _same_run(proof, named)), named)
     return _own_proof(newest, judged)
@@ -366,6 +374,8 @@ def _own_proof(proof: Proof, judged: JudgedContext) -> ProofShown:
 
 
 def _on_what(proof: Proof, tree: str) -> str:
+    if proof.exit_code:
+        return f"It failed, on {'the files as they are now' if proof.tree == tree else 'other files than these'}."
     if proof.tree is None:
         return "The files changed while it ran: it proves nothing."
     if proof.tree != tree:

@@ -21,7 +21,7 @@ LOOKS, LOOK_SECONDS = 40, 0.05  # a holder that just started has not written its
 
 
 class Lease:
-    """`with Lease(store) as lease: … lease.tell(port)`."""
+    """`with Lease(store) as lease: … lease.tell(port, url)`."""
 
     def __init__(self, store: str):
         self.store, self.path = store, f"{store}.lease"
@@ -45,11 +45,11 @@ class Lease:
         os.ftruncate(self._fd, 0)  # the file stays: removing it would let two hold a lease of the same name
         os.close(self._fd)
 
-    def tell(self, port: int) -> None:
+    def tell(self, port: int, url: str) -> None:
         """For whoever comes second."""
-        self._write({"pid": os.getpid(), "port": port})
+        self._write({"pid": os.getpid(), "port": port, "url": url})
 
-    def _write(self, holder: dict[str, int]) -> None:
+    def _write(self, holder: dict[str, int | str]) -> None:
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, json.dumps(holder).encode() + b"\n", 0)
 
@@ -60,10 +60,10 @@ class Lease:
             if "port" in holder:
                 break
             time.sleep(LOOK_SECONDS)
-        return ServerRunningError(self.store, holder.get("pid"), holder.get("port"))
+        return ServerRunningError(self.store, holder.get("pid"), holder.get("port"), holder.get("url"))
 
 
-def _read(path: str) -> dict[str, int] | None:
+def _read(path: str) -> dict[str, int | str] | None:
     """None while it is empty, half written, or not what we would write."""
     try:
         holder = json.loads(files.find_bytes(path, max_bytes=FILE_BYTES) or b"")
@@ -71,4 +71,5 @@ def _read(path: str) -> dict[str, int] | None:
         return None
     if not isinstance(holder, dict):
         return None
-    return {name: value for name, value in holder.items() if name in ("pid", "port") and isinstance(value, int)}
+    kinds = {"pid": int, "port": int, "url": str}
+    return {name: holder[name] for name, kind in kinds.items() if isinstance(holder.get(name), kind)}

@@ -44,8 +44,8 @@ PAGE = """<!doctype html>
 <main>
 <h1>Holdfast</h1>
 <p>{problem}</p>
-<p>Start <code>holdfast serve</code> again and open the link that it prints, or paste the token. It is in the file
-<code>token</code> of the data folder, which <code>holdfast status --json</code> shows as <code>home</code>.</p>
+<p>Paste the token. It is in the file <code>token</code> of the data folder, which <code>holdfast status</code> shows as
+Data. The link that <code>holdfast serve</code> prints when it starts works once, for ten minutes.</p>
 <form method="post" action="/login">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" required>

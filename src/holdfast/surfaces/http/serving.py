@@ -65,7 +65,7 @@ async def serve(settings: Settings, place: Place, announce: Callable[[Started], 
     with _lease(settings) as lease, listening(place) as listener:
         port = listener.getsockname()[1]
         if lease is not None:
-            lease.tell(port)
+            lease.tell(port, Site(place.host, port).url)
         async with App(settings, folder=next(iter(place.roots), None)) as app:
             await refuse_unsafe_role(app)
             await refuse_adopted_memories(app)

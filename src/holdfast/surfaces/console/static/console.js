@@ -22,6 +22,17 @@
     if (element) htmx.trigger(element, "refresh");
   }
 
+  // Counted for all pages at once and kept for a second: asked for when that is over, so that what was heard is in it.
+  const COUNT_SECONDS = 1.1;
+  let counting;
+
+  function countSoon() {
+    clearTimeout(counting);
+    counting = setTimeout(refresh, COUNT_SECONDS * 1000, "#stock");
+  }
+
+  document.addEventListener("htmx:afterSwap", ({ detail }) => detail.target.id === "tail" && countSoon());
+
   // Whoever begins to listen fetches what may have been said before.
   function setLive(now) {
     if (now && !isLive) ["#head", "#card", "#list", "#stock"].forEach(refresh);
@@ -40,7 +51,7 @@
 
   function hear(topic, told) {
     const isShown = find("#card")?.dataset.session === told.session_id;
-    refresh("#stock");
+    countSoon();
     if (topic === "caco.context") {
       isNews = isNews || isShown;
       if (isShown) refresh("#card");
@@ -113,7 +124,7 @@
   // --- keys ---------------------------------------------------------------------------------------------
 
   const links = () => [...document.querySelectorAll("#list .session")];
-  const rows = () => [...document.querySelectorAll("#list .session, .claim")];
+  const rows = () => [...document.querySelectorAll("#list .session, .claim, .changed-file")];
 
   function step(by) {
     const all = rows();
@@ -145,7 +156,7 @@
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("input, textarea, select, [contenteditable]");
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || find("dialog[open]")) return;
-    const inList = event.target.closest("#list") || event.target === document.body || event.target.id === "main";
+    const inList = event.target.closest("#list, .changed-files") || event.target === document.body || event.target.id === "main";
     if (event.key.startsWith("Arrow") && !inList) return; // arrows scroll wherever one reads
     if (event.key === "Enter" && event.target.matches(".claim")) event.target.querySelector(".named a")?.click();
     const action = actions[event.key];
@@ -159,6 +170,8 @@
     if (opener) document.getElementById(opener.dataset.opens).showModal();
     const unfolder = event.target.closest("[data-unfolds]");
     if (unfolder) unfold(event, document.getElementById(unfolder.dataset.unfolds));
+    const folded = event.target.closest(".piece:not([open]) > summary, .again:not([open]) > summary");
+    if (folded) folded.parentElement.addEventListener("toggle", ({ target }) => showWhole(target), { once: true });
     const copier = event.target.closest("[data-copies]");
     if (copier) copy(copier, document.getElementById(copier.dataset.copies));
   });
@@ -168,7 +181,12 @@
     event.preventDefault();
     fold.open = true;
     fold.querySelector("summary").focus({ preventScroll: true });
-    fold.scrollIntoView({ block: "nearest" });
+    showWhole(fold);
+  }
+
+  // What opens below the edge would seem not to open at all. The focus stays where the reader has it.
+  function showWhole(fold) {
+    if (fold.open) fold.scrollIntoView({ block: "nearest" });
   }
 
   async function copy(button, source) {

@@ -11,9 +11,15 @@
   let timer;
   let began = 0;
 
+  // Also at what was started on another page.
+  function look() {
+    htmx.trigger("#work", "refresh");
+    htmx.trigger("#proving", "refresh");
+  }
+
   function lookIn(seconds) {
     clearTimeout(timer);
-    timer = setTimeout(() => !document.hidden && htmx.trigger("#work", "refresh"), seconds * 1000);
+    timer = setTimeout(() => !document.hidden && look(), seconds * 1000);
   }
 
   document.addEventListener("htmx:beforeRequest", ({ detail }) => {
