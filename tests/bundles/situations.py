@@ -152,8 +152,8 @@ IMPLEMENTATION = Gathered(
         ),
         decisions=(),
         shared_decisions=(
-            decision(2, "A second queue for letters", "rejected", "ops won't run another broker"),
-            decision(3, "Levels at 7, 21 and 40 days", "accepted"),
+            {**decision(2, "A second queue for letters", "rejected", "ops won't run another broker"), "of": "planning"},
+            {**decision(3, "Levels at 7, 21 and 40 days", "accepted"), "of": "planning"},
         ),
         head=HEAD,
         tree="now",
@@ -250,7 +250,7 @@ FULL = replace(
             file_pointers=[f"src/invoices/module_{n}.py" for n in range(30)],
         ),
         decisions=tuple(decision(n, f"Option {n} of many, with its own reasons", "accepted") for n in range(1, 12)),
-        shared_decisions=(decision(1, "Letters leave at 08:00", "accepted"),),
+        shared_decisions=({**decision(1, "Letters leave at 08:00", "accepted"), "of": "implementation"},),
     ),
     context_sets={"files": [f"/r/{n}.md" for n in range(10)]},
 )

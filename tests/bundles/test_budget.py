@@ -1,4 +1,7 @@
-"""The budgeter: never over its total, pinned whole, the same bytes again, cut only at edges, and it counts right."""
+"""The budgeter: never over its total, pinned whole, the same bytes again, no heading without an item, cut only at
+edges, nothing free that somebody could use, and it counts right."""
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +17,10 @@ HEAD = Head("planning", "acme/invoices", "main", "2026-11-16 09:04Z", "b-7f3a", 
 # One number is one text: long words, short words, wide letters, and all lengths from nothing to a paragraph.
 VOCABULARY = ["a", "stale", "note", "über", "eleven-letter", "·", "langeswortchen", "says", "äöü", "what", "it", "can"]
 words = st.integers(1, 40).map(lambda n: " ".join(VOCABULARY[(n * n + k) % len(VOCABULARY)] for k in range(n)))
-items = st.builds(Item, words, st.just("source"), st.sampled_from([None, "ok", "changed", "said"]), st.booleans())
+verdicts = st.sampled_from([None, "ok", "changed", "said"])
+items = st.builds(Item, words, st.just("source"), verdicts, st.booleans()).flatmap(
+    lambda item: st.sampled_from([item, replace(item, keep=len(item.text.rpartition(" ")[2]) + 1)])
+)
 held = st.integers(0, 12).map(lambda n: tuple(Cut("s", f"held {k}", "source", "a rule") for k in range(n)))
 
 
@@ -27,6 +33,7 @@ def sections(pinned: bool = False) -> st.SearchStrategy[Section]:
         min_chars=st.integers(0, 600),
         max_chars=st.integers(600, 900),
         pinned=st.just(pinned),
+        rank=st.integers(0, 3),
         tail=st.one_of(st.just(""), words),
         lead=st.sampled_from(["\n", " "]),
         joined=st.sampled_from(["\n", " · ", "  "]),
@@ -82,10 +89,11 @@ def test_items_end_only_at_a_word(parts, total):
     for shown in getattr(fitted(parts, total), "shown", ()):
         for item, whole in zip(shown.items, shown.section.items, strict=False):
             if item.text != whole.text:
-                kept = item.text.removesuffix(ELLIPSIS)
-                assert whole.is_prose
-                assert item.text.endswith(ELLIPSIS)
-                assert whole.text[len(kept) :].startswith(" ")
+                end = whole.text[len(whole.text) - whole.keep :]
+                begun, mark, rest = item.text.partition(ELLIPSIS)
+                assert whole.is_prose or len(shown.items) == 1
+                assert (mark, rest) == (ELLIPSIS, end)
+                assert whole.text.startswith(f"{begun} ")
 
 
 @several
@@ -97,8 +105,28 @@ def test_what_is_left_out_is_counted(parts, total):
         if shown.text:
             assert (f"+{missing} more" in shown.text) == (missing > 0)
         shortened = sum(one != whole for one, whole in zip(shown.items, shown.section.items, strict=False))
-        is_lost_title = not shown.text and shown.section.title and not shown.section.items
+        is_lost_title = not shown.text and shown.section.title and not (shown.section.items or shown.section.held)
         assert len(shown.cut) == missing + shortened + bool(is_lost_title)
+
+
+@several
+@given(many, sections(pinned=True), totals)
+def test_no_heading_stands_without_an_item(parts, pinned, total):
+    for shown in getattr(fitted([pinned, *parts], total), "shown", ()):
+        if shown.text and shown.left_out + len(shown.section.items):
+            assert shown.items
+
+
+@several
+@given(many, totals)
+def test_nothing_stays_free_that_somebody_could_use(parts, total):
+    """With everything else as it is, whoever was cut could not have had more."""
+    head = replace(HEAD, phase="implementation", notice="")
+    layout = budget.fit(head, parts, total) if total > len(render.head_line(head)) else None
+    for at, shown in enumerate(getattr(layout, "shown", ())):
+        others = [one for number, one in enumerate(layout.shown) if one.text and number != at]
+        fixed = [Section("fixed", "", (Item(one.text, "source"),), pinned=True) for one in others]
+        assert budget.fit(head, [*fixed, shown.section], total).shown[-1].text == shown.text
 
 
 @several
@@ -143,6 +171,47 @@ def test_what_nobody_wanted_goes_to_what_was_cut():
 
     assert len(layout.shown[0].text) > 700
     assert 1_000 - len(render.render(layout)) < len("\nentry 00 of cut") + budget.SHORTEST
+
+
+def test_each_section_has_its_first_item_before_another_has_more():
+    """Though the item is longer than the minimum, and though the other stands before it."""
+    greedy = listed("greedy", 100, least=20, most=2_000)
+    long = Section("long", "LONG", (Item("word " * 24 + "end", "long"),), 50, 200)
+
+    layout = budget.fit(HEAD, [greedy, long], 500)
+
+    assert layout.shown[1].items == long.items
+
+
+def test_whoever_ranks_higher_is_served_first_wherever_it_is_read():
+    last = replace(listed("last", 20, least=100, most=200), rank=1)
+    first = listed("first", 20, least=300, most=400)
+
+    layout = budget.fit(replace(HEAD, notice=""), [last, first], len(render.head_line(HEAD)) + 310)
+
+    assert [len(one.items) for one in layout.shown] == [0, 16]
+    assert len(layout.shown[0].cut) == 20
+
+
+def test_an_item_that_would_stand_alone_is_shortened_and_keeps_its_end():
+    text = "[changed] " + "word " * 60 + "end: a.py edited after the claim; unproven"
+    claims = Section(
+        "claims", "CLAIMS", (Item(text, "claim", "changed", keep=39), Item("[ok] b. b.py", "claim")), 90, 150
+    )
+    files = Section("files", "FILES", (Item("x" * 900, "file pointer"),), 90, 150)
+
+    layout = budget.fit(replace(HEAD, notice=""), [claims, files], 450)
+
+    assert layout.shown[0].text.endswith("word…: a.py edited after the claim; unproven\n+1 more")
+    assert layout.shown[1].text == ""
+    assert {one.reason.partition(";")[0].partition(":")[0] for one in layout.cut} == {"no room", "shortened"}
+
+
+def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
+    rules = Section("rules", "RULES", (Item("- " + "r" * 250, "pinned rule"),), pinned=True)
+
+    assert [one.text for one in budget.fit(HEAD, [rules], 450).cut] == [HEAD.notice]
+    assert budget.fit(HEAD, [rules], 1_000).cut == ()
 
 
 def test_what_was_cut_says_why():

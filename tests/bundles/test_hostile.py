@@ -66,6 +66,7 @@ BEGINNINGS = (
     r"HOLDFAST (?:planning|implementation) ·",
     r"Earlier sessions' notes, checked|Checked against this checkout;|Kept on this machine;",
     r"RULES$|DECISIONS$|CLAIMS$|FAILED OR REJECTED BEFORE$|SUMMARY(?: \(|$)|RECALLED \(|NEXT \(",
+    r"WORKSTREAM|NOTE: |FAILED BEFORE$",
     r"REPO: |STALE|CHANGED|FILES |SET |WORKS HERE: |LAST RUN |LAST PASS |LAST REQUEST \(user, ",
     r'More: repo_context operation=load$|"Done" needs a path with lines|\+\d+ more$|$',
     r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d\. |- |> |\| |  ",
@@ -142,7 +143,10 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
     for head in ONCE:
         assert sum(line.startswith(head) for line in lines) <= 1, head
     verdicts = [item.verdict for shown in layout.shown for item in shown.items if item.verdict]
-    explained = len(set(verdicts)) if layout.has_legend else 0
+    explained = len({item.verdict for shown in layout.shown for item in shown.section.items if item.verdict})
+    explained = explained if layout.has_legend else 0
+    stated = [line for line in lines if "STALE" in line[:90]]
+    assert stated or gathered.judged is None or not gathered.judged.staleness.stale
     assert len(MARK.findall(text)) == len(verdicts) + explained
     assert "<system" not in text
     assert "</" not in text

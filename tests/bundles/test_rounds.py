@@ -7,6 +7,7 @@ import pytest
 from holdfast import errors
 from holdfast.bundles import rounds
 from holdfast.bundles.rounds import CHAIR, ROLES, Round
+from holdfast.workstreams.model import Key, RepoContext
 
 NOW = "2026-11-16T09:04:00.000000Z"
 
@@ -64,6 +65,19 @@ def test_the_upper_end_is_held_with_the_figure(role, most):
     assert rounds.submit(before, role, "x" * most, ["repo:a"], now=NOW)
     with pytest.raises(errors.InvalidValueError, match=f"has {most + 1:,} characters; {role} has {most:,} at most"):
         rounds.submit(before, role, "x" * (most + 1), ["repo:a"], now=NOW)
+
+
+@pytest.mark.parametrize(("role", "span"), [(role, span) for role, span in ROLES.items()])
+def test_the_lower_end_is_a_target_and_whoever_says_less_is_told(role, span):
+    least, most = span
+    before = spoken(*list(ROLES)[: list(ROLES).index(role)])
+    enough = rounds.submit(before, role, "x" * least, ["repo:a"], now=NOW)
+    short = rounds.submit(before, role, "x" * (least - 1), ["repo:a"], now=NOW)
+
+    assert rounds.notes_on(enough) == ()
+    assert rounds.notes_on(short) == (
+        f"{role} said {least - 1} of the {least} to {most:,} characters that were asked for.",
+    )
 
 
 def test_a_fact_without_a_source_is_refused():
@@ -133,7 +147,57 @@ def test_nobody_speaks_in_a_round_that_is_closing():
         rounds.close(rounds.close(spoken(*ROLES), ["a"], []), ["b"], [])
 
 
+def test_results_that_could_not_be_noted_stay_the_chairs_word_until_it_says_another():
+    stopped = rounds.reopen(rounds.persist_one(rounds.close(spoken(*ROLES), ["a"], ["b"])))
+
+    assert rounds.close(stopped, [], []).results[1:] == [("b", "open")]
+    assert rounds.close(stopped, [], []).persisted == 1
+    assert rounds.close(stopped, ["c"], []).results == [("c", "accepted")]
+    assert rounds.close(stopped, ["c"], []).persisted == 0
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_a_round_is_abandoned_at_every_turn_and_has_no_result(count):
+    left = rounds.abandon(spoken(*list(ROLES)[:count]), now=NOW)
+
+    assert (left.status, left.is_over, left.abandoned_at, left.results) == ("abandoned", True, NOW, [])
+    assert len(left.submissions) == count
+    with pytest.raises(errors.WrongRoleError):
+        rounds.submit(left, left.role, "x", ["repo:a"], now=NOW)
+
+
+@pytest.mark.parametrize(("noted", "named"), [(1, ["a"]), (2, ["a", "b"]), (3, ["a", "b", "c"])])
+def test_an_abandoned_round_names_what_was_noted_before(noted, named):
+    current = rounds.close(spoken(*ROLES), ["a", "b"], ["c", "d"])
+    for _ in range(noted):
+        current = rounds.persist_one(current)
+
+    assert [text for text, _ in rounds.abandon(rounds.reopen(current), now=NOW).results] == named
+
+
+def test_a_round_that_is_being_closed_is_not_abandoned():
+    with pytest.raises(errors.RoundClosingError, match="`holdfast round close` notes what is left"):
+        rounds.abandon(rounds.close(spoken(*ROLES), ["a"], []), now=NOW)
+
+
+def test_a_result_is_measured_as_it_will_be_written():
+    planned = RepoContext(Key("github.com/acme/payouts", "main", "main"), "planning", {})
+    secret = "AKIA" + "QZ7X" * 4
+    fits, grows = "x" * 1_000, f"{secret} is the key. ".ljust(1_000, "x")
+
+    rounds.check_results(rounds.close(spoken(*ROLES), [fits], []), planned)
+    with pytest.raises(errors.InvalidValueError, match="is longer than 1,000 characters"):
+        rounds.check_results(rounds.close(spoken(*ROLES), [fits], [grows]), planned)
+
+
 def test_a_round_comes_back_from_json_as_it_was():
     closing = rounds.close(spoken(*ROLES), ["a"], ["b"])
 
     assert Round.from_dict(json.loads(json.dumps(closing.to_dict()))) == closing
+
+
+def test_a_round_of_an_earlier_version_can_be_read():
+    kept = rounds.close(spoken(*ROLES), ["a"], ["b"]).to_dict()
+    kept.pop("abandoned_at")
+
+    assert Round.from_dict(kept).abandoned_at is None

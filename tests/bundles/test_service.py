@@ -1,14 +1,15 @@
 """Bundles and rounds through the store, on both engines: receipts, the same bytes again, and one step at a time."""
 
 import asyncio
+import itertools
 import subprocess
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import timedelta
 
 import pytest
 
 from holdfast import errors
-from holdfast.bundles.rounds import ROLES
+from holdfast.bundles.rounds import ROLES, Round, Step
 from holdfast.bundles.service import BundleService, RoundService, short_id
 from holdfast.ground.settings import load_settings, owner_of
 from holdfast.memories.model import Memory
@@ -161,6 +162,7 @@ async def test_a_memory_that_answers_twice_is_told_once(bundles, sessions):
 async def test_without_sharing_the_bundle_is_local(local, sessions):
     s = await sessions.create_session("codex", "u1", git_branch="main", repo="github.com/acme/invoices")
     await sessions.set_relevant_context(s.id, "files", ["src/a.py"])
+    await sessions.set_relevant_context(s.id, "applet", ["text-editor", "path=src/a.py"])
     await sessions.append_event(s.id, "user_message", "user", "stop after 3")
 
     bundle = await local.build("planning", session_id=s.id)
@@ -169,6 +171,7 @@ async def test_without_sharing_the_bundle_is_local(local, sessions):
     assert "HOLDFAST planning · acme/invoices · main · 2026-11-16 09:04Z" in bundle.text
     assert "Kept on this machine; not checked against any checkout." in bundle.text
     assert "SET files: src/a.py" in bundle.text
+    assert "applet" not in bundle.text, "an offer to a person"
 
 
 async def test_native_ids_are_a_best_effort(bundles, local):
@@ -230,25 +233,64 @@ async def test_without_sharing_no_git_is_started(journal, sessions, checkout, mo
 # --- frozen ------------------------------------------------------------------------------------------------
 
 
-async def test_a_session_gets_the_same_bytes_again(bundles, sessions, monkeypatch):
+async def test_a_session_gets_the_same_bytes_again(bundles, sessions):
+    """The time in its head too: what it says is as true as it was."""
     s = await sessions.create_session("codex", "u1")
-    first = await bundles.build("planning", session_id=s.id, frozen=True)
-    monkeypatch.setitem(JUDGED, "planning", ALL_STALE.judged)
-    bundles.now = lambda: datetime(2026, 11, 17, tzinfo=UTC)
+    first = await bundles.build("planning", session_id=s.id)
+    bundles.now = lambda: NOW.replace(hour=10)
 
-    again = await bundles.build("planning", session_id=s.id, frozen=True)
+    again = await bundles.build("planning", session_id=s.id)
 
     assert again == first
-    assert (await bundles.build("planning", session_id=s.id)).text != first.text
+    assert (await bundles.build("planning")).text != first.text
+
+
+async def test_frozen_bytes_never_say_what_is_no_longer_so(bundles, sessions, monkeypatch):
+    s = await sessions.create_session("codex", "u1")
+    first = await bundles.build("planning", session_id=s.id)
+    monkeypatch.setitem(JUDGED, "planning", ALL_STALE.judged)
+
+    after = await bundles.build("planning", session_id=s.id)
+    monkeypatch.setitem(JUDGED, "planning", PLANNING.judged)
+    back = await bundles.build("planning", session_id=s.id)
+
+    assert "STALE: all 5 files noted here changed." in after.text
+    assert after.id != first.id
+    assert back == first
+
+
+async def test_an_own_log_that_grows_changes_no_bytes(bundles, sessions):
+    """It is in the window of whoever asks. The one before is told, and goes on being told."""
+    old = await sessions.create_session("codex", "u1", client="codex", native_id="n1", worktree="/w")
+    await sessions.append_event(old.id, "user_message", "user", "stop after 3")
+    new = await sessions.create_session("claude", "u1", client="claude", native_id="n2", worktree="/w")
+    first = await bundles.build("implementation", session_id=new.id)
+    await sessions.append_event(new.id, "user_message", "user", "go on")
+
+    again = await bundles.build("implementation", session_id=new.id)
+
+    assert "> stop after 3\n" in first.text
+    assert again == first
+
+
+async def test_own_context_sets_come_before_those_of_the_session_before(bundles, sessions):
+    old = await sessions.create_session("codex", "u1", client="codex", native_id="n1", worktree="/w")
+    await sessions.set_relevant_context(old.id, "ports", ["5432"])
+    new = await sessions.create_session("claude", "u1", client="claude", native_id="n2", worktree="/w")
+    first = await bundles.build("planning", session_id=new.id)
+    await sessions.set_relevant_context(new.id, "ports", ["8080"])
+
+    assert "SET ports: 5432" in first.text
+    assert "SET ports: 8080" in (await bundles.build("planning", session_id=new.id)).text
 
 
 async def test_another_phase_session_or_limit_has_bytes_of_its_own(bundles, sessions):
     s, t = [await sessions.create_session("codex", "u1") for _ in range(2)]
     built = [
-        await bundles.build("planning", session_id=s.id, frozen=True),
-        await bundles.build("implementation", session_id=s.id, frozen=True),
-        await bundles.build("planning", session_id=s.id, frozen=True, limit=1_000),
-        await bundles.build("planning", session_id=t.id, frozen=True),
+        await bundles.build("planning", session_id=s.id),
+        await bundles.build("implementation", session_id=s.id),
+        await bundles.build("planning", session_id=s.id, limit=1_000),
+        await bundles.build("planning", session_id=t.id),
     ]
 
     assert len({one.id for one in built}) == 4
@@ -258,26 +300,25 @@ async def test_another_phase_session_or_limit_has_bytes_of_its_own(bundles, sess
 async def test_two_who_ask_at_the_same_moment_get_the_same_bytes(bundles, sessions):
     s = await sessions.create_session("codex", "u1")
 
-    built = await asyncio.gather(*(bundles.build("planning", session_id=s.id, frozen=True) for _ in range(5)))
+    built = await asyncio.gather(*(bundles.build("planning", session_id=s.id) for _ in range(5)))
 
     assert len({one.text for one in built}) == 1
 
 
 async def test_frozen_bytes_that_were_forgotten_are_made_anew(bundles, sessions, journal):
     s = await sessions.create_session("codex", "u1")
-    first = await bundles.build("planning", session_id=s.id, frozen=True)
+    first = await bundles.build("planning", session_id=s.id)
     await journal.erase(first.id)
 
-    again = await bundles.build("planning", session_id=s.id, frozen=True)
+    again = await bundles.build("planning", session_id=s.id)
 
     assert again.id != first.id
 
 
 async def test_bytes_are_frozen_for_a_session_or_not_at_all(bundles):
-    with pytest.raises(errors.InvalidValueError, match="session_id None is missing"):
-        await bundles.build("planning", frozen=True)
+    assert (await bundles.build("planning")).id != (await bundles.build("planning")).id
     with pytest.raises(errors.SessionNotFoundError):
-        await bundles.build("planning", session_id=UNKNOWN, frozen=True)
+        await bundles.build("planning", session_id=UNKNOWN)
 
 
 # --- receipts ----------------------------------------------------------------------------------------------
@@ -334,7 +375,7 @@ async def test_the_last_bundle_is_explained_line_by_line(bundles, sessions):
     """The last that was made, though a frozen one lies in the journal where its session began."""
     s = await sessions.create_session("codex", "u1")
     await bundles.build("planning")
-    last = await bundles.build("implementation", session_id=s.id, frozen=True, limit=1_000)
+    last = await bundles.build("implementation", session_id=s.id, limit=1_000)
 
     why = await bundles.explain()
 
@@ -343,6 +384,18 @@ async def test_the_last_bundle_is_explained_line_by_line(bundles, sessions):
     assert ("pinned rule", None) in [(line.source, line.verdict) for line in why.lines]
     assert why.cut
     assert why.to_dict()["cut"][0].keys() == {"section", "text", "source", "reason"}
+
+
+async def test_the_last_bundle_is_this_checkouts_before_anybody_elses(bundles, sessions, journal):
+    here = await bundles.build("planning", worktree="/w")
+    await bundles.build("planning", worktree="/other")
+    elsewhere = BundleService(journal, sessions, load=refuse)
+
+    assert (await bundles.explain(worktree="/w")).id == here.id
+    about_it = await bundles.build("planning")  # by a program that does not say where it is
+    assert (await bundles.explain(worktree="/w")).id == about_it.id
+    last = await elsewhere.explain(worktree="/third")
+    assert (last.id, last.is_here) == (about_it.id, False)
 
 
 async def test_nobody_reads_the_receipts_of_another(bundles, sessions):
@@ -415,7 +468,8 @@ async def test_one_round_is_open_at_a_time_for_each_workstream(bundles):
 async def test_without_an_open_round_there_is_nothing_to_say(bundles):
     rounds = RoundService(bundles, Decisions().decide)
 
-    for verb in (rounds.next(), rounds.submit("Architect", "x", ["repo:a"]), rounds.close(["x"])):
+    said = rounds.submit("Architect", "x", ["repo:a"])
+    for verb in (rounds.next(), said, rounds.close(["x"]), rounds.abandon()):
         with pytest.raises(errors.RoundNotFoundError, match="has no open round"):
             await verb
 
@@ -465,6 +519,233 @@ async def test_a_close_that_was_interrupted_goes_on_where_it_stopped(bundles):
 
     assert [kept[0] for kept in decisions.kept] == ["one", "two", "three"]
     assert closed.status == "closed"
+
+
+async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_noted(journal, sessions, checkout):
+    work = WorkstreamService(load_settings(), journal, folder=str(checkout), share=True, environment={})
+    rounds = RoundService(BundleService(journal, sessions, load=work.load), work.decide)
+    await rounds.start("topic")
+    await spoken(rounds)
+    grows = f"{'AKIA' + 'QZ7X' * 4} and {'ghp_' + 'aB3' * 12} ".ljust(1_000, "x")
+
+    for _ in range(2):
+        with pytest.raises(errors.InvalidValueError, match="is longer than 1,000 characters"):
+            await rounds.close(["fine first", grows])
+        assert (await work.load("planning")).context.decisions == []
+    closed = await rounds.close(["fine first", grows[:900]])
+
+    assert closed.status == "closed"
+    noted = (await work.load("planning")).context.decisions
+    assert noted[0]["text"] == "fine first"
+    assert noted[1]["text"].startswith("[REDACTED:")
+
+
+async def test_a_close_that_went_wrong_leaves_every_way_to_the_chair(bundles):
+    for number, ends in enumerate(("close", "close with other words", "abandon")):
+        decisions = Decisions(fails_at=1)
+        rounds, which = RoundService(bundles, decisions.decide), f"work-{number}"
+        await rounds.start("topic", which)
+        for role in ROLES:
+            await rounds.submit(role, "No new fact.", [], which)
+        with pytest.raises(errors.StoreBusyError):
+            await rounds.close(["one", "two"], ["three"], which)
+        assert (await rounds.next(which)).role == "Chair"
+
+        if ends == "close":
+            ended = await rounds.close([], [], which)
+            assert [kept[0] for kept in decisions.kept] == ["one", "two", "three"]
+        elif ends == "abandon":
+            ended = await rounds.abandon(which)
+            assert (ended.status, ended.results) == ("abandoned", [("one", "accepted")])
+        else:
+            ended = await rounds.close(["2"], [], which)
+            assert [kept[0] for kept in decisions.kept] == ["one", "2"]
+        assert ended.is_over
+        assert (await rounds.start("another", which)).role == "Product Owner"
+
+
+@pytest.mark.parametrize("how", [errors.InvalidValueError("Decision", "x", "is too long"), ZeroDivisionError()])
+async def test_a_round_that_stopped_while_it_was_closing_has_a_way_out(bundles, how):
+    """Stopped from outside, nobody could write that down; whoever goes on finds out whether it can be closed."""
+    stops = [asyncio.CancelledError(), how]
+
+    async def decide(text: str, **about: str) -> None:
+        raise stops.pop(0)
+
+    rounds = RoundService(bundles, decide)
+    await rounds.start("topic")
+    await spoken(rounds)
+    with pytest.raises(asyncio.CancelledError):
+        await rounds.close(["one"])
+
+    with pytest.raises(errors.RoundClosingError):
+        await rounds.abandon()
+    with pytest.raises(type(how)):
+        await rounds.close()
+    assert (await rounds.abandon()).results == []
+    assert (await rounds.start("another")).role == "Product Owner"
+
+
+async def forget_receipt(journal, round_id, receipt_id):
+    await journal.erase(receipt_id)
+
+
+async def outdate_receipt(journal, round_id, receipt_id):
+    """As after an upgrade: the receipt is there, and this version would write something else."""
+    receipt, step = await journal.find("receipt", receipt_id), await journal.find("round", round_id)
+    other = await journal.add("receipt", ["x"], {**receipt.content, "text_hash": "00"})
+    after = f"{round_id[:-12]}{int(round_id[-12:], 16) + 1:012x}"
+    await journal.add("round", KEY, {**step.content, "receipt_id": other.id}, entry_id=after)
+
+
+@pytest.mark.parametrize("lose", [forget_receipt, outdate_receipt])
+async def test_a_round_whose_bundle_is_lost_goes_on_with_a_new_one_for_all(bundles, journal, lose):
+    rounds = RoundService(bundles, Decisions().decide)
+    lost = await rounds.start("topic")
+    [entry] = await journal.newest("round", KEY)
+    await lose(journal, entry.id, lost.bundle_id)
+
+    found = await asyncio.gather(*(rounds.next() for _ in range(3)))
+    assert len({step.bundle_id for step in found}) == 1
+    assert found[0].bundle_id != lost.bundle_id
+    assert found[0].instruction.startswith((await bundles.rebuild(found[0].bundle_id)).text)
+    for role in ROLES:
+        step = await rounds.submit(role, "No new fact.")
+        assert step.bundle_id == found[0].bundle_id
+    assert (await rounds.close(["A table"])).status == "closed"
+
+
+@pytest.mark.parametrize("lose", [forget_receipt, outdate_receipt])
+async def test_a_role_may_speak_when_the_bundle_was_lost_after_it_was_read(bundles, journal, lose):
+    rounds = RoundService(bundles, Decisions().decide)
+    lost = await rounds.start("topic")
+    [entry] = await journal.newest("round", KEY)
+    await lose(journal, entry.id, lost.bundle_id)
+
+    after = await rounds.submit("Product Owner", "No new fact.")
+
+    assert after.bundle_id != lost.bundle_id
+    assert (await rounds.next()).bundle_id == after.bundle_id
+
+
+async def test_an_abandoned_round_leaves_what_was_said_and_nothing_else(bundles, journal):
+    decisions = Decisions()
+    rounds = RoundService(bundles, decisions.decide)
+    await rounds.start("topic")
+    await spoken(rounds, 2)
+
+    left = await rounds.abandon()
+
+    assert (left.status, left.results, decisions.kept) == ("abandoned", [], [])
+    [kept] = await journal.newest("round", KEY)
+    assert [one["role"] for one in kept.content["submissions"]] == ["Product Owner", "Architect"]
+    with pytest.raises(errors.RoundNotFoundError):
+        await rounds.next()
+    assert (await rounds.start("another")).role == "Product Owner"
+
+
+async def test_who_starts_while_a_round_is_open_is_told_both_ways_to_end_it(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("topic")
+
+    with pytest.raises(errors.RoundOpenError) as refused:
+        await rounds.start("another")
+
+    for way in ("`holdfast round close`", "`holdfast round abandon`"):
+        assert way in refused.value.message
+
+
+async def test_of_two_who_abandon_a_round_one_is_told_so(bundles):
+    ticks = itertools.count()
+    bundles.now = lambda: NOW + timedelta(microseconds=next(ticks))
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("topic")
+
+    done = await asyncio.gather(*(rounds.abandon() for _ in range(4)), return_exceptions=True)
+
+    lost = {type(one) for one in done if isinstance(one, Exception)}
+    assert sum(not isinstance(one, Exception) for one in done) == 1
+    assert lost <= {errors.RoundMovedError, errors.RoundNotFoundError}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_role_that_speaks_while_the_round_is_abandoned_is_heard_or_told(bundles, is_first):
+    rounds = RoundService(bundles, Decisions().decide)
+    begun = await rounds.start("topic")
+    verbs = [rounds.abandon(), rounds.submit("Product Owner", "No new fact.")]
+
+    done = await asyncio.gather(*(verbs if is_first else reversed(verbs)), return_exceptions=True)
+
+    lost = [type(one) for one in done if isinstance(one, Exception)]
+    was_heard, is_left = (any(isinstance(one, kind) for one in done) for kind in (Step, Round))
+    assert set(lost) <= {errors.RoundMovedError, errors.RoundNotFoundError}
+    assert len(lost) < 2
+    ended = await rounds.find_ended(begun.started_at)
+    assert (ended is not None) == is_left
+    if ended is None:
+        assert (await rounds.next()).role == "Architect"
+    else:
+        assert len(ended.submissions) == was_heard
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_round_is_closed_with_all_its_results_or_abandoned_with_none(bundles, is_first):
+    decisions = Decisions()
+    rounds = RoundService(bundles, decisions.decide)
+    await rounds.start("topic")
+    await spoken(rounds)
+    verbs = [rounds.abandon(), rounds.close(["one", "two"], ["three"])]
+
+    done = await asyncio.gather(*(verbs if is_first else reversed(verbs)), return_exceptions=True)
+
+    [ended] = [one for one in done if not isinstance(one, Exception)]
+    [lost] = [type(one) for one in done if isinstance(one, Exception)]
+    assert lost in (errors.RoundMovedError, errors.RoundNotFoundError, errors.RoundClosingError)
+    assert len(decisions.kept) == {"closed": 3, "abandoned": 0}[ended.status]
+    assert await rounds.find_ended(ended.started_at) == ended
+
+
+async def test_nobody_abandons_a_round_between_two_of_its_results(bundles):
+    kept = []
+
+    async def decide(text: str, **about: str) -> None:
+        with pytest.raises(errors.RoundClosingError):
+            await rounds.abandon()
+        kept.append(text)
+
+    rounds = RoundService(bundles, decide)
+    await rounds.start("topic")
+    await spoken(rounds)
+
+    assert (await rounds.close(["one", "two"])).status == "closed"
+    assert kept == ["one", "two"]
+
+
+async def test_how_a_round_ended_is_found_after_the_next_one_began(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    first = await rounds.start("first")
+    assert await rounds.find_ended(first.started_at) is None
+    await spoken(rounds)
+    closed = await rounds.close(["A table"])
+    bundles.now = lambda: NOW + timedelta(hours=1)
+    second = await rounds.start("second")
+
+    assert await rounds.find_ended(first.started_at) == closed
+    assert await rounds.find_ended(second.started_at) is None
+
+
+async def test_whoever_says_less_than_was_asked_for_is_heard_and_told(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    await rounds.start("topic")
+    await rounds.submit("Product Owner", "x" * 400, ["repo:a"])
+
+    said = await rounds.submit("Architect", "x" * 490, ["repo:a"])
+
+    assert (said.role, said.notes) == (
+        "Developer",
+        ("Architect said 490 of the 600 to 900 characters that were asked for.",),
+    )
+    assert (await rounds.next()).notes == ()
 
 
 async def test_a_forgotten_round_is_no_open_one(bundles, journal):

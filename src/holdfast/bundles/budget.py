@@ -1,26 +1,25 @@
 """How much of each section a bundle holds. Pure: the same sections and total give the same answer.
 
 The head's first line and pinned sections stand whole, or the total is refused. What is left goes round three times, in
-the order of the sections: each gets what fits into its minimum, then into its maximum, then into whatever nobody else
-wanted. So a long summary cannot push out the decisions, and nothing stays empty while something was cut.
-
-A section keeps its items from the first on. The first that has no room ends it: prose is shortened at a word, anything
-else is left out whole, and what is missing is counted.
+the order of rank: first each section gets its minimum, and its first item though that is longer; then each has up to
+its maximum; then whoever still has something gets whatever nobody else wanted. A section keeps its items from the
+first on and counts the rest, and it stands with one of them at least or not at all. Prose may end at a word, and so
+may an item that would be the only one. Whatever is not there, or not whole, is a cut with its reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
-from holdfast.bundles.model import Cut, Head, Item, Layout, Section, Shown
+from holdfast.bundles.model import OURS, Cut, Head, Item, Layout, Section, Shown, no_room
 from holdfast.bundles.render import BETWEEN, head_line, legend
 from holdfast.errors import InvalidValueError
-from holdfast.ground.text import cut
+from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
-OURS = "holdfast"
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 
@@ -33,15 +32,15 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    shown = [_whole(section) if section.pinned else _absent(section) for section in sections]
+    shown = [_whole(section) if section.pinned else _absent(section, total) for section in sections]
     room = total - len(head_line(head)) - sum(map(_cost, shown))
     if room < 0:
         raise InvalidValueError(
             "limit", total, f"is too small: the head and the pinned rules need {total - room} characters"
         )
-    explained = legend(item.verdict for section in sections for item in section.items)
+    marks = (item.verdict for section in sections for item in section.items)
     has_notice, room = _afford(head.notice, room, total)
-    has_legend, room = _afford(explained, room, total)
+    has_legend, room = _afford(legend(marks) if head.phase == "planning" else "", room, total)
     return Layout(head, total, has_notice, has_legend, tuple(_share(shown, room, total)))
 
 
@@ -52,44 +51,70 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 
 
 def _share(shown: list[Shown], room: int, total: int) -> list[Shown]:
-    for turn in ("min_chars", "max_chars", None):
-        for at, one in enumerate(shown):
-            if one.section.pinned:
-                continue
-            spare = room + _cost(one)
-            wanted = total if turn is None else getattr(one.section, turn)
-            shown[at] = _fit_section(one.section, min(wanted, spare - len(BETWEEN)), total)
+    by_rank = sorted((at for at, one in enumerate(shown) if not one.section.pinned), key=lambda at: _rank(shown[at]))
+    for wanted in (_least, _most, lambda section: total):
+        for at in by_rank:
+            section, spare = shown[at].section, room + _cost(shown[at])
+            allowed = max(wanted(section), len(shown[at].text))
+            shown[at] = _fit_section(section, min(allowed, spare - len(BETWEEN)), total)
             room = spare - _cost(shown[at])
     return shown
 
 
+def _rank(shown: Shown) -> int:
+    return shown.section.rank
+
+
+def _least(section: Section) -> int:
+    """The minimum, or what one whole item takes; prose may end early, so the minimum is enough for it."""
+    if not section.min_chars or not section.items or section.items[0].is_prose:
+        return section.min_chars
+    first = section.written([section.items[0].text], len(section.items) - 1 + len(section.held))
+    return max(section.min_chars, min(len(first), section.max_chars))
+
+
+def _most(section: Section) -> int:
+    return section.max_chars
+
+
 def _fit_section(section: Section, room: int, total: int) -> Shown:
     """The most of it that fits, from its first item on."""
-    items = section.items
-    for count in range(len(items), -1, -1):
-        missing = len(items) - count + len(section.held)
-        kept = _with_shortened(section, count, missing, room)
-        if len(text := section.written([item.text for item in kept], missing - (len(kept) - count))) <= room and text:
+    most = sum(size <= room for size in accumulate(len(item.text) for item in section.items))
+    for count in range(most, -1, -1):
+        kept = _with_beginning(section, count, room)
+        missing = len(section.items) - len(kept) + len(section.held)
+        text = section.written([item.text for item in kept], missing) if kept or not missing else ""
+        if text and len(text) <= room:
             return _shown(section, kept, text, total)
     return _absent(section, total)
 
 
-def _with_shortened(section: Section, count: int, missing: int, room: int) -> tuple[Item, ...]:
-    """So many items, and the beginning of the next one where that is prose and there is room for it."""
+def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
+    """So many items, and the beginning of the next one where that is prose, or where it would be the only one."""
     kept, rest = section.items[:count], section.items[count:]
-    if not rest or not rest[0].is_prose:
+    if not rest or (kept and not rest[0].is_prose):
         return kept
-    left = room - len(section.written([*(item.text for item in kept), ""], missing - 1))
-    if left < SHORTEST:
-        return kept
-    return (*kept, replace(rest[0], text=cut(rest[0].text, left)))
+    without = section.written([*(item.text for item in kept), ""], len(rest) - 1 + len(section.held))
+    beginning = _beginning(rest[0], room - len(without))
+    return (*kept, beginning) if beginning else kept
+
+
+def _beginning(item: Item, room: int) -> Item | None:
+    """As much of an item as there is room for, with what has to stand at its end; a path is no use in part."""
+    at = len(item.text) - item.keep
+    body, end = item.text[:at], item.text[at:]
+    if room - len(end) < SHORTEST:
+        return None
+    begun = cut(body, room - len(end))
+    is_at_a_word = body[len(begun.removesuffix(ELLIPSIS)) :][:1] in ("", " ")
+    return replace(item, text=begun + end) if item.is_prose or is_at_a_word else None
 
 
 def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> Shown:
-    full = f"no room: the bundle may have {total:,} characters"
+    full = no_room(total)
     rest = section.items[len(kept) :]
     cuts = [Cut(section.name, item.text, item.source, full) for item in rest]
-    if not text and section.title and not section.items:
+    if not text and section.title and not (section.items or section.held):
         cuts.append(Cut(section.name, section.title, OURS, full))
     for item, whole in zip(kept, section.items, strict=False):
         if item != whole:
@@ -102,7 +127,7 @@ def _whole(section: Section) -> Shown:
     return Shown(section, section.items, len(section.held), text, (*section.held, *section.gone))
 
 
-def _absent(section: Section, total: int = 0) -> Shown:
+def _absent(section: Section, total: int) -> Shown:
     return _shown(section, (), "", total)
 
 

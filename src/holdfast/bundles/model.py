@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.workstreams.model import JudgedContext
 
 PHASES = ("planning", "implementation")
+OURS = "holdfast"  # the source of our own words
 
 
 # --- gathered ----------------------------------------------------------------------------------------------
@@ -75,12 +76,13 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that stands whole or not at all; only prose may end early."""
+    """One thing that stands whole or not at all; prose may end early, and so may whatever would stand alone."""
 
     text: str
     source: str
     verdict: str | None = None
     is_prose: bool = False
+    keep: int = 0  # so many characters at its end stand even where it ends early: its verdict, how it came out
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,16 @@ class Cut:
         return asdict(self)
 
 
+def no_room(total: int) -> str:
+    return f"no room: the bundle may have {total:,} characters"
+
+
 @dataclass(frozen=True)
 class Section:
-    """One part of a bundle. Title and tail are our own words and stand whole where the section stands."""
+    """One part of a bundle. Title and tail are our own words and stand whole where the section stands.
+
+    A title with items is a heading and never stands without one of them; a title without any is all there is to say.
+    """
 
     name: str
     title: str
@@ -106,13 +115,14 @@ class Section:
     min_chars: int = 0
     max_chars: int = 0
     pinned: bool = False
+    rank: int = 0  # who is served first, where there is not room for all
     tail: str = ""
     lead: str = "\n"  # between the title and the first item
     joined: str = "\n"  # between items
     indent: str = ""
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
-    gone: tuple[Cut, ...] = ()  # kept out because it is no longer there, and not counted
+    gone: tuple[Cut, ...] = ()  # kept out and not counted: it is no longer there, or told elsewhere or in short
 
     def written(self, items: Sequence[str], left_out: int) -> str:
         body = [*items, *([f"+{left_out} more"] if left_out else [])]
@@ -175,7 +185,9 @@ class Layout:
 
     @property
     def cut(self) -> tuple[Cut, ...]:
-        return tuple(one for shown in self.shown for one in shown.cut)
+        is_lost = bool(self.head.notice) and not self.has_notice
+        notice = [Cut("notice", self.head.notice, OURS, no_room(self.total))] if is_lost else []
+        return (*notice, *(one for shown in self.shown for one in shown.cut))
 
 
 # --- handed over -------------------------------------------------------------------------------------------
@@ -244,6 +256,7 @@ class Explained:
     limit: int
     lines: tuple[Line, ...]
     cut: tuple[Cut, ...]
+    is_here: bool = True  # whether it was made in the checkout from which it is asked for
 
     def to_dict(self) -> dict[str, Any]:
         lines, cut = [asdict(line) for line in self.lines], [one.to_dict() for one in self.cut]

@@ -31,7 +31,7 @@ def head_line(head: Head) -> str:
 
 
 def legend(verdicts: Iterable[str | None]) -> str:
-    """Only for the marks that a reader meets."""
+    """Only for the marks that a reader may meet."""
     met = set(verdicts)
     return " · ".join(f"[{verdict}] {meaning}" for verdict, meaning in LEGEND.items() if verdict in met)
 
@@ -47,8 +47,8 @@ def render(layout: Layout) -> str:
 
 
 def head_lines(layout: Layout) -> list[Line]:
-    met = legend(item.verdict for shown in layout.shown for item in shown.items)
-    texts = [head_line(layout.head), layout.head.notice if layout.has_notice else "", met if layout.has_legend else ""]
+    marks = legend(item.verdict for shown in layout.shown for item in shown.section.items) if layout.has_legend else ""
+    texts = [head_line(layout.head), layout.head.notice if layout.has_notice else "", marks]
     return [Line("head", text) for text in texts if text]
 
 

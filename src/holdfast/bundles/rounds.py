@@ -2,20 +2,25 @@
 
 A round is there to decide, so nobody may bring in what nobody can check. The rule is simple enough for a machine: each
 submission names at least one source, as `repo:PATH`, `tool:COMMAND` or `user:WORDS`, or begins with "No new fact".
-What the roles say stays in the round; only the chair's decisions and questions become context.
+What the roles say stays in the round; only the chair's decisions and questions become context. Whoever does not want
+to decide any more abandons it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast import errors
-from holdfast.ground import canonical
+from holdfast.ground import canonical, redaction
 from holdfast.ground.fence import clean
+from holdfast.workstreams import rules
 
-# How much each role says, in characters; only the upper end is held.
+if TYPE_CHECKING:
+    from holdfast.workstreams.model import RepoContext
+
+# How much each role says, in characters: the upper end is held, the lower one is a target.
 ROLES = {
     "Product Owner": (400, 700),
     "Architect": (600, 900),
@@ -49,10 +54,15 @@ class Round:
     receipt_id: str  # of the bundle that every role sees
     started_at: str
     submissions: tuple[Submission, ...] = ()
-    status: str = "open"  # then closing, while its results are written down, then closed
+    status: str = "open"  # then closing, while its results are written down, then closed; or abandoned
     decisions: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     persisted: int = 0  # how many results are context by now
+    abandoned_at: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in ("closed", "abandoned")
 
     @property
     def role(self) -> str:
@@ -86,6 +96,8 @@ class Step:
     most_chars: int | None
     instruction: str
     bundle_id: str
+    started_at: str
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -119,23 +131,58 @@ def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now:
     return replace(current, submissions=(*current.submissions, Submission(known, text, checked, now)))
 
 
+def notes_on(said: Round) -> tuple[str, ...]:
+    """Whoever says less than was asked for is heard, and told so."""
+    last = said.submissions[-1]
+    least, most = ROLES[last.role]
+    if len(last.text) >= least:
+        return ()
+    return (f"{last.role} said {len(last.text)} of the {least} to {most:,} characters that were asked for.",)
+
+
 def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) -> Round:
-    """The chair's word, after everybody spoke."""
+    """The chair's word, after everybody spoke. Without a new one, the one that was interrupted goes on."""
     if current.status != "open" or current.role != CHAIR:
         raise errors.WrongRoleError(CHAIR, current.role)
     for name, texts in (("decisions", decisions), ("questions", questions)):
         if len(texts) > RESULTS:
             raise errors.InvalidValueError(name, len(texts), f"are more than {RESULTS}")
     if not decisions and not questions:
+        if current.results:
+            return replace(current, status="closing")
         raise errors.InvalidValueError("decisions", [], "are missing: a round ends with a decision or an open question")
     decided, asked = (tuple(_line("decision", one, RESULT_CHARS) for one in texts) for texts in (decisions, questions))
-    return replace(current, status="closing", decisions=decided, questions=asked)
+    return replace(current, status="closing", decisions=decided, questions=asked, persisted=0)
+
+
+def check_results(closing: Round, context: RepoContext) -> None:
+    """By the rule that will note them, with secrets marked as it marks them: a refusal later would be half a close."""
+    stamp = {"by": CHAIR, "uid": closing.receipt_id, "now": closing.started_at}
+    for text, status in closing.results:
+        rules.decide(context, redaction.redact(text).text, decision_id=None, status=status, because=None, **stamp)
 
 
 def persist_one(current: Round) -> Round:
     """One result more is context; with the last one the round is closed."""
     number = current.persisted + 1
     return replace(current, persisted=number, status="closed" if number == len(current.results) else "closing")
+
+
+def reopen(closing: Round) -> Round:
+    """A result could not be noted: the chair goes on, says something else, or gives up."""
+    return replace(closing, status="open")
+
+
+def abandon(current: Round, *, now: str) -> Round:
+    """The end without a result. What a close had noted before it was interrupted stays noted, and only that is named.
+
+    While it is being closed the chair has spoken, and two ends of one round would be none.
+    """
+    if current.status == "closing":
+        raise errors.RoundClosingError(current.topic)
+    noted = current.persisted
+    decided, asked = current.decisions[:noted], current.questions[: max(0, noted - len(current.decisions))]
+    return replace(current, status="abandoned", decisions=decided, questions=asked, abandoned_at=now)
 
 
 def _known_role(role: object) -> str:

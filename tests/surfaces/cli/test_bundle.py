@@ -57,6 +57,24 @@ def test_why_explains_the_last_one_line_by_line(cli: Call):
 
 
 @pytest.mark.usefixtures("noted")
+def test_why_prefers_this_checkout_and_says_when_it_is_another_one(
+    cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    here = cli("bundle", "show", "--json").document
+    other = with_code(tmp_path / "refunds")
+    monkeypatch.chdir(other.folder)
+    elsewhere = cli("why")
+    there = cli("bundle", "show", "--json").document
+    monkeypatch.chdir(tmp_path / "payouts")
+
+    assert "No bundle was made in this checkout yet" in elsewhere.err
+    assert f"b-{here['id'][-4:]}" in elsewhere.out
+    assert there["id"] != here["id"]
+    assert cli("why", "--json").document["id"] == here["id"]
+    assert cli("why").err == ""
+
+
+@pytest.mark.usefixtures("noted")
 def test_rebuild_gives_the_same_bytes_after_everything_changed(cli: Call, repo: Repo):
     before = cli("bundle", "show", "--json").document
     repo.write("src/retry.py", RETRY.replace("30", "60"))

@@ -90,6 +90,60 @@ def test_out_of_turn_is_refused_and_nothing_is_written(cli: Call, words: tuple[s
     assert cli("round", "next", "--json").document == before
 
 
+def test_a_round_is_abandoned_and_another_begins(cli: Call):
+    cli("round", "start", "--topic", "Where?")
+    submit(cli, "Product Owner")
+
+    left = cli("round", "abandon")
+
+    assert (left.code, left.out) == (0, "Abandoned: Where?\n")
+    assert cli("round", "abandon", "--json").document["code"] == "round_not_found"
+    assert cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"] == []
+    assert cli("round", "start", "--topic", "When?").code == 0
+    assert cli("round", "abandon", "--json").document["round"]["status"] == "abandoned"
+
+
+def test_a_result_that_cannot_be_noted_leaves_no_half_of_a_close(cli: Call):
+    cli("round", "start", "--topic", "Where?")
+    for role in ROLES:
+        submit(cli, role)
+    grows = f"{'AKIA' + 'QZ7X' * 4} and {'ghp_' + 'aB3' * 12} ".ljust(1_000, "x")
+
+    refused = cli("round", "close", "--decision", "fine first", "--decision", grows)
+
+    assert refused.code == 2
+    assert cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"] == []
+    assert cli("round", "next", "--json").document["round"]["role"] == "Chair"
+    assert cli("round", "close", "--decision", "fine first").code == 0
+
+
+def test_a_round_outlives_what_was_forgotten_of_its_bundle(cli: Call):
+    cli("memory", "remember", "webhook retries wait for the provider Kumquat")
+    cli("workstream", "save", "--summary", "Plan.", "--feature-request", "webhook retries", "--phase", "planning")
+    begun = cli("round", "start", "--topic", "Where?", "--json").document["round"]
+    assert "Kumquat" in begun["instruction"]
+    assert cli("forget", "--match", "Kumquat", "--yes").code == 0
+
+    asked = cli("round", "next", "--json").document["round"]
+    for role in ROLES:
+        submit(cli, role)
+
+    assert "Kumquat" not in asked["instruction"]
+    assert cli("round", "next", "--json").document["round"]["bundle_id"] == asked["bundle_id"] != begun["bundle_id"]
+    assert cli("round", "close", "--decision", "A table").code == 0
+
+
+def test_whoever_says_less_than_was_asked_for_is_heard_and_told(cli: Call):
+    cli("round", "start", "--topic", "Where?")
+    words = ("--role", "Product Owner", "--source", "repo:README.md")
+
+    said = cli("round", "submit", *words, "--text", "x" * 399)
+
+    assert said.out.startswith("Next: Architect")
+    assert said.err == "Note: Product Owner said 399 of the 400 to 700 characters that were asked for.\n"
+    assert cli("round", "next").err == ""
+
+
 def test_an_end_without_a_result_is_refused(cli: Call):
     cli("round", "start", "--topic", "Where?")
     for role in ROLES:

@@ -240,6 +240,22 @@ async def test_a_client_without_a_native_id_goes_on_in_its_worktree(project: Pat
     assert other == {"context": {}, "session_id": None}
 
 
+async def test_a_session_is_of_the_branch_that_is_checked_out_when_it_starts(project: Path, store: str):
+    """The process may have been started long before."""
+    head = project / ".git" / "HEAD"
+    async with doors.inside(project, name="opencode") as client:
+        head.write_text("ref: refs/heads/main\n")
+        await call(client, "session", operation="append", **MESSAGE)
+        head.write_text("ref: refs/heads/feat/x\n")
+        started = await data(client, "session", operation="start", chatmode="debug")
+        named = await data(client, "session", operation="start", chatmode="debug", git_branch="other")
+
+    async with App() as app:
+        first = (await app.sessions.list_sessions())[-1]
+    assert first.git_branch == "main"
+    assert (started["session"]["git_branch"], named["session"]["git_branch"]) == ("feat/x", "other")
+
+
 async def test_a_client_that_says_nothing_of_itself_is_called_cli(project: Path, store: str):
     async with doors.inside(project, name=" ") as client:
         await call(client, "session", operation="append", **MESSAGE)

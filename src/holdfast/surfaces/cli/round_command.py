@@ -56,11 +56,23 @@ def submit(app: App, role: str, text: str, sources: tuple[str, ...], workstream_
 @prints
 def close(app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None) -> Output:
     """Close it: decisions and questions become context"""
-    closed: Round = app.run(_rounds(app).close(decisions, questions, workstream_id))
-    lines = [*(f"Decided: {one}" for one in closed.decisions), *(f"Open: {one}" for one in closed.questions)]
-    return Output({"round": closed.to_dict()}, "\n".join(lines))
+    closed = app.run(_rounds(app).close(decisions, questions, workstream_id))
+    return Output({"round": closed.to_dict()}, "\n".join(_results(closed)))
+
+
+@command.command("abandon")
+@which
+@prints
+def abandon(app: App, workstream_id: str | None) -> Output:
+    """End it without a result; what was said is kept"""
+    left = app.run(_rounds(app).abandon(workstream_id))
+    return Output({"round": left.to_dict()}, "\n".join([f"Abandoned: {left.topic}", *_results(left)]))
+
+
+def _results(ended: Round) -> list[str]:
+    return [*(f"Decided: {one}" for one in ended.decisions), *(f"Open: {one}" for one in ended.questions)]
 
 
 def _as_output(step: Step) -> Output:
     size = f", {step.least_chars} to {step.most_chars} characters" if step.most_chars else ""
-    return Output({"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}")
+    return Output({"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}", step.notes)

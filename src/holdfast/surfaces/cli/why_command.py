@@ -1,4 +1,4 @@
-"""`holdfast why`: the last bundle line by line, with where each line is from and what was left out."""
+"""`holdfast why`: this checkout's last bundle line by line, with where each line is from and what was left out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from holdfast.app import App
 from holdfast.bundles.model import Explained, Line
 from holdfast.ground.text import cut
 from holdfast.surfaces.cli.bundle_command import bundles
-from holdfast.surfaces.cli.running import Command, Output, prints
+from holdfast.surfaces.cli.running import Command, Output, here, prints
 
 LINE_CHARS = 100
+ELSEWHERE = "No bundle was made in this checkout yet; this is the last one of all."
 
 
 @click.command("why", cls=Command)
@@ -18,8 +19,8 @@ LINE_CHARS = 100
 @prints
 def command(app: App, receipt: str | None) -> Output:
     """Explain the last bundle: source, verdict, what was cut"""
-    explained = app.run(bundles(app).explain(receipt))
-    return Output(explained.to_dict(), _text(explained))
+    explained = app.run(bundles(app).explain(receipt, worktree=here()))
+    return Output(explained.to_dict(), _text(explained), () if explained.is_here else (ELSEWHERE,))
 
 
 def _text(explained: Explained) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.workstreams.service import WorkstreamService
 
 ABOUT = ("phase", "workstream_id")
-STEPS = ("start", "next", "submit", "close")
+STEPS = ("start", "next", "submit", "close", "abandon")
 STALE = "The summary is stale. Read the files that changed before you rely on it, then save it again."
 
 
@@ -35,6 +35,7 @@ async def check(call: Call) -> Answer:
 
 
 async def bundle(call: Call) -> Answer:
+    """The frozen bytes of the session that the caller is in; a bundle of the moment where there is none."""
     about = _about(call)
     choice = await call.find_session()
     built = await call.app.bundles(_work(call)).build(
@@ -82,11 +83,12 @@ async def claim(call: Call) -> Answer:
 
 
 async def save(call: Call) -> Answer:
-    work, request = _work(call), call.arguments.get("feature_request")
+    work = _work(call)
+    more: dict[str, Any] = {name: call.arguments.get(name) for name in ("feature_request", "expected_revision")}
     told: list[str] = []
 
     async def effect(_: str | None) -> str:
-        saved = await work.save(call.arguments["summary"], feature_request=request, **_about(call))
+        saved = await work.save(call.arguments["summary"], **more, **_about(call))
         told[:] = saved.notes
         return ""
 
@@ -112,10 +114,11 @@ async def round_(call: Call) -> Answer:
 
     async def effect(_: str | None) -> str:
         done[:] = [await _step(call)]
-        return ""
+        return str(done[0]["started_at"])
 
-    _, notes = await _once(call, effect)
-    return Answer({"round": done[0] if done else await _round_now(call)}, notes)
+    started_at, notes = await _once(call, effect)
+    told = done[0] if done else await _round_now(call, started_at)
+    return Answer({"round": told}, [*told.get("notes", ()), *notes])
 
 
 async def _step(call: Call) -> dict[str, Any]:
@@ -131,19 +134,23 @@ async def _step(call: Call) -> dict[str, Any]:
             done = await rounds.submit(given.get("role", ""), given.get("text", ""), sources, which)
         case "close":
             done = await rounds.close(_listed(call, "decisions"), _listed(call, "questions"), which)
+        case "abandon":
+            done = await rounds.abandon(which)
         case unknown:
             raise InvalidValueError("step", unknown, "is unknown", known=STEPS)
     result: dict[str, Any] = done.to_dict()
     return result
 
 
-async def _round_now(call: Call) -> dict[str, Any]:
-    """For a step that was done before: whose turn it is by now, or nothing once the round is closed."""
+async def _round_now(call: Call, started_at: str) -> dict[str, Any]:
+    """For a step that was done before: how its round ended, else whose turn it is; nothing where it was forgotten."""
+    rounds, which = call.app.rounds(_work(call)), call.arguments.get("workstream_id")
+    if ended := await rounds.find_ended(started_at, which):
+        return ended.to_dict()
     try:
-        step = await call.app.rounds(_work(call)).next(call.arguments.get("workstream_id"))
+        return (await rounds.next(which)).to_dict()
     except RoundNotFoundError:
         return {}
-    return step.to_dict()
 
 
 # --- within ------------------------------------------------------------------------------------------------
@@ -239,6 +246,7 @@ def _properties() -> dict[str, Schema]:
         "kind": {"type": "string", "description": "claim: completion, when it says that something is done"},
         "summary": {"type": "string", "description": "save: where the work stands, for whoever continues"},
         "feature_request": {"type": "string", "description": "save: what it is about, as a label"},
+        "expected_revision": {"type": "integer", "description": "save: refuse if somebody wrote since this revision"},
         "step": {"type": "string", "description": f"fail: what was being done; round: {', '.join(STEPS)}"},
         "error": {"type": "string", "description": "fail: what went wrong"},
         "next_action": {"type": "string", "description": "fail: what to try next"},
@@ -267,7 +275,9 @@ TOOLS = (
                 "decide", decide, needs=("text",), takes=(*ABOUT, "id", "decision_status", "because"), writes=True
             ),
             Operation("claim", claim, needs=("text",), takes=(*ABOUT, "evidence", "kind"), writes=True),
-            Operation("save", save, needs=("summary",), takes=(*ABOUT, "feature_request"), writes=True),
+            Operation(
+                "save", save, needs=("summary",), takes=(*ABOUT, "feature_request", "expected_revision"), writes=True
+            ),
             Operation("fail", fail, needs=("step", "error", "next_action"), takes=ABOUT, writes=True),
             Operation(
                 "round",

@@ -1,4 +1,7 @@
-"""What a client can read by address: the bundle of each phase, as an agent would be handed it now."""
+"""What a client can read by address: the bundle of each phase, as an agent would be handed it now.
+
+With the same bytes as by the tool: they are frozen for the session that the caller is in.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,12 @@ ADDRESSES = tuple(BUNDLE + phase for phase in PHASES)
 
 async def read(app: App, caller: Caller, uri: str) -> str:
     from holdfast.surfaces.mcp.repo_context import work_of
+    from holdfast.surfaces.which_session import find_session
 
     if uri not in ADDRESSES:
         raise InvalidValueError("Resource", uri, "is unknown", known=ADDRESSES)
-    phase = uri.removeprefix(BUNDLE)
-    return (await app.bundles(work_of(app, caller)).build(phase, worktree=caller.worktree)).text
+    session = (await find_session(app.sessions, None, caller)).session
+    built = await app.bundles(work_of(app, caller)).build(
+        uri.removeprefix(BUNDLE), session_id=session.id if session else None, worktree=caller.worktree
+    )
+    return built.text

@@ -29,7 +29,7 @@ async def start(call: Call) -> Answer:
 
     async def effect(sessions: SessionService) -> Session:
         return open_one or await sessions.create_session(
-            **{**given, "user_id": given.get("user_id", call.app.settings.developer)},
+            **{"user_id": call.app.settings.developer, "git_branch": caller.branch, **given},
             client=caller.client or which_session.NO_CLIENT,
             native_id=caller.native_id,
             worktree=caller.worktree,
