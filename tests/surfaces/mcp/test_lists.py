@@ -20,7 +20,7 @@ ARGUMENTS = {
     "memory": "operation session_id content category source_type ttl_days query limit min_relevance memory_id"
     " idempotency_key",
     "repo_context": "operation session_id phase workstream_id text id decision_status because evidence kind summary"
-    " feature_request step error next_action topic role sources decisions questions idempotency_key",
+    " feature_request expected_revision step error next_action topic role sources decisions questions idempotency_key",
 }
 
 
