@@ -42,6 +42,7 @@ def hers(database: Any) -> SessionService:
 
 def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / ".git" / "HEAD").write_text("ref: refs/heads/feat/x\n")
 
     record = as_record(hook_event(cwd=str(tmp_path / "repo" / "src")), tmp_path)
 
@@ -53,6 +54,7 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
         "client": "claude",
         "native_id": "n1",
         "worktree": str(tmp_path / "repo"),
+        "git_branch": "feat/x",
         "event": {
             "id": "01a1e0aa-0000-7000-8000-000000000001",
             "type": "user_message",
@@ -63,6 +65,21 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     }
     owner = lifecycle.owner_of_record(record)
     assert (owner.workspace_id, owner.developer_id) == (ANA.workspace_id, ANA.developer_id)
+
+
+async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionService, tmp_path: Path):
+    """As it was then, whenever it is stored; a record of an earlier version has none."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    first = as_record(hook_event(1, cwd=str(tmp_path)), tmp_path)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/feat/x\n")
+    older = as_record(hook_event(2, native_id="n2", cwd=str(tmp_path)), tmp_path)
+    del older["git_branch"]
+
+    for record in (first, older):
+        await lifecycle.store_record(hers.db, ANA, record)
+
+    assert {one.native_id: one.git_branch for one in await hers.list_sessions()} == {"n1": "main", "n2": None}
 
 
 @pytest.mark.parametrize("cwd", ["/" + "x" * 2000, "/a\nb", "\x00", "/\ud800"])

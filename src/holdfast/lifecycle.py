@@ -10,7 +10,7 @@ import os
 from holdfast.errors import EventConflictError, InvalidValueError, SessionEndedError
 from holdfast.ground import ids
 from holdfast.ground.settings import Owner, sqlite_path
-from holdfast.ground.worktree import find_worktree
+from holdfast.ground.worktree import find_branch, find_worktree
 from holdfast.sessions import rules
 from holdfast.sessions.store import SessionStore
 
@@ -32,12 +32,14 @@ def as_record(event: HookEvent, settings: Settings, unknown: Collection[str] = (
 
     Settings that are `unknown` because they are wrong stay open, and whoever stores it fills them in.
     """
+    worktree = worktree_of(event.cwd)
     record = {
         "store": None if "HOLDFAST_DATABASE" in unknown else store_mark(settings.database, settings.home),
         **dict.fromkeys(OWNER_FIELDS),
         "client": event.client,
         "native_id": event.native_id,
-        "worktree": worktree_of(event.cwd),
+        "worktree": worktree,
+        "git_branch": branch_of(worktree),
         "event": {
             "id": event.event_id,
             "type": event.event_type,
@@ -122,6 +124,7 @@ async def _start_session(store: SessionStore, client: str, native_id: str, recor
         client=client,
         native_id=native_id,
         worktree=None if record["worktree"] is None else rules.check_worktree(record["worktree"]),
+        git_branch=rules.check_optional_label("git_branch", record.get("git_branch")),  # an older one has none
     )
 
 
@@ -130,6 +133,14 @@ def worktree_of(folder: str) -> str | None:
     try:
         return rules.check_worktree(find_worktree(folder))
     except (InvalidValueError, ValueError):
+        return None
+
+
+def branch_of(worktree: str | None) -> str | None:
+    """The branch that is checked out there now, as far as it can be told from files and kept."""
+    try:
+        return rules.check_optional_label("git_branch", worktree and find_branch(worktree))
+    except InvalidValueError:
         return None
 
 

@@ -1,6 +1,7 @@
 """Where data goes and whose it is, from the environment alone."""
 
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -60,6 +61,23 @@ def test_a_home_that_is_no_folder_is_refused_by_its_name(tmp_path: Path, home: s
 
     assert refused.value.field == "HOLDFAST_HOME"
     assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home == str(tmp_path / home)
+
+
+def test_a_persons_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path):
+    """A folder of one's own is there, or HOME is mistyped; where data lies elsewhere nobody asks for it."""
+    env = {"HOME": str(tmp_path / "nonexist")}
+
+    for wish in ({}, {"HOLDFAST_HOME": "~/data"}, {"XDG_DATA_HOME": str(tmp_path / "nonexist" / "data")}):
+        with pytest.raises(InvalidValueError, match="HOLDFAST_HOME to a folder") as refused:
+            load_settings(env | wish)
+        assert (refused.value.field, refused.value.value) == ("HOME", env["HOME"])
+    assert load_settings(env | {"HOLDFAST_HOME": str(tmp_path / "new")}).home == str(tmp_path / "new")
+    assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home.startswith(env["HOME"])
+
+
+def test_an_empty_home_is_the_one_that_the_system_knows():
+    """As a hook asks whose HOME is wrong: what an agent said must go somewhere."""
+    assert load_settings({"HOME": ""}).home == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/share/holdfast"
 
 
 def test_the_environment_of_the_process_is_the_default(tmp_path: Path):

@@ -65,6 +65,53 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
         chosen(tmp_path, value)
 
 
+@pytest.mark.parametrize(
+    ("value", "key", "hint"),
+    [
+        ({"shared_contxt": True}, "'shared_contxt'", "Did you mean 'shared_context'?"),
+        ({"colour": "red"}, "'colour'", "Known: shared_context, pinned_rules, context_folder, repositories."),
+        (
+            {"repositories": {"h/x": {"pined_rules": []}}},
+            "under 'h/x', has 'pined_rules'",
+            "Did you mean 'pinned_rules'?",
+        ),
+        (
+            {"repositories": {"h/x": {"context_folder": "x"}}},
+            "'context_folder'",
+            "Known: shared_context, pinned_rules.",
+        ),
+        ({"repositories": {"shop": {}}}, "'shop'", "workstream show` prints"),
+        ({"repositories": {"/home/dev/shop": {}}}, "'/home/dev/shop'", "workstream show` prints"),
+        ({"repositories": {"../shop": {}}}, "'../shop'", "workstream show` prints"),
+        ({"repositories": {"git@github.com:acme/shop.git": {}}}, "'git@github.com", "mean 'github.com/acme/shop'?"),
+        ({"repositories": {"GitHub.com/acme/shop.git": {}}}, "'GitHub.com", "mean 'github.com/acme/shop'?"),
+    ],
+)
+def test_what_means_nothing_is_told_with_what_was_perhaps_meant(tmp_path: Path, value: Any, key: str, hint: str):
+    settings = chosen(tmp_path, value)
+
+    [note] = settings.ignored
+    assert note.startswith(str(tmp_path / "settings.json"))
+    assert key in note
+    assert hint in note
+    assert not settings.shares_anything()
+
+
+def test_names_that_repositories_have_are_not_told(tmp_path: Path):
+    names = ["github.com/acme/shop", "git.local:8022/shop", "[::1]/shop", "a" * 40, "0" * 64, "local-0123456789abcdef"]
+
+    assert chosen(tmp_path, {"repositories": {name: {} for name in names}}).ignored == ()
+
+
+def test_any_number_of_typos_is_a_few_notes(tmp_path: Path):
+    assert len(chosen(tmp_path, {f"key{number}": 1 for number in range(1000)}).ignored) == 5
+
+
+def test_a_file_that_is_no_json_says_where(tmp_path: Path):
+    with pytest.raises(InvalidValueError, match=r"is not JSON \(Expecting value: line 1 column 20.*mend or remove it"):
+        chosen(tmp_path, '{"shared_context": tru}')
+
+
 def test_bytes_that_are_no_text_are_named(tmp_path: Path):
     (tmp_path / "settings.json").write_bytes(b"\xff")
     with pytest.raises(InvalidValueError, match="cannot be read"):

@@ -1,10 +1,12 @@
-"""Which working tree a folder belongs to."""
+"""Which working tree a folder belongs to, and which branch is checked out there."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from holdfast.ground.worktree import find_worktree
+from holdfast.ground.worktree import find_branch, find_worktree
+from tests.workstreams.repos import Repo, with_code
 
 
 def test_the_nearest_folder_with_git_in_it_is_the_working_tree(tmp_path: Path):
@@ -44,3 +46,58 @@ def test_a_relative_folder_is_taken_from_where_we_are(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path / "repo")
 
     assert find_worktree(".") == find_worktree("") == str(tmp_path / "repo")
+
+
+# --- its branch --------------------------------------------------------------------------------------------
+
+
+def test_the_branch_is_the_one_that_git_names(tmp_path: Path):
+    """Before the first commit, in a linked worktree, in a submodule, and with a name of several parts."""
+    young, repo = Repo(tmp_path / "young"), with_code(tmp_path / "repo")
+    repo.git("checkout", "-qb", "feat/webhook-rücklauf")
+    repo.git("worktree", "add", "-q", "-b", "fix", str(tmp_path / "linked"))
+    repo.git("submodule", "add", "-q", str(tmp_path / "repo"), "inner")
+
+    found = {one: find_branch(str(tmp_path / one)) for one in ("young", "repo", "linked", "repo/inner")}
+
+    assert found == {"young": "main", "repo": "feat/webhook-rücklauf", "linked": "fix", "repo/inner": found["repo"]}
+    assert young.git("symbolic-ref", "--short", "HEAD") == "main"
+
+
+def test_without_a_branch_there_is_none(tmp_path: Path):
+    repo = with_code(tmp_path / "repo")
+    repo.git("checkout", "-q", "--detach")
+
+    assert find_branch(str(repo.folder)) is None
+    assert find_branch(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *(b"", b"ref:", b"ref: refs/heads/", b"ref: refs/tags/x", b"ref: refs/heads/.invalid"),
+        *(b"\xff", b"\0", b"x" * 10_000, b"ref: refs/heads/" + b"x" * 10_000, b"../../etc/passwd"),
+    ],
+)
+def test_a_head_that_names_no_branch_is_no_error(tmp_path: Path, head: bytes):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_bytes(head)
+
+    assert find_branch(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("pointer", [b"gitdir:", b"gitdir: /nowhere", b"gitdir: a\0b", b"gitdir: .", b"\xff"])
+def test_a_pointer_that_leads_nowhere_is_no_error(tmp_path: Path, pointer: bytes):
+    (tmp_path / ".git").write_bytes(pointer)
+
+    assert find_branch(str(tmp_path)) is None
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path):
+    (tmp_path / "a" / ".git").mkdir(parents=True)
+    os.mkfifo(tmp_path / "a" / ".git" / "HEAD")
+    (tmp_path / "b").mkdir()
+    os.mkfifo(tmp_path / "b" / ".git")
+
+    assert find_branch(str(tmp_path / "a")) is None
+    assert find_branch(str(tmp_path / "b")) is None

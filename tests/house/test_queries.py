@@ -390,6 +390,7 @@ VALUES_OF = {
     "memori.expire_memory": {"p_id": MEMORY},
     "memori.forget_memory": {"p_id": MEMORY, "p_hash": "sha256('2 5 40')", "p_reason": "'asked for'"},
     "memori.list_memories": {"p_below": MEMORY},
+    "memori.newest_memories": {"p_below": MEMORY},
     "holdfast.outbox_after": {"p_after": "100"},
     "holdfast.keep_key": {"p_key": "'new'"},
     "holdfast.keep_entry": {"p_id": "gen_random_uuid()", "p_content": "'{}'"},

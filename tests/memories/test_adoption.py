@@ -125,6 +125,7 @@ async def test_every_verb_works_on_it(adopted: MemoryService, postgres: Cluster,
     assert await adopted.recall("redis rejected", min_relevance=0) == []
     assert await adopted.recall("staging postgres port", min_relevance=0.5) == []
     assert len(await adopted.list_memories_with_text("Tuesdays")) == 1
+    assert {one.content for one in await adopted.list_memories()} == {*TEXTS[1:], "Redis streams were rejected"}
     with pytest.raises(errors.MemoryForgottenError):
         await adopted.remember(TEXTS[0])
     assert len(rows(postgres, before)) == 4

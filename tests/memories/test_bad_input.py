@@ -93,10 +93,37 @@ async def test_limits_out_of_range_are_refused(memories: MemoryService, options:
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize("query", ["what is it?", "🙂", "...", "' or 1=1 --", '" OR NEAR(', "a* b:* & | !", "%_\\"])
+@pytest.mark.parametrize(
+    "query", ["what is it?", "🙂", "...", "' or 1=1 --", '" OR NEAR(', "a* b:* & | !", "%_\\", "AND", "NEAR("]
+)
 async def test_a_question_of_signs_is_a_question(memories: MemoryService, kept: Any, query: str):
     """Nothing of it is a command to an index."""
     assert await memories.recall(query) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"stays', "stays*", "NEAR(stays", "stays AND OR NOT", "-stays", "content_tsv:stays", "^stays & !x", "🙂stays"],
+)
+async def test_a_word_is_found_whatever_signs_stand_around_it(memories: MemoryService, kept: Any, query: str):
+    assert [one.memory.id for one in await memories.recall(query, min_relevance=0)] == [kept.id]
+
+
+async def test_ten_thousand_words_are_answered_or_refused_and_never_break_an_index(memories: MemoryService, kept: Any):
+    fitting = " ".join(f"w{number}" for number in range(2_000)) + " stays"
+    assert [one.memory.id for one in await memories.recall(fitting, min_relevance=0)] == [kept.id]
+    with pytest.raises(InvalidValueError, match=r"query .* is longer than 16,?384 bytes"):
+        await memories.recall("stays " * 10_000)
+
+
+@pytest.mark.parametrize("text", ["the one that STAYS", " The  one\n\tthat stays ", "THE ONE\u00a0THAT STAYS"])
+async def test_the_same_words_in_another_case_or_spacing_are_the_same_memory(
+    memories: MemoryService, kept: Any, text: str
+):
+    again = await memories.remember(text, session_id="s-2")
+
+    assert (again.is_new, again.memory.id, again.memory.content) == (False, kept.id, kept.content)
+    assert [one.id for one in await memories.list_memories()] == [kept.id]
 
 
 @pytest.mark.parametrize("memory_id", NO_ID, ids=lambda value: repr(value)[:20])

@@ -1,5 +1,6 @@
 """A file of JSON lines: in, out, and searched as it lies there."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import errors
+from holdfast.ground import files
 from holdfast.ground.settings import Owner
 from holdfast.memories.jsonl_store import DEFAULT_PATH, TemporalMemoryStore, export_memories, import_memories
 from holdfast.memories.service import MemoryService
@@ -113,6 +115,31 @@ async def test_an_export_never_loses_what_only_the_file_has(memories: MemoryServ
     Path(file).write_bytes(Path(file).read_bytes() + b"{broken\n")
     with pytest.raises(errors.ExportRefusedError, match="1 line that"):
         await export_memories(memories, file)
+
+
+async def test_an_export_leaves_one_file_and_nothing_beside_it(memories: MemoryService, tmp_path: Path):
+    """Whoever exports into a repository finds the export in `git status`, and no lock of ours."""
+    await memories.remember("Icons come from Lucide")
+    (tmp_path / "link").symlink_to(tmp_path / "new" / "folder")
+    for file in ("new/folder/out.jsonl", "new/folder/out.jsonl", "link/other.jsonl"):
+        assert await export_memories(memories, str(tmp_path / file)) == 1
+
+    assert sorted(os.listdir(tmp_path / "new" / "folder")) == ["other.jsonl", "out.jsonl"]
+
+
+async def test_an_export_waits_for_another_one(
+    memories: MemoryService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0.0)
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        with pytest.raises(errors.StoreBusyError):
+            await export_memories(memories, str(tmp_path / "out.jsonl"))
+    finally:
+        os.close(fd)
+
+    assert await export_memories(memories, str(tmp_path / "out.jsonl")) == 0
 
 
 async def test_an_export_without_memories_is_an_empty_file(memories: MemoryService, tmp_path: Path):

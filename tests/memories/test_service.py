@@ -129,12 +129,19 @@ async def test_use_is_counted_after_the_answer(memories: MemoryService):
 
 
 async def test_all_of_them_are_read_page_by_page(memories: MemoryService):
+    """By a person from the newest on, by an export from the oldest on."""
     kept = [(await memories.remember(f"statement number {n}")).memory.id for n in range(7)]
 
     first = await memories.list_memories(3)
     second = await memories.list_memories(3, first[-1].id)
+    last = await memories.list_memories(3, second[-1].id)
 
-    assert [one.id for one in [*first, *second]] == kept[:6]
+    assert [one.id for one in [*first, *second, *last]] == kept[::-1]
+    assert await memories.list_memories(3, last[-1].id) == []
+    with pytest.raises(errors.MemoryNotFoundError):
+        await memories.list_memories(3, "nobody")
+    with pytest.raises(errors.InvalidValueError):
+        await memories.list_memories(0)
     assert [one.id async for one in memories.read_memories()] == kept
 
 

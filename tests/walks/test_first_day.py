@@ -27,7 +27,8 @@ def test_from_an_empty_home_to_the_next_morning(run: Call, home: Path, project: 
     holdfast(*say, "retry failed webhooks, 8 attempts")
     holdfast(*say, "the key is sk-live-4711")
     holdfast("session", "state", "webhook retry", "--set", '{"current_task": "retry.py"}')
-    holdfast("context", "set", "files", str(notes), "/gone.md")
+    reminded = run("context", "set", "files", str(notes), "/gone.md")
+    assert (reminded.code, reminded.err) == (0, "Note: Kept, and not there now: /gone.md\n")
     holdfast("session", "end", "webhook retry")
 
     resumed = holdfast("session", "resume", "webhook retry").out

@@ -48,7 +48,7 @@ def owner_of(workspace: str, handle: str) -> Owner:
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environment is None else environment
-    home = os.path.abspath(os.path.expanduser(env.get("HOLDFAST_HOME") or _platform_data_folder(env)))
+    home = os.path.abspath(_expanded(env.get("HOLDFAST_HOME") or _platform_data_folder(env), env))
     return Settings(
         home=home,
         database=_database(env, home),
@@ -73,14 +73,21 @@ def sqlite_path(url: str) -> str | None:
 def _database(env: Mapping[str, str], home: str) -> str:
     url = env.get("HOLDFAST_DATABASE")
     if not url:
-        _check_home(home)
+        _check_home(home, env)
         url = f"sqlite:///{os.path.join(home, 'holdfast.db')}"
     check_database_url(url)
     return url
 
 
-def _check_home(home: str) -> None:
-    """It need not be there yet. Checked here, because only here it is known which setting was wrong."""
+def _check_home(home: str, env: Mapping[str, str]) -> None:
+    """It need not be there yet. Checked here, because only here it is known which setting was wrong.
+
+    A person's own folder is there, or HOME is wrong: whoever made it would keep things where nobody looks again.
+    """
+    person = _person_folder(env)
+    if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
+        problem = "is not there; correct it, or set HOLDFAST_HOME to a folder for the data"
+        raise InvalidValueError("HOME", person, problem)
     found = home
     while not os.path.lexists(found):
         found = os.path.dirname(found)
@@ -186,6 +193,18 @@ def _email_in(path: str) -> str:
         if in_user and key.strip().casefold() == "email":
             return value.strip().strip('"')
     return ""
+
+
+def _person_folder(env: Mapping[str, str]) -> str:
+    """HOME, or what the system says where it is empty."""
+    named = env.get("HOME")
+    return os.path.expanduser(f"~{_login({})}") if named == "" else named or os.path.expanduser("~")
+
+
+def _expanded(path: str, env: Mapping[str, str]) -> str:
+    if path == "~" or path.startswith("~/"):
+        return _person_folder(env) + path[1:]
+    return os.path.expanduser(path)
 
 
 def _platform_data_folder(env: Mapping[str, str]) -> str:

@@ -12,15 +12,24 @@ in every clone of it.
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from holdfast.errors import InvalidValueError
+from holdfast.errors import InvalidValueError, shown
 from holdfast.ground import canonical, files
+from holdfast.ground.git_remote import normalise_remote
 
 NAME = "settings.json"
 MAX_BYTES = 1 << 20
 CONTEXT_FOLDER = "data/context"
+KEYS_OF_ONE = ("shared_context", "pinned_rules")
+KEYS = (*KEYS_OF_ONE, "context_folder", "repositories")
+MOST_IGNORED = 5  # are told at once; who mends them sees the next
+
+_NAME_WITHOUT_REMOTE = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|local-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class UserSettings:
     pinned_rules: tuple[str, ...] = ()
     context_folder: str = CONTEXT_FOLDER
     repositories: dict[str, Any] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()  # what is written there and means nothing, each in a sentence
 
     def shares_anything(self) -> bool:
         """Told without asking which repository this is, which would start git."""
@@ -49,8 +59,10 @@ def load_user_settings(home: str) -> UserSettings:
         return UserSettings()
     try:
         found = canonical.parse_json(NAME, data.decode())
-    except (InvalidValueError, UnicodeDecodeError):
-        raise InvalidValueError(NAME, path, "cannot be read as JSON; mend or remove it") from None
+    except InvalidValueError as wrong:
+        raise InvalidValueError(NAME, path, f"{wrong.problem}; mend or remove it") from None
+    except UnicodeDecodeError:
+        raise InvalidValueError(NAME, path, "cannot be read as text; mend or remove it") from None
     return _checked(found, path)
 
 
@@ -61,16 +73,53 @@ def _checked(found: Any, path: str) -> UserSettings:
     if not isinstance(repositories, dict) or not all(isinstance(one, dict) for one in repositories.values()):
         raise InvalidValueError(NAME, path, "has `repositories` that are no object of objects")
     for place in (found, *repositories.values()):
-        _check_place(place)
+        _check_place(place, path)
     folder = found.get("context_folder", CONTEXT_FOLDER)
     if not isinstance(folder, str) or os.path.isabs(folder):
-        raise InvalidValueError("context_folder", folder, f"in {NAME} is no folder of a repository")
-    return UserSettings(found.get("shared_context"), tuple(found.get("pinned_rules", ())), folder, repositories)
+        raise InvalidValueError("context_folder", folder, f"in {path} is no folder of a repository")
+    rules, ignored = tuple(found.get("pinned_rules", ())), tuple(islice(_ignored(found, path), MOST_IGNORED))
+    return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
 
 
-def _check_place(place: dict[str, Any]) -> None:
+def _check_place(place: dict[str, Any], path: str) -> None:
     if not isinstance(place.get("shared_context"), bool | None):
-        raise InvalidValueError("shared_context", place["shared_context"], f"in {NAME} is neither true nor false")
+        raise InvalidValueError("shared_context", place["shared_context"], f"in {path} is neither true nor false")
     rules = place.get("pinned_rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise InvalidValueError("pinned_rules", rules, f"in {NAME} is no list of texts")
+        raise InvalidValueError("pinned_rules", rules, f"in {path} is no list of texts")
+
+
+# --- what means nothing ------------------------------------------------------------------------------------
+
+
+def _ignored(found: dict[str, Any], path: str) -> Iterator[str]:
+    """A typo reads like a choice that was made, so it is told. Refused it is not: a later version may know the key."""
+    yield from _unknown(found, KEYS, path)
+    for name, one in found.get("repositories", {}).items():
+        if not _is_name(name):
+            yield f"{path} names a repository {shown(name)}, and none is called so. {_name_hint(name)}"
+        yield from _unknown(one, KEYS_OF_ONE, f"{path}, under {shown(name)},")
+
+
+def _unknown(place: Iterable[str], known: tuple[str, ...], where: str) -> Iterator[str]:
+    for key in place:
+        if key not in known:
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(key, known, n=1)
+            hint = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(known)}."
+            yield f"{where} has {shown(key)}, which nobody reads. {hint}"
+
+
+def _is_name(name: str) -> bool:
+    """Whether a repository can be called so; a path never is, because it would mean another one elsewhere."""
+    if _NAME_WITHOUT_REMOTE.fullmatch(name):
+        return True
+    return not name.startswith(".") and name == normalise_remote(f"ssh://{name}")
+
+
+def _name_hint(name: str) -> str:
+    meant = normalise_remote(name) or normalise_remote(f"ssh://{name}")
+    if meant and _is_name(meant):
+        return f"Did you mean {meant!r}?"
+    return "`SHARED_CONTEXT_ENABLED=true holdfast workstream show` prints what the one you are in is called."

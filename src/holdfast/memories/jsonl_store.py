@@ -6,12 +6,14 @@ An import takes what it can read and names the rest; an export writes the whole 
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ExportRefusedError, FileMissingError, InvalidValueError, MemoryForgottenError
 from holdfast.ground import canonical, clock, files, ids, jsonl
+from holdfast.ground.folder import Folder
 from holdfast.memories import rules
 from holdfast.memories.model import ImportReport, Memory, Recalled
 from holdfast.memories.service import MemoryService
@@ -48,8 +50,7 @@ async def export_memories(memories: MemoryService, path: str) -> int:
     never empty somebody's file.
     """
     kept = [memory async for memory in memories.read_memories()]
-    _make_folder(path)
-    with files.Lock(path):
+    with _locked_folder_of(path):
         if unknown := await _count_unknown(memories, path, {rules.content_hash(memory.content) for memory in kept}):
             raise ExportRefusedError(path, unknown)
         files.write_atomic(path, "".join(map(_line, kept)).encode())
@@ -70,7 +71,7 @@ class TemporalMemoryStore:
             return await self.source.recall(query, limit=limit, min_relevance=min_relevance)
         asked, now = rules.check_query(query), clock.now()
         checked = rules.check_limit(limit), rules.check_share("min_relevance", min_relevance)
-        kept = [one for one in self._memories(now) if one.expires_at is None or one.expires_at > now]
+        kept = [one for one in self._memories(now) if not one.is_expired(now)]
         candidates = [(memory, words(memory.content)) for memory in kept]
         counts = {word: sum(word in has for _, has in candidates) for word in asked}
         weights = rules.weigh(asked, counts, len(kept))
@@ -93,8 +94,17 @@ def _read(path: str) -> jsonl.Contents:
     return jsonl.read_records(path)
 
 
-def _make_folder(path: str) -> None:
-    files.private_folder(os.path.dirname(os.path.abspath(path)))
+@contextlib.contextmanager
+def _locked_folder_of(path: str) -> Iterator[None]:
+    """Made where it is missing, and locked itself: a lock file would stay beside somebody's file."""
+    folder = os.path.dirname(os.path.abspath(path))
+    files.private_folder(folder)
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise files.translate(error, folder) from error
+    with Folder(folder, fd) as place, place.locked():
+        yield
 
 
 async def _count_unknown(memories: MemoryService, path: str, known: set[bytes]) -> int:

@@ -29,6 +29,9 @@ class Memory:
     updated_at: datetime
     erased_at: datetime | None = None
 
+    def is_expired(self, now: datetime) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
+
     def to_dict(self) -> dict[str, Any]:
         times = {name: getattr(self, name) for name in TIMES}
         texts = {name: clock.to_text(at) if at else None for name, at in times.items()}

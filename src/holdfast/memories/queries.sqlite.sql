@@ -77,6 +77,17 @@ where workspace_id = $1 and developer_id = $2 and erased_at is null
 order by created_at, id
 limit $4;
 
+-- newest_memories
+-- The newest first, below a given one, as a person looks at them; expired ones are still there.
+select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
+       created_at, updated_at, erased_at, content_tsv as words
+from memories
+where workspace_id = $1 and developer_id = $2 and erased_at is null
+  and (created_at, id) < (coalesce((select m.created_at from memories m
+                                    where m.workspace_id = $1 and m.developer_id = $2 and m.id = $3), '~'), coalesce($3, ''))
+order by created_at desc, id desc
+limit $4;
+
 -- matching_memories
 -- What a person wants to forget by its words; reads every memory of the developer, to miss none.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,

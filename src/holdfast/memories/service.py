@@ -104,13 +104,14 @@ class MemoryService:
             await self._note_use([one.memory.id for one in found])
         return found
 
-    async def list_memories(self, limit: int = PAGE, after: str | None = None) -> Sequence[Memory]:
-        """The oldest first; `after` is the last id of the page before."""
-        last = None if after is None else (await self.get_memory(after)).id
-        return await self.store.list(last, rules.check_limit(limit))
+    async def list_memories(self, limit: int = PAGE, below: str | None = None) -> Sequence[Memory]:
+        """Newest first, expired ones too; `below` is the last id of the page before."""
+        checked = rules.check_limit(limit)
+        last = None if below is None else (await self.get_memory(below)).id
+        return await self.store.newest(last, checked)
 
     async def read_memories(self) -> AsyncIterator[Memory]:
-        """All of them, page by page."""
+        """All of them, the oldest first, page by page."""
         after = None
         while page := await self.store.list(after, PAGE):
             for memory in page:

@@ -75,6 +75,10 @@ class MemoryStore:
         rows = await self.database.read(QUERIES["list_memories"], *self.owner, after, limit)
         return [memory_from(row) for row in rows]
 
+    async def newest(self, below: str | None, limit: int) -> Sequence[Memory]:
+        rows = await self.database.read(QUERIES["newest_memories"], *self.owner, below, limit)
+        return [memory_from(row) for row in rows]
+
     async def matching(self, text: str) -> Sequence[Memory]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         rows = await self.database.read(QUERIES["matching_memories"], *self.owner, text, escaped)

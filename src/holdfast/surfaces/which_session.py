@@ -30,6 +30,13 @@ class Caller:
     def __init__(self, client: str | None = None, native_id: str | None = None, worktree: str | None = None):
         self.client, self.native_id, self.worktree = client, native_id, worktree
 
+    @property
+    def branch(self) -> str | None:
+        """Looked up when a session is started: a server lives longer than a branch is checked out."""
+        from holdfast.lifecycle import branch_of
+
+        return branch_of(self.worktree)
+
     def to_list(self) -> list[str | None]:
         return [self.client, self.native_id, self.worktree]
 
@@ -131,6 +138,7 @@ async def start_session(sessions: SessionService, caller: Caller, user_id: str) 
         client=caller.client or NO_CLIENT,
         native_id=caller.native_id,
         worktree=caller.worktree,
+        git_branch=caller.branch,
     )
 
 

@@ -49,6 +49,19 @@ def test_the_eleventh_item_pushes_out_the_oldest_and_says_so(cli: Call):
     assert cli("context", "set", "files", "--merge", "/r/new").out == "files: 10 items\n  + /r/new\n  - /r/0.md\n"
 
 
+def test_files_that_are_not_there_are_kept_and_named(cli: Call, project: Path):
+    """They may come back with another branch; a typo does not."""
+    start(cli, "one")
+    (project / "there.py").touch()
+
+    answer = cli("context", "set", "files", "there.py", "nosuch.py", "src/gone.py", "--json")
+
+    assert answer.document["added"] == [f"{project}/there.py", f"{project}/nosuch.py", f"{project}/src/gone.py"]
+    assert answer.err == f"Note: Kept, and not there now: {project}/nosuch.py, {project}/src/gone.py\n"
+    assert cli("context", "set", "files", "--merge", "there.py").err == ""
+    assert cli("context", "set", "ports", "8080").err == ""
+
+
 def test_a_file_is_kept_as_an_absolute_path_wherever_the_command_was_typed(run: Call, project: Path):
     """The next session is reminded of it in another folder, and a relative path would be looked for there."""
     (project / "src").mkdir()
@@ -92,7 +105,7 @@ def test_without_a_session_the_newest_open_one_of_this_working_tree_is_meant(
     start(cli, "elsewhere")
     monkeypatch.chdir(project / "src")
 
-    answer = cli("context", "set", "files", "a.md", "--json")
+    answer = cli("context", "set", "ports", "8080", "--json")
 
     assert (answer.document["session_id"], answer.err) == (here, "")
 
@@ -128,11 +141,11 @@ def test_a_session_is_chosen_by_id_or_by_name(cli: Call):
     older = start(cli, "older")
     start(cli, "newer")
 
-    by_name = cli("context", "set", "files", "/r/a.md", "--session", "older", "--json")
+    by_name = cli("context", "set", "ports", "8080", "--session", "older", "--json")
     by_id = cli("context", "show", "--session", older, "--json")
 
     assert (by_name.document["session_id"], by_name.err) == (older, "")
-    assert by_id.document == {"context": {"files": ["/r/a.md"]}, "session_id": older}
+    assert by_id.document == {"context": {"ports": ["8080"]}, "session_id": older}
 
 
 def test_a_read_that_finds_no_session_is_empty_and_starts_none(cli: Call):

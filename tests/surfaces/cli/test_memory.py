@@ -65,6 +65,20 @@ def test_belief_moves_and_a_memory_expires(cli: Call):
     assert cli("memory", "recall", "staging port", "--json").document == {"memories": []}
 
 
+def test_what_is_remembered_is_listed_newest_first_and_marked_when_it_expired(cli: Call):
+    assert cli("memory", "list").out.startswith("Nothing is remembered yet. ")
+    old, new, forgotten = (remembered(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711"))
+    cli("memory", "expire", old)
+    cli("forget", forgotten, "--yes")
+
+    text, document = cli("memory", "list"), cli("memory", "list", "--json").document
+
+    assert text.out == f"{new}  0.80  Icons come from Lucide\n{old}  0.80  {TEXT}  (expired)\n"
+    assert [(one["id"], one["expired"]) for one in document["memories"]] == [(new, False), (old, True)]
+    assert [one["id"] for one in cli("memory", "list", "--limit", "1", "--json").document["memories"]] == [new]
+    assert [one["id"] for one in cli("memory", "list", "--below", new, "--json").document["memories"]] == [old]
+
+
 def test_memories_go_out_and_come_in(cli: Call, tmp_path: Path):
     remembered(cli)
     file = tmp_path / "memories.jsonl"
@@ -76,6 +90,7 @@ def test_memories_go_out_and_come_in(cli: Call, tmp_path: Path):
     more = cli("memory", "import", str(file))
 
     assert out.document == {"exported": 1, "file": str(file)}
+    assert [path.name for path in tmp_path.glob("memories*")] == ["memories.jsonl"]
     assert into.document == {"imported": 0, "known": 1, "forgotten": 0, "problems": []}
     assert more.out == "Imported 1; 1 were known, 0 stay forgotten.\n"
     assert more.err == "Note: Line 3: not_json\n"
@@ -91,6 +106,8 @@ def test_memories_go_out_and_come_in(cli: Call, tmp_path: Path):
         (("recall", "a", "--min-relevance", "1.5"), 2, "invalid_value"),
         (("recall", "a", "--min-relevance", "much"), 2, "usage"),
         (("recall",), 2, "usage"),
+        (("list", "--limit", "0"), 2, "invalid_value"),
+        (("list", "--below", "nothing"), 3, "memory_not_found"),
         (("corroborate", "nothing"), 3, "memory_not_found"),
         (("contradict", "nothing"), 3, "memory_not_found"),
         (("expire", "nothing"), 3, "memory_not_found"),

@@ -27,7 +27,7 @@ COMMANDS = [
     ("session", "resume", "work"),
     ("session", "thread", "work"),
     ("session", "verify"),
-    ("context", "set", "files", "a.md"),
+    ("context", "set", "files", "."),
     ("context", "show"),
     ("forget", "--match", "nothing"),
     ("status",),

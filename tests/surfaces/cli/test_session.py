@@ -47,6 +47,46 @@ def test_start_without_a_user_is_for_the_developer(cli: Call, monkeypatch: pytes
     assert start(cli)["user_id"] == "ana"
 
 
+def test_the_branch_that_is_checked_out_is_kept_unless_another_is_named(cli: Call, project: Path):
+    assert start(cli)["git_branch"] is None, "nothing is checked out yet"
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/feat/webhook-retry\n")
+
+    assert start(cli)["git_branch"] == "feat/webhook-retry"
+    assert start(cli, "--branch", "main")["git_branch"] == "main"
+    (project / ".git" / "HEAD").write_text(f"ref: refs/heads/{'x' * 401}\n")
+    assert start(cli)["git_branch"] is None, "a name that cannot be kept stands in nobody's way"
+
+
+def test_the_beginning_of_an_id_means_the_session_that_alone_has_it(cli: Call):
+    """Everywhere a session is named, in either case of letters; a name comes first."""
+    first = start(cli)["id"]
+    beginning = first[:23]
+    cli("session", "append", beginning.upper(), *CONTENT, "hello")
+
+    assert cli("session", "show", beginning, "--json").document["id"] == first
+    assert len(cli("session", "events", beginning, "--json").document["events"]) == 1
+    assert cli("context", "show", "--session", beginning, "--json").document["session_id"] == first
+    assert cli("forget", "--session", beginning, "--dry-run", "--json").document["dry_run"] is True
+    assert cli("session", "show", first[:7]).code == 3
+    assert cli("session", "show", f"{beginning}%").code == 3
+    named = start(cli, "--name", beginning)["id"]
+    assert cli("session", "show", beginning, "--json").document["id"] == named
+
+
+def test_the_beginning_of_several_ids_is_answered_with_them(cli: Call):
+    """An id begins with its time, so the one in the middle begins like a neighbour."""
+    found = [start(cli)["id"] for _ in range(3)]
+    beginning = found[1][:8]
+    alike = [one for one in reversed(found) if one.startswith(beginning)]
+
+    answer = cli("session", "end", beginning, "--json")
+
+    assert (answer.code, answer.document["code"]) == (2, "invalid_value")
+    said = f"Session '{beginning}' is the beginning of {len(alike)} ids. Known: {', '.join(alike)}."
+    assert answer.document["message"] == said
+    assert {one["ended_at"] for one in cli("session", "list", "--json").document["sessions"]} == {None}
+
+
 def test_show_prints_the_facts_that_are_there(cli: Call):
     session = start(cli, "--name", "web hook", "--branch", "main")
     cli("context", "set", "files", "/r/a.md", "--session", session["id"])

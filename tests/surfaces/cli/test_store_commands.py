@@ -123,6 +123,50 @@ def test_a_role_that_walks_through_the_walls_is_noted(run: Call, postgres: Clust
     assert answer.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '{"shared_contxt": true}',
+            "settings.json has 'shared_contxt', which nobody reads. Did you mean 'shared_context'?",
+        ),
+        ('{"shared_context": tru}', "is not JSON (Expecting value: line 1 column 20 (char 19)); mend or remove it."),
+        ('{"shared_context": "yes"}', "settings.json is neither true nor false."),
+        ('{"repositories": {"shop": {"shared_context": true}}}', "names a repository 'shop', and none is called so."),
+    ],
+)
+def test_status_tells_what_is_wrong_in_the_settings(cli: Call, tmp_path: Path, text: str, words: str):
+    (tmp_path / "holdfast").mkdir()
+    (tmp_path / "holdfast" / "settings.json").write_text(text)
+
+    answer = cli("status", "--json")
+
+    assert (answer.code, answer.err.count("Note: "), answer.err.count("\n")) == (0, 1, 1)
+    assert words in answer.err
+
+
+def test_a_typo_in_the_settings_stands_beside_the_refusal_that_it_caused(run: Call, tmp_path: Path):
+    (tmp_path / "holdfast").mkdir()
+    (tmp_path / "holdfast" / "settings.json").write_text('{"shared_contxt": true}')
+
+    answer = run("workstream", "show")
+
+    note, error = answer.err.splitlines()
+    assert (answer.code, answer.out) == (5, "")
+    assert note.startswith(f"Note: {tmp_path}/holdfast/settings.json has 'shared_contxt'")
+    assert error.startswith("Error: Shared context is off")
+    assert f"in {tmp_path}/holdfast/settings.json." in error
+    assert run("session", "list").err == "", "who has no use for the settings does not speak of them"
+
+
+def test_a_home_that_is_not_there_is_told_and_not_made(run: Call, tmp_path: Path):
+    answer = run("status", HOME=str(tmp_path / "nonexist"), HOLDFAST_HOME="")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"Error: HOME '{tmp_path}/nonexist' is not there; correct it")
+    assert not (tmp_path / "nonexist").exists()
+
+
 # --- import ------------------------------------------------------------------------------------------------
 
 

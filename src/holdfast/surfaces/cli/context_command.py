@@ -7,10 +7,11 @@ import os
 import click
 
 from holdfast.app import App
+from holdfast.lifecycle import branch_of
 from holdfast.sessions.context_sets import change_set
 from holdfast.sessions.model import Session
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, current_folder, here, prints
+from holdfast.surfaces.cli.running import Group, Output, current_folder, find_session, here, prints
 
 
 @click.group("context", cls=Group)
@@ -38,6 +39,8 @@ def set_(app: App, name: str, items: tuple[str, ...], merge: bool, session_id: s
     change = app.run(app.sessions.set_relevant_context(session.id, name, kept, mode=mode))
     if change.warning:
         warnings.append(change.warning)
+    if missing := [item for item in kept if name == "files" and not os.path.exists(item)]:
+        warnings.append(f"Kept, and not there now: {', '.join(missing)}")
     return Output({**change.to_dict(), "session_id": session.id}, wording.changed(change), warnings)
 
 
@@ -57,7 +60,7 @@ def show(app: App, name: str | None, session_id: str | None) -> Output:
 def _chosen(app: App, session_id: str | None) -> tuple[Session | None, list[str]]:
     """The session that is meant, and a note when that was a choice."""
     if session_id is not None:
-        return app.run(app.sessions.find_session(session_id)), []
+        return find_session(app, session_id), []
     found = app.run(app.sessions.find_current_sessions(here()))
     if len(found) < 2:
         return (found[0] if found else None), []
@@ -74,4 +77,6 @@ def _as_kept(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _started(app: App) -> Session:
-    return app.run(app.sessions.create_session("cli", app.settings.developer, client="cli", worktree=here()))
+    worktree, user_id = here(), app.settings.developer
+    branch = branch_of(worktree)
+    return app.run(app.sessions.create_session("cli", user_id, git_branch=branch, client="cli", worktree=worktree))

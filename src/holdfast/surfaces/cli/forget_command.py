@@ -18,7 +18,7 @@ from holdfast.memories.model import Memory
 from holdfast.sessions.model import SessionEvent
 from holdfast.storage import migrate
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Command, Output, here, prints
+from holdfast.surfaces.cli.running import Command, Output, find_session, here, prints
 
 SHOWN_EVENTS = 20
 FILE_BYTES = 32 << 20
@@ -79,7 +79,7 @@ def command(
         raise click.UsageError(
             "Say what to forget: ids of events, memories or documents, --session or --match, one of the three"
         )
-    session = app.run(app.sessions.find_session(session_id)).id if session_id is not None else None
+    session = find_session(app, session_id).id if session_id is not None else None
     wanted = Wanted(event_ids, session, match)
     found = _find(app, wanted)
     if dry_run:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
+from holdfast.ground import clock
 from holdfast.memories import rules
 from holdfast.memories.model import Memory
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Group, Output, prints
 
 NOTHING = "Nothing that answers this is remembered."
+NONE = "Nothing is remembered yet. Keep a statement with `holdfast memory remember TEXT`."
 
 
 @click.group("memory", cls=Group)
@@ -50,6 +52,18 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
     found = app.run(app.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance))
     lines = [f"{wording.memory_line(one.memory)}  ({one.relevance:.0%})" for one in found]
     return Output({"memories": [one.to_dict() for one in found]}, "\n".join(lines) or NOTHING)
+
+
+@command.command("list")
+@click.option("--limit", default=20, show_default=True, metavar="N", help="At most N")
+@click.option("--below", metavar="ID", help="Older than this one")
+@prints
+def list_(app: App, limit: int, below: str | None) -> Output:
+    """List what is remembered, newest first"""
+    found, now = app.run(app.memories.list_memories(limit, below)), clock.now()
+    data = [{**one.to_dict(), "expired": one.is_expired(now)} for one in found]
+    lines = [f"{wording.memory_line(one)}{'  (expired)' if one.is_expired(now) else ''}" for one in found]
+    return Output({"memories": data}, "\n".join(lines) or NONE)
 
 
 @command.command("corroborate")

@@ -1,4 +1,4 @@
-"""`holdfast prove -- CMD…`: run a command and keep how it ended, bound to the files that it ran on."""
+"""`holdfast prove CMD…`: run a command and keep how it ended, bound to the files that it ran on."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from holdfast.surfaces.cli import workstream_wording as wording
 from holdfast.surfaces.cli.running import Command, Output, current_folder, prints
 
 
-@click.command("prove", cls=Command)
+@click.command("prove", cls=Command, context_settings={"allow_interspersed_args": False})
 @click.option("--again", metavar="ID", help="Run an earlier proof once more")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="CMD...")
 @prints
 def command(app: App, again: str | None, words: tuple[str, ...]) -> Output:
     """Run a command and keep how it ended, with the files
 
-    Its exit code becomes ours. What it prints goes through; with --json to stderr.
+    Its exit code becomes ours. What it prints goes through; with --json to stderr. Our own options stand before it:
+    whatever follows is part of it.
     """
+    if not words and again is None:
+        raise click.UsageError("Say what to run: `holdfast prove -- pytest -q`, or `holdfast prove --again ID`")
     context = click.get_current_context()
     place = sys.stderr.buffer if context.meta["json"] else sys.stdout.buffer
 

@@ -6,6 +6,7 @@ stored by somebody is made safe for a terminal here, in one place.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -19,11 +20,17 @@ from typing import Any
 import click
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError, InvalidValueError, shown
+from holdfast.errors import HoldfastError, InvalidValueError, SessionNotFoundError, shown
 from holdfast.ground.text import term_safe
+from holdfast.ground.user_settings import load_user_settings
 from holdfast.ground.worktree import find_worktree
+from holdfast.sessions.model import Session
 
 PROGRAM = "holdfast"
+ID_CHARACTERS = frozenset("0123456789abcdef-")
+SHORTEST_BEGINNING = 8
+SHOWN_IDS = 5
+READ_SETTINGS = ("status", "workstream", "prove", "bundle", "why", "round", "forget")
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,13 @@ class Output:
     text: str
     warnings: Sequence[str] = ()
     exit_code: int = 0
+
+
+@dataclass
+class Asked:
+    """How a command's errors are to be told, as far as its words were understood."""
+
+    for_json: bool = False
 
 
 class _Helped(click.Command):
@@ -68,6 +82,8 @@ class Command(_Helped):
 
 def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     context.meta["json"] = value or context.meta.get("json", False)
+    if isinstance(context.obj, Asked):
+        context.obj.for_json = context.meta["json"]
 
 
 class Group(Command, click.Group):
@@ -112,6 +128,7 @@ def prints(function: Callable[..., Output]) -> Callable[..., int]:
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Output:
         with App() as app:
+            _note_ignored_settings(app)
             _store_what_waits(app)
             return function(app, *args, **kwargs)
 
@@ -128,6 +145,35 @@ def current_folder() -> str:
         return os.getcwd()
     except FileNotFoundError:
         raise InvalidValueError("The current folder", ".", "was removed; change to one that is there") from None
+
+
+def find_session(app: App, given: str) -> Session:
+    """By id, by name, or by the beginning of an id, as a person copies it; programs at other doors name it whole."""
+    try:
+        return app.run(app.sessions.find_session(given))
+    except SessionNotFoundError:
+        found = _begun(app, given.casefold())
+        if not found:
+            raise
+    if len(found) > 1:
+        raise InvalidValueError("Session", given, f"is the beginning of {len(found):,} ids", known=found[:SHOWN_IDS])
+    return app.run(app.sessions.get_session(found[0]))
+
+
+def _begun(app: App, beginning: str) -> list[str]:
+    """Reads every session, which only happens where there is none of that name."""
+    if len(beginning) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(beginning):
+        return []
+    return [one.id for one in app.run(app.sessions.list_all_sessions()) if one.id.startswith(beginning)]
+
+
+def _note_ignored_settings(app: App) -> None:
+    """A typo in what a person chose once; a file that cannot be used at all is told by whoever needs it."""
+    if click.get_current_context().command_path.split()[1] not in READ_SETTINGS:
+        return
+    with contextlib.suppress(HoldfastError):
+        for note in load_user_settings(app.settings.home).ignored:
+            click.echo(f"Note: {term_safe(note)}", err=True)
 
 
 def _store_what_waits(app: App) -> None:
@@ -175,32 +221,39 @@ def _can_print(text: str) -> bool:
 
 def run(command: click.Command, arguments: list[str]) -> int:
     """Every way out of a command: its own exit code, a clear error, or a bug that says so."""
-    as_json = "--json" in _before_separator(arguments)
+    asked, asks_for_json = Asked(), "--json" in _before_separator(arguments)
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that does not know `…` is no reason to fail
     try:
-        result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=asked)
         return result if isinstance(result, int) else 0
     except HoldfastError as error:
-        return _fail(error.code, error.message, error.next_actions, error.exit_code, as_json=as_json)
+        return _fail(error.code, error.message, error.next_actions, error.exit_code, as_json=asked.for_json)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())
         return 2
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else PROGRAM
-        problem = " ".join(error.format_message().split())  # a list of choices comes on lines of its own
+        problem = " ".join(_usage_problem(error).split())  # a list of choices comes on lines of its own
         message = f"{problem}{'' if problem[-1:] in '.?' else '.'} See `{where} --help`."
-        return _fail("usage", message, [f"{where} --help"], 2, as_json=as_json)
+        return _fail("usage", message, [f"{where} --help"], 2, as_json=asks_for_json)
     except click.Abort as error:
         stopped = "Stopped. What was done before that stays." if error.__cause__ else "Nothing was changed."
-        return _fail("aborted", stopped, [], 1, as_json=as_json)
+        return _fail("aborted", stopped, [], 1, as_json=asked.for_json)
     except OSError as error:
-        told_on_stdout = as_json and error.filename is not None  # without a file's name it was stdout itself
+        told_on_stdout = asked.for_json and error.filename is not None  # without a file's name it was stdout itself
         return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
     except Exception as error:  # no stack trace at a door
-        return _fail("bug", _bug(error), [], 1, as_json=as_json)
+        return _fail("bug", _bug(error), [], 1, as_json=asked.for_json)
+
+
+def _usage_problem(error: click.UsageError) -> str:
+    """Of several options that look alike the nearest is enough."""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        return f"No such option {error.option_name!r}. Did you mean {error.possibilities[0]!r}?"
+    return error.format_message()
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

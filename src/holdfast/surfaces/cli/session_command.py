@@ -10,10 +10,11 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.canonical import parse_json
+from holdfast.lifecycle import branch_of
 from holdfast.sessions.model import Session
 from holdfast.sessions.rules import EVENT_TYPES, ROLES, check_count
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, here, prints
+from holdfast.surfaces.cli.running import Group, Output, find_session, here, prints
 
 SHOWN_EVENTS = 6
 
@@ -22,7 +23,7 @@ SHOWN_EVENTS = 6
 def command() -> None:
     """Start, append to, read, resume and verify sessions
 
-    ID is a session's id or its name.
+    ID is a session's id, the first 8 characters of it or more, or its name.
     """
 
 
@@ -31,13 +32,14 @@ def command() -> None:
 @click.option("--user", help="Namespace of the session; default: the developer")
 @click.option("--workflow", help="Workflow that runs")
 @click.option("--skill", help="Skill that is used")
-@click.option("--branch", help="Git branch")
+@click.option("--branch", help="Git branch; default: the one checked out here")
 @click.option("--name", help="Name to find it by")
 @prints
 def start(app: App, chatmode: str, user: str | None, branch: str | None, **fields: Any) -> Output:
     """Start a session"""
-    user_id = app.settings.developer if user is None else user
-    session = app.run(app.sessions.create_session(chatmode, user_id, git_branch=branch, worktree=here(), **fields))
+    user_id, worktree = app.settings.developer if user is None else user, here()
+    branch = branch_of(worktree) if branch is None else branch
+    session = app.run(app.sessions.create_session(chatmode, user_id, git_branch=branch, worktree=worktree, **fields))
     return Output(session.to_dict(), session.id, _same_name(app, session))
 
 
@@ -53,7 +55,7 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
 def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Output:
     """Append an event"""
     _check_given("--expected-sequence", fields["expected_sequence"])
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     structured = None if parts is None else parse_json("--parts", parts)
     event = app.run(app.sessions.append_event(found.id, parts=structured, **fields))
     return Output(event.to_dict(), f"{event.sequence}  {event.id}")
@@ -64,7 +66,7 @@ def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Outpu
 @prints
 def show(app: App, session_id: str) -> Output:
     """Show a session"""
-    session = app.run(app.sessions.find_session(session_id))
+    session = find_session(app, session_id)
     return Output(session.to_dict(), wording.session_sheet(session))
 
 
@@ -77,7 +79,7 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     """Show the recent events"""
     _check_given("--turns", turns)
     _check_given("--tokens", tokens)
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     recent = app.run(app.sessions.get_recent_events(found.id, turns, tokens))
     return Output({"events": [event.to_dict() for event in recent]}, wording.event_list(recent))
 
@@ -88,7 +90,7 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
 @prints
 def state(app: App, session_id: str, patch: str | None) -> Output:
     """Show or change the scratchpad"""
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     if patch is None:
         result = app.run(app.sessions.get_state(found.id))
     else:
@@ -101,7 +103,7 @@ def state(app: App, session_id: str, patch: str | None) -> Output:
 @prints
 def end(app: App, session_id: str) -> Output:
     """End a session; nothing of it is removed"""
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     app.run(app.sessions.end_session(found.id))
     session = app.run(app.sessions.get_session(found.id))
     return Output(session.to_dict(), wording.ended(session, before=found.ended_at is not None))
@@ -114,7 +116,7 @@ def end(app: App, session_id: str) -> Output:
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List sessions, newest first"""
     _check_given("--limit", limit, least=1)
-    last = None if below is None else app.run(app.sessions.find_session(below)).id
+    last = None if below is None else find_session(app, below).id
     sessions = app.run(app.sessions.list_sessions(limit, last))
     empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
     return Output({"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty)
@@ -126,7 +128,7 @@ def list_(app: App, limit: int, below: str | None) -> Output:
 @prints
 def rename(app: App, session_id: str, name: str) -> Output:
     """Give a session a name"""
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     session = app.run(app.sessions.rename_session(found.id, name))
     return Output(session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session))
 
@@ -136,7 +138,7 @@ def rename(app: App, session_id: str, name: str) -> Output:
 @prints
 def resume(app: App, session_id: str) -> Output:
     """Continue a session; an ended one goes on in a new one"""
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     thread = app.run(app.sessions.list_thread(found.id))
     others = [one for one in thread if found.ended_at and one.ended_at is None]
     session = app.run(app.sessions.resume_session(found.id))
@@ -153,7 +155,7 @@ def resume(app: App, session_id: str) -> Output:
 @prints
 def thread(app: App, session_id: str) -> Output:
     """Show one line of work: its sessions, read as one"""
-    found = app.run(app.sessions.find_session(session_id))
+    found = find_session(app, session_id)
     sessions = app.run(app.sessions.list_thread(found.id))
     events = app.run(app.sessions.list_thread_events(found.id))
     data = {"sessions": [one.to_dict() for one in sessions], "events": [event.to_dict() for event in events]}
@@ -165,10 +167,7 @@ def thread(app: App, session_id: str) -> Output:
 @prints
 def verify(app: App, session_id: str | None) -> Output:
     """Check that no event was edited, removed or moved"""
-    if session_id is None:
-        chosen = app.run(app.sessions.list_all_sessions())
-    else:
-        chosen = [app.run(app.sessions.find_session(session_id))]
+    chosen = app.run(app.sessions.list_all_sessions()) if session_id is None else [find_session(app, session_id)]
     with click.progressbar(chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)) as bar:
         results = [app.run(app.sessions.verify_session(session.id)) for session in bar]
     sound = all(result.ok for result in results)

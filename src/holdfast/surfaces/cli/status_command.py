@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
+from holdfast.errors import HoldfastError
 from holdfast.ground.settings import redacted
+from holdfast.ground.user_settings import load_user_settings
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, prints
@@ -32,8 +34,18 @@ def command(app: App) -> Output:
         warnings.append("Events are missing. `holdfast session verify` says where; keep the files as they are.")
     if accounts.rejected:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
+    warnings += _settings_problem(app.settings.home)
     warnings += map(wording.waits_elsewhere, app.spool.list_elsewhere())
     warnings += map(wording.cannot_be_read, app.spool.list_unreadable())
     place = {"database": store, "home": app.settings.home}
     data = {**accounts.to_dict(), **owner, **place, "last_hook_failure": failure}
     return Output(data, "\n".join(lines), warnings, exit_code=5 if accounts.lost else 0)
+
+
+def _settings_problem(home: str) -> list[str]:
+    """Nothing else of this command needs them, but here a person looks for what is wrong."""
+    try:
+        load_user_settings(home)
+    except HoldfastError as wrong:
+        return [wrong.message]
+    return []
