@@ -163,7 +163,8 @@ def test_a_home_that_is_not_there_is_told_and_not_made(run: Call, tmp_path: Path
     answer = run("status", HOME=str(tmp_path / "nonexist"), HOLDFAST_HOME="")
 
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith(f"Error: HOME '{tmp_path}/nonexist' is not there; correct it")
+    assert answer.err.startswith("Error: HOME '/")
+    assert "is not there; correct it" in answer.err
     assert not (tmp_path / "nonexist").exists()
 
 

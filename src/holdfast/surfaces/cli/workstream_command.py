@@ -95,7 +95,7 @@ def withdraw(app: App, note: str, phase: str, workstream_id: str | None) -> Outp
 @about
 @prints
 def restore(app: App, phase: str, workstream_id: str | None) -> Output:
-    """Put back notes that were saved here and are no longer in the file"""
+    """Put back saved notes that the file has lost"""
     context = app.run(_service(app).restore(phase=phase, workstream_id=workstream_id))
     counts = f"{len(context.decisions)} decisions, {len(context.ledger)} claims"
     return Output({"context": context.to_dict()}, f"In the file now: {counts}.")
