@@ -17,6 +17,7 @@ its data as attributes and a stable code, and its message names the thing, its v
     │                     · NoWorkingTreeError · SharedContextOffError · EvidenceMissingError · NotVerifiedError
     │                     · ReadOnlyContextError · ProofFailedError
     │                     · EvidenceNotThereError · MemoryForgottenError · AdoptedMemoriesError
+    │                     · AdoptionRefusedError · ForeignTableError
     │                     · ReceiptOutdatedError · SourceMissingError
     ├── Invalid (2)       InvalidValueError · NotADatabaseError · WrongMediaTypeError · TooLargeError · TooSlowError
     └── Unavailable (6)   StoreBusyError · StoreUnreachableError · StoreFullError · StoreReadOnlyError
@@ -258,10 +259,10 @@ class ExportRefusedError(Conflict):
 
     def __init__(self, path: str, unknown: int):
         self.path, self.unknown = path, unknown
-        lines = f"{unknown:,} line{'' if unknown == 1 else 's'}"
+        lines = f"{unknown:,} line{'' if unknown == 1 else 's'} that this store does not know"
         super().__init__(
-            f"File {shown(path)} has {lines} that this store does not know, so it was left as it is. Bring them in "
-            "first, or name another file.",
+            f"File {shown(path)} has {lines if unknown else 'something that this store did not write'}, so it was left "
+            "as it is. Bring it in first; where that says that no export replaces it, name another file.",
             next_actions=[f"holdfast memory import {path}"],
         )
 
@@ -554,6 +555,33 @@ class AdoptedMemoriesError(Refused):
             "memories from another. It is for one person's use and not served. Serve another database, and bring them "
             "there with `holdfast memory export FILE` and `holdfast memory import FILE`.",
             next_actions=["holdfast memory export FILE"],
+        )
+
+
+class AdoptionRefusedError(Refused):
+    """A table that was there before Holdfast and cannot be used as it is."""
+
+    code = "adoption_refused"
+
+    def __init__(self, where: str, problem: str, remedy: str | None):
+        self.where, self.problem, self.remedy = where, problem, remedy
+        mended = f"Mend it (`{remedy}`)" if remedy else "Change that"
+        super().__init__(
+            f"The table memori.memories in {where} was made by another program, and Holdfast cannot use it as it is: "
+            f"{problem}. Nothing was changed. {mended}, or name another database in HOLDFAST_DATABASE."
+        )
+
+
+class ForeignTableError(Refused):
+    """What another program's table does not take."""
+
+    code = "foreign_table"
+
+    def __init__(self, problem: str):
+        self.problem = problem
+        super().__init__(
+            f"The table memori.memories was made by another program and does not take this: {problem}. Nothing was "
+            "stored. Say it so that it fits, or change the table."
         )
 
 

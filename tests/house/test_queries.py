@@ -385,6 +385,7 @@ VALUES_OF = {
     "memori.lock_memory": {"p_id": MEMORY},
     "memori.lock_content": {"p_hash": "sha256('2 5 40')", "p_content": "'x'"},
     "memori.find_tombstone": {"p_hash": "sha256(sha256('2 5 40'))"},
+    "memori.find_tombstones": {"p_hashes": "format('[\"%s\"]', encode(sha256(sha256('2 5 40')), 'hex'))"},
     "memori.add_memory": {"p_id": "'new'", "p_hash": "'\\x00'", "p_content": "'x'"},
     "memori.save_judgement": {"p_id": MEMORY},
     "memori.expire_memory": {"p_id": MEMORY},

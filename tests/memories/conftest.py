@@ -1,7 +1,7 @@
 """The service of the memories room on both engines, and both of them at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.memories.service import MemoryService
+from tests.rig.postgres import OWNER, Cluster, execute
 
 
 class Both:
@@ -31,6 +32,21 @@ def memories(database: Any) -> MemoryService:
 async def postgres_memories(postgres_url: str) -> AsyncIterator[MemoryService]:
     async with holdfast.open_database(postgres_url) as database:
         yield MemoryService(database)
+
+
+@pytest.fixture
+def make(postgres: Cluster, postgres_template: str) -> Iterator[Callable[..., str]]:
+    """The name of a database that has somebody else's table and nothing of ours; the group of roles is there."""
+    names: list[str] = []
+
+    def made(*statements: str) -> str:
+        names.append(postgres.create_database())
+        execute(postgres.dsn(names[-1], OWNER), "create schema memori", *statements)
+        return names[-1]
+
+    yield made
+    for name in names:
+        postgres.drop_database(name)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A table `memori.memories` that was there before Holdfast: it is added to, used, and never walled or served."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +38,6 @@ TEXTS = ("Staging Postgres listens on port 6543", "Deployments happen on Tuesday
 def kind(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
-
-
-@pytest.fixture
-def make(postgres: Cluster, postgres_template: str) -> Iterator[Callable[..., str]]:
-    """The name of a database that has somebody else's table and nothing of ours; the group of roles is there."""
-    names: list[str] = []
-
-    def made(*statements: str) -> str:
-        names.append(postgres.create_database())
-        execute(postgres.dsn(names[-1], OWNER), "create schema memori", *statements)
-        return names[-1]
-
-    yield made
-    for name in names:
-        postgres.drop_database(name)
 
 
 @pytest.fixture

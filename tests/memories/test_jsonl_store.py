@@ -23,6 +23,12 @@ RECORDS = [
     {"text": "Money is stored as cents", "lineage": ["s-1"], "use_count": 4, "source_type": "implicit"},
     {"memory": "Redis streams were rejected", "category": "decision", "metadata": {"by": "ops"}},
 ]
+ID = "01a1e32b-e814-774f-b2ce-74143d07cbf2"
+WHOLE = [
+    {"id": ID, "content": "The port of staging is 6543", "confidence": 0.9, "created_at": "2026-01-02T03:04:05+00:00"},
+    {"content": "Money is stored as cents", "lineage": ["s-1"], "use_count": 4, "source_type": "implicit"},
+    {"content": "Redis streams were rejected", "category": "decision", "metadata": {"by": "ops"}, "user_id": "u1"},
+]
 
 
 def written(path: Path, *lines: object) -> str:
@@ -34,7 +40,7 @@ def written(path: Path, *lines: object) -> str:
 async def test_an_import_keeps_what_a_line_says(memories: MemoryService, tmp_path: Path):
     report = await import_memories(memories, written(tmp_path / DEFAULT_PATH, *RECORDS))
 
-    assert report.to_dict() == {"imported": 3, "known": 0, "forgotten": 0, "problems": []}
+    assert (report.imported, report.known, report.forgotten) == (3, 0, 0)
     port, money, redis = sorted(await memories.list_memories(), key=lambda one: "TMR".index(one.content[0]))
     assert (port.confidence, port.created_at.year, port.source_type) == (0.9, 2026, "bootstrap")
     assert (money.lineage, money.use_count, money.source_type) == (("s-1",), 4, "implicit")
@@ -66,7 +72,16 @@ async def test_what_was_forgotten_stays_out_and_is_counted(memories: MemoryServi
 
 
 async def test_damaged_lines_are_named_and_the_others_come_in(memories: MemoryService, tmp_path: Path):
-    lines = [RECORDS[0], b"{broken\n", b"<<<<<<< ours\n", {"content": ""}, b"[1]\n", RECORDS[1], b'{"content": "to']
+    lines = [
+        RECORDS[0],
+        b"{broken\n",
+        b"<<<<<<< ours\n",
+        b"\n",
+        {"content": ""},
+        b"[1]\n",
+        RECORDS[1],
+        b'{"content": "to',
+    ]
 
     report = await import_memories(memories, written(tmp_path / "memories.jsonl", *lines))
 
@@ -74,9 +89,10 @@ async def test_damaged_lines_are_named_and_the_others_come_in(memories: MemorySe
     assert report.problems == (
         "Line 2: not_json",
         "Line 3: conflict_marker",
-        "Line 5: not_object",
-        "Line 7: torn",
-        "Record 2: content '' is empty.",
+        "Line 5: content '' is empty.",
+        "Line 6: not_object",
+        "Line 8: torn",
+        "2 of 3 lines have other keys, ids or texts than this store keeps of them, so no export replaces this file.",
     )
 
 
@@ -101,13 +117,13 @@ async def test_an_export_comes_in_elsewhere_as_it_was(memories: MemoryService, t
 
 async def test_an_export_never_loses_what_only_the_file_has(memories: MemoryService, tmp_path: Path):
     """R13: neither an empty store nor a half-known or damaged file is a reason to empty it."""
-    file = written(tmp_path / "memories.jsonl", *RECORDS)
+    file = written(tmp_path / "memories.jsonl", *WHOLE)
     before = Path(file).read_bytes()
     with pytest.raises(errors.ExportRefusedError, match="3 lines"):
         await export_memories(memories, file)
     assert Path(file).read_bytes() == before
 
-    await import_memories(memories, file)
+    assert (await import_memories(memories, file)).problems == ()
     for memory in await memories.list_memories_with_text("Redis"):
         await memories.forget(memory.id)
     assert await export_memories(memories, file) == 2
@@ -115,6 +131,68 @@ async def test_an_export_never_loses_what_only_the_file_has(memories: MemoryServ
     Path(file).write_bytes(Path(file).read_bytes() + b"{broken\n")
     with pytest.raises(errors.ExportRefusedError, match="1 line that"):
         await export_memories(memories, file)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"id": "m1", "content": "alpha beta", "user_id": "alice"}],
+        [{"content": "alpha beta", "embedding": [0.1]}],
+        [{"text": "alpha beta"}],
+        [{"content": "alpha beta", "user_id": "alice"}, {"content": "Alpha  beta", "user_id": "bob"}],
+        [{"id": ID, "content": "alpha beta"}, {"id": ID, "content": "another text"}],
+        [{"id": ID, "content": "alpha beta", "category": "a"}, {"id": ID, "content": "alpha beta", "category": "b"}],
+        [{"content": "alpha beta"}, {"content": 7}],
+    ],
+    ids=["foreign id", "foreign key", "another name", "merged", "one id twice", "another category", "unreadable"],
+)
+async def test_a_file_that_holds_more_than_memories_is_not_replaced(
+    memories: MemoryService, tmp_path: Path, lines: list[object]
+):
+    """Another program still needs what is only there; the import says so, and the export leaves it alone."""
+    file = written(tmp_path / "memories.jsonl", *lines)
+    before = Path(file).read_bytes()
+    report = await import_memories(memories, file)
+
+    assert report.imported >= 1
+    assert "Line 2" in report.problems[0] or "no export replaces this file" in report.problems[0]
+    with pytest.raises(errors.ExportRefusedError, match="name another file"):
+        await export_memories(memories, file)
+    assert Path(file).read_bytes() == before
+    assert await TemporalMemoryStore(file).search("alpha beta")
+    assert await export_memories(memories, str(tmp_path / "other.jsonl")) == report.imported
+
+
+async def test_an_edit_by_hand_is_not_overwritten(memories: MemoryService, tmp_path: Path):
+    """Brought in first, it is; what a person wrote beside the belief of a memory stays in the file in any case."""
+    kept = (await memories.remember("Icons come from Lucide", category="ui")).memory
+    file = tmp_path / "memories.jsonl"
+    await export_memories(memories, str(file))
+    for was, becomes, is_taken in [("0.8", "0.7", True), ('"ui"', '"design"', False), ("Lucide", "Feather", False)]:
+        file.write_text(file.read_text().replace(was, becomes))
+        edited = file.read_bytes()
+        with pytest.raises(errors.ExportRefusedError):
+            await export_memories(memories, str(file))
+        assert file.read_bytes() == edited
+
+        assert ((await import_memories(memories, str(file))).problems == ()) is is_taken
+        if is_taken:
+            assert await export_memories(memories, str(file)) == 1
+
+    assert {one.content for one in await memories.list_memories()} == {kept.content, "Icons come from Feather"}
+
+
+async def test_what_one_developer_wrote_is_not_replaced_by_another(memories: MemoryService, tmp_path: Path):
+    await memories.remember("Icons come from Lucide")
+    file = str(tmp_path / "memories.jsonl")
+    for _ in range(2):
+        assert await export_memories(memories, file) == 1
+    other = MemoryService(memories.db, owner=Owner(memories.owner.workspace_id, "another"))
+
+    with pytest.raises(errors.ExportRefusedError, match="1 line that"):
+        await export_memories(other, file)
+    await import_memories(other, file)
+    assert await export_memories(other, file) == 1
 
 
 async def test_an_export_leaves_one_file_and_nothing_beside_it(memories: MemoryService, tmp_path: Path):
@@ -157,6 +235,22 @@ async def test_a_file_that_cannot_be_read_is_said_to(memories: MemoryService, tm
         with pytest.raises(errors.HoldfastError):
             await import_memories(memories, str(tmp_path / name))
     assert list(await memories.list_memories()) == []
+
+
+@pytest.mark.parametrize("name", ["", "/proc/x/y", "file/inside", "folder"])
+async def test_a_file_that_cannot_be_written_is_named(
+    memories: MemoryService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    """And nobody is told to move the data folder because of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(errors.InvalidValueError) as refused:
+        await export_memories(memories, name)
+
+    assert (refused.value.field, refused.value.value) == ("file", name)
+    assert "HOLDFAST" not in refused.value.message
 
 
 # --- searched as it lies there -----------------------------------------------------------------------------

@@ -92,6 +92,17 @@ async def test_a_memory_with_days_to_live_says_when_it_ends(memories: MemoryServ
     assert len(await memories.recall("staging port")) == 1
 
 
+async def test_every_word_of_a_long_question_counts(memories: MemoryService):
+    """Wherever it stands in the question, and wherever in the alphabet."""
+    kept = (await memories.remember("Zebra yawns while xylophones vibrate")).memory
+    filler = " ".join(f"a{number}" for number in range(70))
+
+    for question in (f"{filler} {kept.content}", f"{kept.content} {filler}"):
+        [found] = await memories.recall(question, min_relevance=0.01)
+        assert found.memory.id == kept.id
+        assert await memories.recall(question) == []  # most of it is about something else
+
+
 async def test_a_forgotten_memory_is_empty_and_cannot_come_back(memories: MemoryService):
     kept = (await memories.remember(TEXT, category="c", metadata={"secret": 1}, session_id="s-1")).memory
 

@@ -451,6 +451,8 @@ async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
     await work.decide(f"use {token}")
     await work.save(f"token is {token}", by_hand=True, feature_request=f"use {token}")
     proof = await work.prove(["true", token])
+    assert token not in json.dumps((await work.load("implementation")).to_dict())
+    assert (await work.prove([], again=proof.id)).command == ("true", token), "what is run again is what was run"
     await work.claim("It is done", [f"proof:{proof.id}"])
     with pytest.raises(errors.InvalidValueError, match="looks like a secret"):
         await work.decide("x", workstream_id=token)
@@ -789,6 +791,34 @@ async def test_what_was_thrown_away_is_told_and_can_be_put_back(repo: Repo, work
     assert (await work.load("implementation")).context.fields == again.fields
 
 
+async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile(repo: Repo, work: WorkstreamService):
+    await work.decide("first")
+    repo.commit("notes")
+    await work.decide("second")
+    await work.decide("first", status="rejected", because="slow")
+    await work.set_checklist(["step"])
+    await work.fail(step="s", error="e", next_action="n")
+    repo.git("checkout", "--", "data")
+    [note] = (await work.load("implementation")).context.notes
+    assert "no longer in the file: D1, D2, checklist, last run." in note
+
+    await work.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await work.decide("third")
+    [note] = (await work.load("implementation")).context.notes
+    assert "D1" in note
+    await work.restore()
+
+    judged = await work.load("implementation")
+    assert {one["text"]: one["status"] for one in judged.decisions} == {
+        "first": "rejected",
+        "second": "open",
+        "third": "open",
+    }
+    assert len({one["id"] for one in judged.decisions}) == 3
+    assert len(judged.claims) == 1
+    assert judged.context.notes == ()
+
+
 async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_for(repo: Repo, work: WorkstreamService):
     """The file is the truth; the log only remembers."""
     await work.decide("wrong")
@@ -820,6 +850,10 @@ async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo
     now = await work.load("implementation")
     assert (now.decisions, now.claims) == ((), ()), "no merge brings it back"
     assert (await work.decide("Use tables"))["id"] == "D2", "its number stays taken"
+    with pytest.raises(errors.InvalidValueError, match="was withdrawn"):
+        await work.decide("Use Kafka", decision_id="D1")
+    await work.decide("Use   three  words")
+    await work.withdraw(" Use three   words ")
 
 
 async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo, work: WorkstreamService):
@@ -842,8 +876,13 @@ async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo,
 
     await work.decide("go on here", workstream_id="feature")
     on = await work.load("implementation", "feature")
-    assert (on.context.key.branch, len(on.claims)) == ("main", 1)
+    assert (on.context.key.branch, len(on.claims)) == ("feature", 1)
     assert [one["text"] for one in on.decisions] == ["Retry by table", "go on here"]
+    await work.withdraw("go on here", workstream_id="feature")
+    await work.decide("Retry by table", status="rejected", because="it was slow")
+    judged = await work.load("implementation")
+    assert [one["status"] for one in judged.decisions] == ["rejected"]
+    assert judged.shared_decisions == (), "the same words count as they were said last, here"
 
 
 async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
@@ -855,6 +894,18 @@ async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
     assert (kept["text"], kept["status"], len(kept["history"])) == ("Use SQLite", "rejected", 2)
     with pytest.raises(errors.NoteNotFoundError, match="There are D1"):
         await work.decide(None, decision_id="D7", status="accepted")
+
+
+async def test_a_command_that_somebody_left_out_of_the_file_shows_nothing(repo: Repo, work: WorkstreamService):
+    proof = await work.prove(["true"])
+    await work.claim("It is done", [f"proof:{proof.id}"])
+    file = repo.folder / CONTEXT
+    for command in ([], None, "", [""], 7):
+        whole = json.loads(file.read_text())
+        whole["contexts"][0]["evidence_ledger"][0]["commands"][0]["command"] = command
+        file.write_text(json.dumps(whole))
+        [judged] = (await work.load("implementation")).claims
+        assert (judged.verdict, judged.evidence[0].why) == ("changed", "it names no command")
 
 
 async def test_both_sides_of_a_merged_decision_are_told(repo: Repo, work: WorkstreamService):
@@ -925,6 +976,18 @@ async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: A
         ("shared_context:\n  enabled: true\nother:\n  shared_context: off\n", False),
         ("shared_context: true\nother:\n  enabled: false\n", True),
         ("shared_context:\n\n  # off\n  enabled: yes\nother:\n  enabled: false\n", True),
+        ('{"note": "issue #4", "shared_context": false}', False),
+        ('{"shared_context": {"opts": {"a": 1}, "enabled": false}}', False),
+        ('{\n"shared_context":\n{\n"enabled": false\n}\n}', False),
+        ('{"shared_context": {\n"enabled": false}}', False),
+        ("shared_context: {mode: x,\n  enabled: false}", False),
+        ("shared_context:\n  false\n", False),
+        ("shared_context: !!bool false", False),
+        ("shared_context: &x false", False),
+        ("SHARED_CONTEXT_ENABLED: false", False),
+        ("shared_context: false  # for now", False),
+        ('{"shared_context": true, "other": {"enabled": false}}', True),
+        ("description: 'shared_context: false would be bad'", None),
         ("# shared_context: false", None),
         ("shared_context: maybe", None),
         ("unshared_context: false", None),

@@ -519,7 +519,8 @@ def _claim(claim: JudgedClaim, now: datetime, place: Callable[[JudgedEvidence], 
         return Item(f"[said] {_sentence(text)}" + (f" {at}" if at else ""), source, verdict)
     worst = max(claim.evidence, key=lambda one: VERDICTS.index(one.verdict))
     if verdict == "changed":
-        what = "edited after the claim" if worst.path else worst.why.removeprefix("it ")
+        is_edited = worst.path and (not worst.why or "edited" in worst.why)
+        what = "edited after the claim" if is_edited else worst.why.removeprefix("it ") or "ran on another tree"
         quoted, end = text.replace('"', "'"), f'": {place(worst)} {what}; unproven'
         return Item(f'[changed] "{quoted}{end}', source, verdict, keep=len(end))
     end = f" {place(worst)}"

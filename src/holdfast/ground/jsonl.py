@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 from holdfast.errors import InvalidValueError
@@ -42,6 +42,7 @@ class Damage:
 class Contents:
     records: tuple[dict[str, Any], ...]
     damaged: tuple[Damage, ...]
+    line_numbers: tuple[int, ...] = field(default=(), compare=False)  # of the records
 
 
 def append_records(
@@ -64,19 +65,22 @@ def append_records(
 
 def read_records(path: files.Path) -> Contents:
     """Every record that can be read, whatever stands before it; no file is an empty one."""
-    data = files.find_bytes(path, max_bytes=MAX_FILE_BYTES) or b""
+    return parse_records(files.find_bytes(path, max_bytes=MAX_FILE_BYTES) or b"")
+
+
+def parse_records(data: bytes) -> Contents:
     *lines, tail = data.split(b"\n")  # never splitlines(): it also cuts at U+2028, inside a record
-    records: list[dict[str, Any]] = []
+    records: dict[int, dict[str, Any]] = {}
     damaged: list[Damage] = []
     for number, line in enumerate([*lines, tail], start=1):
         if not line.strip():
             continue
         parsed = _parsed(line)
         if isinstance(parsed, dict):
-            records.append(parsed)
+            records[number] = parsed
         else:
             damaged.append(Damage(number, "torn" if number > len(lines) else parsed, line))
-    return Contents(tuple(records), tuple(damaged))
+    return Contents(tuple(records.values()), tuple(damaged), tuple(records))
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

@@ -1,6 +1,8 @@
 """A store in one file of JSON lines: `data/memory/vectorstore/memories.jsonl`, as another program keeps it.
 
 An import takes what it can read and names the rest; an export writes the whole file anew, in one order and one form.
+That would take from another program what a memory does not keep, so an export replaces only a file that holds nothing
+more: one that it wrote, or that was brought in whole. The journal has the hash of each such file.
 `TemporalMemoryStore` searches such a file, or a service, with the same rules.
 """
 
@@ -11,49 +13,74 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ExportRefusedError, FileMissingError, InvalidValueError, MemoryForgottenError
+from holdfast.errors import (
+    ExportRefusedError,
+    FileMissingError,
+    InvalidValueError,
+    MemoryForgottenError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+)
 from holdfast.ground import canonical, clock, files, ids, jsonl
 from holdfast.ground.folder import Folder
 from holdfast.memories import rules
 from holdfast.memories.model import ImportReport, Memory, Recalled
 from holdfast.memories.service import MemoryService
 from holdfast.memories.words import words
+from holdfast.storage.journal import Journal
 
 if TYPE_CHECKING:
     from holdfast.memories.rules import Statement
 
 DEFAULT_PATH = "data/memory/vectorstore/memories.jsonl"
-RECORD_BYTES = 1 << 20
+MEMORY_FILE = "memory_file"
 
 
 async def import_memories(memories: MemoryService, path: str) -> ImportReport:
     """Repeating it changes nothing; what was forgotten stays out. A file without one readable memory is refused."""
-    contents, now = _read(path), clock.now()
+    data, now = _read(path), clock.now()
+    contents = jsonl.parse_records(data)
     counts = {"imported": 0, "known": 0, "forgotten": 0}
-    problems = [f"Line {one.line_number}: {one.reason}" for one in contents.damaged]
-    for number, record in enumerate(contents.records, start=1):
+    wrong: dict[int, str] = {one.line_number: one.reason for one in contents.damaged}
+    more = 0
+    for number, record in zip(contents.line_numbers, contents.records, strict=True):
         try:
             statement = rules.check_record(record, now)
-        except InvalidValueError as wrong:
-            problems.append(f"Record {number}: {wrong.message}")
+        except InvalidValueError as error:
+            wrong[number] = error.message
             continue
-        counts[await _brought_in(memories, statement, record)] += 1
+        done, kept = await _brought_in(memories, statement, record)
+        counts[done] += 1
+        more += kept is not None and not rules.is_whole(record, statement, kept)
+    problems = [f"Line {number}: {wrong[number]}" for number in sorted(wrong)]
     if problems and not any(counts.values()):
         raise InvalidValueError("File", path, f"holds no memory that can be read ({problems[0]})")
+    if not problems and not more:
+        await _note(memories, data)
+    elif more:
+        problems.append(
+            f"{more:,} of {len(contents.records):,} lines have other keys, ids or texts than this store keeps of them, "
+            "so no export replaces this file."
+        )
     return ImportReport(**counts, problems=tuple(problems))
 
 
 async def export_memories(memories: MemoryService, path: str) -> int:
     """Every memory that was not forgotten, the oldest first; the same memories give the same bytes.
 
-    A file that holds what this store does not know, or what nobody can read, is left as it is: an empty store must
-    never empty somebody's file.
+    A file that this store neither wrote nor took in whole is left as it is, and so is one with a line that it does not
+    know any more: an empty store must never empty somebody's file.
     """
     kept = [memory async for memory in memories.read_memories()]
     with _locked_folder_of(path):
-        if unknown := await _count_unknown(memories, path, {rules.content_hash(memory.content) for memory in kept}):
-            raise ExportRefusedError(path, unknown)
-        files.write_atomic(path, "".join(map(_line, kept)).encode())
+        if there := _find(path):
+            unknown = await _count_unknown(memories, there, {rules.content_hash(memory.content) for memory in kept})
+            if unknown or not await _is_noted(memories, there):
+                raise ExportRefusedError(path, unknown)
+        data = "".join(map(_line, kept)).encode()
+        await _note(memories, data)  # before it is there: after a crash it is ours as well
+        with _about(path):
+            files.write_atomic(path, data)
     return len(kept)
 
 
@@ -88,28 +115,58 @@ class TemporalMemoryStore:
         return list(found.values())
 
 
-def _read(path: str) -> jsonl.Contents:
+def _read(path: str) -> bytes:
     if not os.path.lexists(path):
         raise FileMissingError(path)
-    return jsonl.read_records(path)
+    return _find(path)
+
+
+def _find(path: str) -> bytes:
+    with _about(path):
+        return files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES) or b""
+
+
+@contextlib.contextmanager
+def _about(path: str) -> Iterator[None]:
+    """The file that was named is meant, and not the place where Holdfast keeps its own."""
+    try:
+        yield
+    except (StoreUnreachableError, StoreReadOnlyError) as error:
+        raise InvalidValueError("file", path, f"cannot be used: {error.cause}") from error
 
 
 @contextlib.contextmanager
 def _locked_folder_of(path: str) -> Iterator[None]:
     """Made where it is missing, and locked itself: a lock file would stay beside somebody's file."""
+    if not path:
+        raise InvalidValueError("file", path, "is no name of a file")
     folder = os.path.dirname(os.path.abspath(path))
-    files.private_folder(folder)
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise files.translate(error, folder) from error
+    with _about(path):
+        files.private_folder(folder)
+        try:
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise files.translate(error, folder) from error
     with Folder(folder, fd) as place, place.locked():
         yield
 
 
-async def _count_unknown(memories: MemoryService, path: str, known: set[bytes]) -> int:
+async def _note(memories: MemoryService, data: bytes) -> None:
+    """That a file of these bytes holds nothing but what this store has, or has forgotten."""
+    await Journal(memories.db, memories.owner).add(MEMORY_FILE, (), {}, entry_id=_note_id(memories, data))
+
+
+async def _is_noted(memories: MemoryService, data: bytes) -> bool:
+    return await Journal(memories.db, memories.owner).find(MEMORY_FILE, _note_id(memories, data)) is not None
+
+
+def _note_id(memories: MemoryService, data: bytes) -> str:
+    return ids.named_id(MEMORY_FILE, memories.owner.developer_id, canonical.sha256(data).hex())
+
+
+async def _count_unknown(memories: MemoryService, data: bytes, known: set[bytes]) -> int:
     """Lines that an export would lose: neither kept here nor forgotten here."""
-    contents, now = jsonl.read_records(path), clock.now()
+    contents, now = jsonl.parse_records(data), clock.now()
     unknown = len(contents.damaged)
     for record in contents.records:
         try:
@@ -121,12 +178,14 @@ async def _count_unknown(memories: MemoryService, path: str, known: set[bytes]) 
     return unknown
 
 
-async def _brought_in(memories: MemoryService, statement: Statement, record: Mapping[str, Any]) -> str:
+async def _brought_in(
+    memories: MemoryService, statement: Statement, record: Mapping[str, Any]
+) -> tuple[str, Memory | None]:
     try:
         added = await memories.add_statement(statement, ids.parse_id(record.get("id")))
     except MemoryForgottenError:
-        return "forgotten"
-    return "known" if added is None else "imported"
+        return "forgotten", None
+    return ("imported" if added.is_new else "known"), added.memory
 
 
 def _id_of(record: Mapping[str, Any], statement: Statement) -> str:
@@ -135,4 +194,4 @@ def _id_of(record: Mapping[str, Any], statement: Statement) -> str:
 
 
 def _line(memory: Memory) -> str:
-    return canonical.canonical_object("memory", rules.as_record(memory), max_bytes=RECORD_BYTES) + "\n"
+    return canonical.canonical_object("memory", rules.as_record(memory), max_bytes=jsonl.MAX_FILE_BYTES) + "\n"

@@ -79,11 +79,27 @@ TIMES = ("last_used_at", "expires_at", "created_at", "updated_at", "erased_at")
 
 def memory_from(row: Any) -> Memory:
     fields = list(row[:14])
-    fields[4], fields[7] = json.loads(fields[4]), tuple(json.loads(fields[7]))
+    fields[4], fields[7] = _object(fields[4]), _texts(fields[7])
     fields[6] = round(float(fields[6]), 2)
     fields[8] = _moment(fields[8])
     fields[10:14] = map(_moment, fields[10:14])
     return Memory(*fields)
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Another program's table may have a list there, or a text that is no JSON: it is kept, one step further in."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if value is None or isinstance(value, dict):
+        return value or {}
+    return {"metadata": value}
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    value = json.loads(text)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
 def _moment(value: str | datetime | None) -> datetime | None:

@@ -25,6 +25,12 @@ select memory_id, created_at
 from memory_tombstones
 where workspace_id = $1 and developer_id = $2 and content_hash = $3;
 
+-- find_tombstones
+-- Which of these hashes belong to texts that were forgotten; somebody else's table may have them again.
+select content_hash
+from memory_tombstones
+where workspace_id = $1 and developer_id = $2 and content_hash in (select unhex(value) from json_each($3));
+
 -- add_memory
 -- A new one; nothing where its id is taken.
 insert into memories (workspace_id, developer_id, id, user_id, content, content_hash, content_tsv, category, metadata,

@@ -40,7 +40,6 @@ LIMIT = 5
 MIN_RELEVANCE = 0.35
 CANDIDATES = 300  # memories that are looked at for one question
 MOST_COUNTED = 1000  # a word in more memories than that weighs next to nothing
-QUERY_WORDS = 64
 LEAST_TOTAL = 100
 HALF_LIFE_DAYS = 90.0
 RECENCY, BELIEF, USE = 0.10, 0.10, 0.05  # how much each can add to an answer's score
@@ -99,8 +98,8 @@ def content_hash(content: str) -> bytes:
 
 
 def check_query(query: object) -> list[str]:
-    """The words that are asked for; a question of nothing but small words asks for none."""
-    return sorted(words(_check_filled("query", query, QUERY_BYTES)))[:QUERY_WORDS]
+    """The words that are asked for, all of them; a question of nothing but small words asks for none."""
+    return sorted(words(_check_filled("query", query, QUERY_BYTES)))
 
 
 def check_match(match: object) -> str:
@@ -247,7 +246,7 @@ def check_record(record: Mapping[str, Any], now: datetime) -> Statement:
         checked,
         confidence=round(check_share("confidence", given.get("confidence", CONFIDENCE)), 2),
         lineage=_check_lineage(given.get("lineage", ())),
-        user_id=check_label("user_id", given["user_id"]) if "user_id" in given else None,
+        user_id=check_label("user_id", given["user_id"]) if given.get("user_id", "") != "" else None,
         use_count=_check_count("use_count", given.get("use_count", 0), 0, LARGEST_COUNT),
         **times,
     )
@@ -294,6 +293,16 @@ def as_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
 def as_record(memory: Memory) -> dict[str, Any]:
     """The line of a memory in an export."""
     return {key: value for key, value in memory.to_dict().items() if key != "erased_at"}
+
+
+OWN_JUDGEMENT = {"confidence", "lineage", "last_used_at", "use_count", "expires_at", "updated_at"}
+
+
+def is_whole(record: Mapping[str, Any], statement: Statement, kept: Memory) -> bool:
+    """Whether an export writes all that a line said. How a memory is judged and used is the store's own affair."""
+    given, ours = as_record(as_memory(statement, kept.id, kept.created_at)), as_record(kept)
+    said = {key: value for key, value in record.items() if value is not None and key not in OWN_JUDGEMENT}
+    return said.get("id", kept.id) == kept.id and all(key in ours and given[key] == ours[key] for key in said)
 
 
 def as_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import HoldfastError, MemoryForgottenError, MemoryNotFoundError
 from holdfast.ground import clock, ids, settings
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from holdfast.memories.rules import Statement
     from holdfast.storage.database import Transaction
+
+T = TypeVar("T")
 
 PAGE = 500
 
@@ -55,22 +57,22 @@ class MemoryService:
         statement = rules.said_by(checked, user_id, session)
 
         async def work(tx: Transaction) -> Remembered:
-            if known := await self.store.lock_content(tx, statement.content_hash, statement.content):
+            if known := await self._known(tx, statement):
                 again = rules.said_again(known, statement.expires_at, session)
                 return Remembered(await self._saved(tx, known, again), is_new=False)
             return Remembered(await self._added(tx, statement), is_new=True)
 
-        return await self.db.transaction(work)
+        return await self._write(work)
 
-    async def add_statement(self, statement: Statement, memory_id: str | None = None) -> Memory | None:
-        """One that another program has kept, as it was; None when it is known. What was forgotten is refused."""
+    async def add_statement(self, statement: Statement, memory_id: str | None = None) -> Remembered:
+        """One that another program has kept, as it was, or the one that is known. What was forgotten is refused."""
 
-        async def work(tx: Transaction) -> Memory | None:
-            if await self.store.lock_content(tx, statement.content_hash, statement.content):
-                return None
-            return await self._added(tx, statement, memory_id)
+        async def work(tx: Transaction) -> Remembered:
+            if known := await self._known(tx, statement):
+                return Remembered(known, is_new=False)
+            return Remembered(await self._added(tx, statement, memory_id), is_new=True)
 
-        return await self.db.transaction(work)
+        return await self._write(work)
 
     async def corroborate(self, memory_id: str, session_id: str | None = None) -> Memory:
         """Believe it more: somebody says the same."""
@@ -82,7 +84,9 @@ class MemoryService:
 
     async def expire(self, memory_id: str) -> Memory:
         """From now on it answers no question; expired again, it stays as it is."""
-        return _there(await self.store.expire(_checked_id(memory_id)), memory_id)
+        checked = _checked_id(memory_id)
+        async with self.store.writing():
+            return _there(await self.store.expire(checked), memory_id)
 
     # --- finding -------------------------------------------------------------------------------------------
 
@@ -108,15 +112,19 @@ class MemoryService:
         """Newest first, expired ones too; `below` is the last id of the page before."""
         checked = rules.check_limit(limit)
         last = None if below is None else (await self.get_memory(below)).id
-        return await self.store.newest(last, checked)
+        found: list[Memory] = []
+        while page := await self.store.newest(last, checked):
+            found += await self._not_forgotten(page)
+            last = page[-1].id
+            if len(found) >= checked or len(page) < checked:
+                break
+        return found[:checked]
 
     async def read_memories(self) -> AsyncIterator[Memory]:
-        """All of them, the oldest first, page by page."""
-        after = None
-        while page := await self.store.list(after, PAGE):
-            for memory in page:
+        """All of them, the oldest first."""
+        async for page in self._pages():
+            for memory in await self._not_forgotten(page):
                 yield memory
-            after = page[-1].id
 
     async def is_adopted(self) -> bool:
         """Whether the table was there before Holdfast: then it has no walls, and every developer's rows are one."""
@@ -137,17 +145,22 @@ class MemoryService:
         return await self.db.transaction(work)
 
     async def forget(self, memory_id: str, *, reason: str = "asked for") -> Memory:
-        """Erase the text and leave its hash, so that nothing brings it back; not to be undone."""
+        """Erase the text, wherever it stands, and leave its hash, so that nothing brings it back; not to be undone."""
         checked = _checked_id(memory_id), rules.check_label("reason", reason)
+        same = await self._same_content(checked[0])
 
         async def work(tx: Transaction) -> Memory:
             known = _there(await self.store.lock(tx, checked[0]), memory_id)
             if known.erased_at is not None:
                 return known
             digest = rules.content_hash(known.content)
+            for other in same:
+                found = await self.store.lock(tx, other)
+                if found is not None and rules.content_hash(found.content) == digest:
+                    await self.store.forget(tx, other, digest, checked[1])
             return _there(await self.store.forget(tx, known.id, digest, checked[1]), memory_id)
 
-        forgotten = await self.db.transaction(work)
+        forgotten = await self._write(work)
         await self.db.scrub()
         return forgotten
 
@@ -160,13 +173,50 @@ class MemoryService:
         counts, total = await self.store.count_words(asked, rules.MOST_COUNTED, now)
         if not (chosen := rules.choose_words(counts)):
             return []
-        candidates = await self.store.find_candidates(chosen, rules.CANDIDATES, now)
+        found = await self.store.find_candidates(chosen, rules.CANDIDATES, now)
+        kept = {memory.id for memory in await self._not_forgotten([memory for memory, _ in found])}
+        candidates = [(memory, has) for memory, has in found if memory.id in kept]
         weights = rules.weigh(asked, counts, total)
         return rules.rank(candidates, weights, now=now, limit=limit, min_relevance=min_relevance)
 
-    async def _added(self, tx: Transaction, statement: Statement, memory_id: str | None = None) -> Memory:
+    async def _not_forgotten(self, memories: Sequence[Memory]) -> Sequence[Memory]:
+        """In a table of somebody else a text that was forgotten may stand again."""
+        if not memories or not await self.store.is_adopted():
+            return memories
+        hashes = [rules.content_hash(memory.content) for memory in memories]
+        gone = await self.store.find_tombstones(hashes)
+        return [memory for memory, digest in zip(memories, hashes, strict=True) if digest not in gone]
+
+    async def _same_content(self, memory_id: str) -> list[str]:
+        """Other rows that say the same as this one; only somebody else's table has such."""
+        if not await self.store.is_adopted() or (known := await self.store.find(memory_id)) is None:
+            return []
+        digest = rules.content_hash(known.content)
+        return [
+            memory.id
+            async for page in self._pages()
+            for memory in page
+            if memory.id != memory_id and rules.content_hash(memory.content) == digest
+        ]
+
+    async def _pages(self) -> AsyncIterator[Sequence[Memory]]:
+        after = None
+        while page := await self.store.list(after, PAGE):
+            yield page
+            after = page[-1].id
+
+    async def _write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        async with self.store.writing():
+            return await self.db.transaction(work)
+
+    async def _known(self, tx: Transaction, statement: Statement) -> Memory | None:
+        """The memory that says this, held until the end; what was forgotten is refused, wherever it stands again."""
+        known = await self.store.lock_content(tx, statement.content_hash, statement.content)
         if tombstone := await self.store.find_tombstone(tx, statement.content_hash):
             raise MemoryForgottenError(tombstone[0])
+        return known
+
+    async def _added(self, tx: Transaction, statement: Statement, memory_id: str | None = None) -> Memory:
         added = await self.store.add(tx, memory_id, statement) if memory_id else None
         return added or _there(await self.store.add(tx, ids.new_id(), statement), memory_id)
 
@@ -181,7 +231,7 @@ class MemoryService:
                 raise MemoryNotFoundError(memory_id)
             return await self._saved(tx, known, rule(known, session))
 
-        return await self.db.transaction(work)
+        return await self._write(work)
 
     async def _saved(self, tx: Transaction, known: Memory, changed: Memory) -> Memory:
         return known if changed == known else _there(await self.store.save(tx, changed), known.id)
@@ -198,7 +248,8 @@ class MemoryService:
 
     async def _noted(self, memory_ids: list[str]) -> None:
         with contextlib.suppress(HoldfastError, OSError):  # nobody's answer depends on it
-            await self.store.note_use(memory_ids)
+            async with self.store.writing():
+                await self.store.note_use(memory_ids)
 
 
 async def finish_noting() -> None:

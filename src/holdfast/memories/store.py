@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from holdfast.errors import ForeignTableError, IdTakenError
 from holdfast.ground import clock
 from holdfast.memories.model import Memory, memory_from
 from holdfast.memories.rules import Statement, as_words
@@ -23,6 +25,7 @@ class MemoryStore:
     def __init__(self, database: Database, owner: Owner):
         self.database = database
         self.owner = owner.workspace_id, owner.developer_id
+        self._adopted: bool | None = None
 
     async def find(self, memory_id: str) -> Memory | None:
         return _first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
@@ -36,6 +39,10 @@ class MemoryStore:
     async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> Row | None:
         rows = await tx.run(QUERIES["find_tombstone"], *self.owner, content_hash)
         return rows[0] if rows else None
+
+    async def find_tombstones(self, hashes: Iterable[bytes]) -> set[bytes]:
+        asked = _as_json(one.hex() for one in hashes)
+        return {row[0] for row in await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)}
 
     async def add(self, tx: Transaction, memory_id: str, statement: Statement) -> Memory | None:
         """None when the id is taken."""
@@ -102,8 +109,22 @@ class MemoryStore:
         await self.database.write(QUERIES["note_use"], *self.owner, _as_json(memory_ids))
 
     async def is_adopted(self) -> bool:
-        [(adopted,)] = await self.database.read(QUERIES["find_adoption"], *self.owner)
-        return bool(adopted)
+        """Asked once: no table changes its maker."""
+        if self._adopted is None:
+            [(adopted,)] = await self.database.read(QUERIES["find_adoption"], *self.owner)
+            self._adopted = bool(adopted)
+        return self._adopted
+
+    @contextlib.asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Somebody else's table has rules of its own: what those refuse is no bug of ours."""
+        try:
+            yield
+        except Exception as error:
+            said = (error.__cause__ or error) if isinstance(error, IdTakenError) else error
+            if (said is not error or getattr(error, "sqlstate", None)) and await self.is_adopted():
+                raise ForeignTableError(str(said).splitlines()[0]) from error
+            raise
 
 
 def _first(rows: Sequence[Row]) -> Memory | None:

@@ -160,6 +160,14 @@ def backups(path: str) -> list[str]:
 LOCK_NUMBER = 0x486F6C64
 INSUFFICIENT_PRIVILEGE = "42501"
 DUPLICATE_SCHEMA = "42P06"  # what a migration raises that finds somebody else's `memori.memories` and cannot use it
+NOT_ADOPTABLE = "HF001"  # the same, where it is a table: the error names what stands in the way and what mends it
+ABOUT_A_TABLE = ("22", "23", "42", "54")  # classes of errors: values, constraints, names and types, limits
+ADOPTION = os.path.join(os.path.dirname(__file__), "adoption.sql")
+SOMEBODY_ELSES_TABLE = """
+select to_regclass('memori.memories') is not null
+   and not exists (select from pg_attribute
+                   where attrelid = to_regclass('memori.memories') and attname in ('workspace_id', 'developer_id'))
+"""
 LEDGER = """
 create schema if not exists holdfast;
 create table if not exists holdfast.migrations (
@@ -213,11 +221,16 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
         async with connection.transaction(isolation="read_committed"):  # to see what was done while we waited
             return await _apply_postgres(connection, where)
     except Exception as error:
-        if getattr(error, "sqlstate", None) == DUPLICATE_SCHEMA:
+        sqlstate: str = getattr(error, "sqlstate", None) or ""
+        if sqlstate == INSUFFICIENT_PRIVILEGE:
+            raise errors.PermissionRefusedError(where, str(error), await _owner_advice(connection)) from error
+        if sqlstate == DUPLICATE_SCHEMA:
             raise errors.SchemaTakenError(where, "memori") from error
-        if getattr(error, "sqlstate", None) != INSUFFICIENT_PRIVILEGE:
-            raise
-        raise errors.PermissionRefusedError(where, str(error), await _owner_advice(connection)) from error
+        if sqlstate == NOT_ADOPTABLE or (
+            sqlstate[:2] in ABOUT_A_TABLE and await connection.fetchval(SOMEBODY_ELSES_TABLE)
+        ):
+            raise errors.AdoptionRefusedError(where, str(error), getattr(error, "hint", None)) from error
+        raise
 
 
 async def _apply_postgres(connection: Any, where: str) -> list[str]:
@@ -229,6 +242,8 @@ async def _apply_postgres(connection: Any, where: str) -> list[str]:
     if not rows and (schema := await connection.fetchval(TAKEN_SCHEMA)):
         raise errors.SchemaTakenError(where, schema)
     todo = pending("postgres", {row[0]: row[1] for row in rows}, where)
+    if todo:
+        await connection.execute(_adoption_sql())
     for migration in todo:
         await connection.execute(migration.sql)
         await connection.execute(
@@ -238,6 +253,11 @@ async def _apply_postgres(connection: Any, where: str) -> list[str]:
             migration.checksum,
         )
     return [migration.name for migration in todo]
+
+
+def _adoption_sql() -> str:
+    with open(ADOPTION, encoding="utf-8") as file:
+        return file.read()
 
 
 async def _owner_advice(connection: Any) -> str:

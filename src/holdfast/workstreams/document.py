@@ -216,16 +216,20 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
 
 
 def lost(file: Context, kept: Context) -> list[str]:
-    """What this machine saved and the file no longer has, by id: `git checkout .` is enough for that."""
-    names = [
+    """What this machine saved and the file no longer has: `git checkout .` is enough for that."""
+    whole = recover(file, kept)
+    entries = [
         str(entry.get("id"))
-        for name, words in (("open_decisions", "text"), ("evidence_ledger", "claim"))
-        for entry in kept.get(name) or []
-        if not entry.get("withdrawn_at")
-        and entry_identity(entry) not in map(entry_identity, file.get(name) or [])
-        and entry.get(words) not in [one.get(words) for one in file.get(name) or []]
+        for name in ("open_decisions", "evidence_ledger")
+        for entry in whole.get(name) or []
+        if entry not in (file.get(name) or []) and not (entry.get("withdrawn_at") and not _has(file, name, entry))
     ]
-    return [*names, *(["summary"] if _summarised_at(kept) > _summarised_at(file) else [])]
+    others = [said for name, said in _SAID.items() if whole.get(name) != file.get(name)]
+    return [*entries, *others]
+
+
+def _has(side: Context, name: str, entry: Context) -> bool:
+    return entry_identity(entry) in map(entry_identity, side.get(name) or [])
 
 
 def recover(file: Context, kept: Context) -> Context:
@@ -382,6 +386,7 @@ _SHAPE: dict[str, Any] = {
     "last_run": _RUN,
     "last_errors": [_RUN],
 }
+_SAID = {"working_summary": "summary", "checklist": "checklist", "file_pointers": "files", "last_run": "last run"}
 _FILE_ALONE = ("pinned_rules", "other_summaries")
 _MERGES: dict[str, Callable[[Any, Any], Any]] = {
     "open_decisions": _by_id,

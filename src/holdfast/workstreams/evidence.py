@@ -271,9 +271,11 @@ def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Judg
 
 def judge_command(evidence: Mapping[str, Any], tree_now: str | None) -> Judged:
     """A command shows something only if it ended with 0, and only on the contents that it ran on."""
-    code, tree = evidence.get("exit_code"), evidence.get("tree")
+    code, tree, command = evidence.get("exit_code"), evidence.get("tree"), evidence.get("command")
+    if not isinstance(command, list | str) or not any(command):
+        return Judged("changed", why="it names no command")
     if type(code) is not int:
-        return Judged("changed", why="it is not known how it ended")
+        return Judged("changed", why="how it ended is not known")
     if code != 0:
         return Judged("changed", why="it failed")
     if not tree or tree != tree_now:

@@ -53,14 +53,13 @@ class RepoContext:
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        return [one for one in self.entries("open_decisions") if not one.get("withdrawn_at")]
+        """Those that stand, each once: what two sides of a merge decided in the same words counts as decided last."""
+        return self._standing("open_decisions", "text")
 
     @property
     def ledger(self) -> list[dict[str, Any]]:
-        """The claims that stand. One that was made on two sides of a merge counts once, as it was made last."""
-        claims = self.entries("evidence_ledger")
-        latest = {one.get("claim"): one for one in sorted(claims, key=changed_at)}
-        return [one for one in claims if one is latest[one.get("claim")] and not one.get("withdrawn_at")]
+        """The claims that stand, each once."""
+        return self._standing("evidence_ledger", "claim")
 
     @property
     def checklist(self) -> list[str]:
@@ -77,6 +76,11 @@ class RepoContext:
 
     def entries(self, name: str) -> list[dict[str, Any]]:
         return list(self.fields.get(name, []))
+
+    def _standing(self, name: str, words: str) -> list[dict[str, Any]]:
+        entries = self.entries(name)
+        latest = {one.get(words): one for one in sorted(entries, key=changed_at)}
+        return [one for one in entries if one is latest[one.get(words)] and not one.get("withdrawn_at")]
 
     def noted_files(self) -> list[str]:
         """Every file that this document speaks of: pointers first, then the evidence of its claims."""

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from holdfast import errors
@@ -37,10 +38,10 @@ POINTERS = 50
 EVIDENCE_PER_CLAIM = 20
 DIRTY_FILES_KEPT = 200
 QUOTES = {('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("«", "»")}
-_FLAG_NAME = r"""["']?\b(?:shared_context|shared_context_enabled|share_session)\b["']?\s*:"""
-_ENABLED = re.compile(r"""\benabled\b["']?\s*:\s*["']?(\w+)""")
-_FLAG = re.compile(_FLAG_NAME + r"""\s*(?:\{[^}]*\benabled\b["']?\s*:\s*)?["']?(\w+)""")
-_FLAG_BEGINS = re.compile(_FLAG_NAME + r"\s*\{?$")
+_WORD = r"""(?:[!&]\S+\s+)*["']?(\w+)["']?\s*(?:$|[,}\]\n]|\s#)"""
+_FLAG = re.compile(r"""["']?\b(?:shared_context|shared_context_enabled|share_session)\b["']?\s*:""", re.IGNORECASE)
+_ENABLED = re.compile(r"""\benabled\b["']?\s*:\s*""" + _WORD, re.IGNORECASE)
+_SCALAR = re.compile(r"\s*" + _WORD)
 ON, OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -65,19 +66,42 @@ def is_shared(*, asked: bool | None, environment: str | None, chosen: bool, repo
 def flag_in_config(text: str) -> bool | None:
     """What a repository's graph configuration says about sharing, in YAML or JSON; of several words an `off` counts.
 
-    Anything but a plain true or false says nothing.
+    Only `off` has an effect, so a reading that is too careful does no harm. What is neither on nor off says nothing.
     """
+    lines = [line for line in text.removeprefix("\ufeff").splitlines() if not line.lstrip().startswith("#")]
     said = set()
-    inside: int | None = None
-    for line in text.removeprefix("\ufeff").splitlines():
-        words = line.partition("#")[0].rstrip()
-        indent = len(words) - len(words.lstrip())
-        if words and inside is not None and indent <= inside:
-            inside = None
-        found = [*_FLAG.findall(words), *(_ENABLED.findall(words) if inside is not None else [])]
-        said |= {word.casefold() in ON for word in found if word.casefold() in ON + OFF}
-        inside = indent if _FLAG_BEGINS.search(words) else inside
+    for number, line in enumerate(lines):
+        for found in _FLAG.finditer(line):
+            said |= _words_of_value(line[found.end() :], lines[number + 1 :], len(line) - len(line.lstrip()))
     return None if not said else False not in said
+
+
+def _words_of_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
+    """Of a value on its line, in braces or in the lines below that belong to it: its own word, or that of `enabled`."""
+    if rest.strip() in ("", "{"):
+        is_open = "{" in rest or (below and below[0].lstrip().startswith("{"))
+        block = list(
+            takewhile(lambda line: is_open or not line.strip() or len(line) - len(line.lstrip()) > indent, below)
+        )
+        rest = "\n".join([rest, *block])
+    elif rest.count("{") > rest.count("}"):
+        rest = "\n".join([rest, *below])
+    value = _until_closed(rest)
+    own = _SCALAR.match(value)
+    words = [own[1]] if own else _ENABLED.findall(value)
+    return {word.casefold() in ON for word in words if word.casefold() in ON + OFF}
+
+
+def _until_closed(value: str) -> str:
+    """As far as the braces that it begins with."""
+    if not value.lstrip().startswith("{"):
+        return value
+    depth = 0
+    for at, letter in enumerate(value):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if letter == "}" and depth == 0:
+            return value[: at + 1]
+    return value
 
 
 def check_phase(phase: str) -> str:
@@ -138,7 +162,7 @@ def decide(
     else:
         entry = {**earlier, "history": [*earlier.get("history", []), past_of(earlier)]}
     entry |= {**said, "by": by, "updated_at": now}
-    others = [one for one in known if one.get("id") != entry["id"]]
+    others = [one for one in known if one is not earlier]
     changed = sorted([*others, entry], key=lambda one: str(one.get("created_at") or ""))
     return context.with_fields(open_decisions=changed, updated_at=now), entry
 
@@ -185,8 +209,8 @@ def withdraw(context: RepoContext, note: str, *, by: str, now: str) -> tuple[Rep
     Its place is kept, so that no merge brings it back.
     """
     standing = [*context.decisions, *context.ledger]
-    names = ("id", "text", "claim")
-    found = next((one for one in standing if note in [one.get(name) for name in names]), None)
+    words, names = " ".join(note.split()), ("id", "text", "claim")
+    found = next((one for one in standing if words in [one.get(name) for name in names]), None)
     if found is None:
         raise errors.NoteNotFoundError(note, [str(one.get("id")) for one in standing])
     entry = {**found, "withdrawn_at": now, "updated_at": now, "withdrawn_by": by}
@@ -389,9 +413,11 @@ def _find_decision(context: RepoContext, decision_id: str | None, text: str | No
         return next((one for one in context.decisions if one.get("text") == words), None)
     if not _is_free_id(decision_id):
         raise errors.InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
-    found = next((one for one in context.decisions if one.get("id") == decision_id), None)
+    found = next((one for one in context.entries("open_decisions") if one.get("id") == decision_id), None)
     if found is None and text is None:
         raise errors.NoteNotFoundError(decision_id, [str(one.get("id")) for one in context.decisions])
+    if found is not None and found.get("withdrawn_at"):
+        raise errors.InvalidValueError("Decision id", decision_id, "was withdrawn; without an id a new one is made")
     return found
 
 

@@ -55,9 +55,8 @@ class WorkstreamService:
         checkout = await off_loop(self._open)
         document = await off_loop(checkout.files.load, rules.check_phase(phase))
         context = await self._find(checkout, document, phase, workstream_id)
-        judged = await off_loop(
-            judging.judge, checkout, context, await self.journal.list_proofs(checkout.repository.repo)
-        )
+        proofs = [self._as_shown(one) for one in await self.journal.list_proofs(checkout.repository.repo)]
+        judged = await off_loop(judging.judge, checkout, context, proofs)
         other = await self.journal.find_context(context.key, _other(phase))
         shared = [{**one, "of": _other(phase)} for one in (other.decisions if other else ())]
         return replace(judged, shared_decisions=(*shared, *_of_other_branches(document, context)))
@@ -138,7 +137,7 @@ class WorkstreamService:
         kept: list[dict[str, Any]] = []
 
         def change(context: RepoContext) -> RepoContext:
-            changed, entry = rules.withdraw(context, note, by=self.settings.developer, now=_now())
+            changed, entry = rules.withdraw(context, self._clean(note), by=self.settings.developer, now=_now())
             kept[:] = [entry]
             return changed
 
@@ -148,7 +147,9 @@ class WorkstreamService:
     async def restore(self, *, phase: str = "implementation", workstream_id: str | None = None) -> RepoContext:
         """Put back what was saved here and is no longer in the file."""
         checkout = await off_loop(self._open)
-        kept = await self.journal.find_context(checkout.key(workstream_id), rules.check_phase(phase))
+        document = await off_loop(checkout.files.load, rules.check_phase(phase))
+        key = (await self._find(checkout, document, phase, workstream_id)).key
+        kept = await self.journal.find_kept(key, phase)
         return await self._change(phase, workstream_id, lambda one: rules.restore(one, kept, now=_now()), checkout)
 
     async def set_checklist(
@@ -277,19 +278,23 @@ class WorkstreamService:
         return open_checkout(self.settings.home, self.folder, self.share, self.environment)
 
     async def _find(self, checkout: Checkout, document: Document, phase: str, workstream_id: str | None) -> RepoContext:
-        """As the file has it, else as it was saved here, else what was noted under this name on another branch."""
+        """As the file has it, else as it was saved here, else what was noted under this name on another branch.
+
+        That one is the same line of work: it keeps its key, and what is written about it is written there.
+        """
         key = checkout.key(workstream_id)
         found = _context(_as_called_now(document, key), key, phase)
         if document.problem:
             return found
-        kept = await self.journal.find_context(key, phase)
+        kept = await self.journal.find_kept(key, phase)
         if found.fields:
             return replace(found, notes=_lost_notes(found, kept))
         if kept is not None:
             return replace(kept, revision=document.revision, notes=(FROM_THE_LOG,))
         if workstream_id is not None and (elsewhere := _same_name(document, key)):
-            note = f"These notes were made on branch {elsewhere.branch}."
-            return replace(_context(document, elsewhere, phase), notes=(note,))
+            there = _context(document, elsewhere, phase)
+            missing = _lost_notes(there, await self.journal.find_kept(elsewhere, phase))
+            return replace(there, notes=(f"These notes were made on branch {elsewhere.branch}.", *missing))
         return replace(found, notes=_elsewhere(document, key))
 
     async def _change(
@@ -298,11 +303,12 @@ class WorkstreamService:
         phase = rules.check_phase(phase)
         if checkout is None:
             checkout = await off_loop(self._open)
-        key = checkout.key(workstream_id)
         if self._clean(workstream_id) != workstream_id:
             raise errors.InvalidValueError("workstream_id", "…", "looks like a secret, and would be committed")
         document = await off_loop(checkout.files.load, phase)
-        known = replace(await self._find(checkout, document, phase, workstream_id), key=key)
+        known = await self._find(checkout, document, phase, workstream_id)
+        key = known.key
+        kept = await self.journal.find_kept(key, phase)
         change(known)  # a refusal leaves nothing behind, not even a folder
 
         def apply(document: Document) -> Document:
@@ -314,7 +320,7 @@ class WorkstreamService:
 
         after: Document = await off_loop(checkout.files.update, phase, apply)
         written = _context(after, key, phase)
-        await self.journal.keep_context(written)
+        await self.journal.keep_context(written, kept)
         return written
 
     async def _take(self, checkout: Checkout, shown: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -345,6 +351,10 @@ class WorkstreamService:
     def _clean_all(self, value: dict[str, Any]) -> dict[str, Any]:
         cleaned: dict[str, Any] = redaction.redact_value(value, key=fence_key(self.settings.home))[0]
         return cleaned
+
+    def _as_shown(self, proof: Proof) -> Proof:
+        """Without secrets in its command; to run it again it is fetched as it was."""
+        return replace(proof, command=tuple(self._clean_all({"command": list(proof.command)})["command"]))
 
     def _stamp(self, request_id: str | None) -> dict[str, Any]:
         developer = self.settings.developer
@@ -380,7 +390,9 @@ def _of_other_branches(document: Document, context: RepoContext) -> list[dict[st
     found = [
         {**entry, "of": one.branch} for one in others for entry in _context(document, one, context.phase).decisions
     ]
-    return sorted(found, key=changed_at, reverse=True)[:LISTED]
+    own = {entry.get("text") for entry in context.decisions}
+    latest = {entry.get("text"): entry for entry in sorted(found, key=changed_at) if entry.get("text") not in own}
+    return sorted(latest.values(), key=changed_at, reverse=True)
 
 
 def _elsewhere(document: Document, key: Key) -> tuple[str, ...]:

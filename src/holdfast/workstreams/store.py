@@ -174,14 +174,29 @@ class WorkstreamJournal:
         """Before the file is written: what only one of the two places takes would be half saved."""
         canonical.canonical_object("repo context", _content(context), max_bytes=CONTENT_BYTES)
 
-    async def keep_context(self, context: RepoContext) -> None:
-        await self.journal.add("repo_context", _subject(context.key, context.phase), _content(context))
+    async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
+        """As it was written, and beside it what was saved before and the file has lost: that can be put back."""
+        content, whole = _content(context), dict(context.fields)
+        if before is not None and document.lost(whole, dict(before.fields)):
+            content["kept"] = document.recover(whole, dict(before.fields))
+        try:
+            await self.journal.add("repo_context", _subject(context.key, context.phase), content)
+        except errors.InvalidValueError:  # too much for one entry: what is in the file counts
+            await self.journal.add("repo_context", _subject(context.key, context.phase), _content(context))
 
     async def find_context(self, key: Key, phase: str) -> RepoContext | None:
+        """As it was written last."""
+        found = await self._newest(key, phase)
+        return RepoContext(key, phase, found["fields"]) if found else None
+
+    async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
+        """Everything that was ever saved here, what the file has lost included."""
+        found = await self._newest(key, phase)
+        return RepoContext(key, phase, found.get("kept") or found["fields"]) if found else None
+
+    async def _newest(self, key: Key, phase: str) -> dict[str, Any] | None:
         found = await self.journal.newest("repo_context", _subject(key, phase))
-        if not found or found[0].content is None:
-            return None
-        return RepoContext(key, phase, found[0].content["fields"])
+        return found[0].content if found else None
 
     async def keep_proof(self, proof: Proof) -> Proof:
         content = {**proof.__dict__, "command": list(proof.command)}

@@ -410,7 +410,8 @@ def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, 
     repo.git("checkout", "--", "data")
 
     shown = run("workstream", "show")
-    assert "Saved here and no longer in the file: D2. `holdfast workstream restore` puts it back." in shown.err
+    assert "Saved here and no longer in the file: D2, c-" in shown.err, "the new decision, and the withdrawal"
+    assert "`holdfast workstream restore` puts it back." in shown.err
     assert run("workstream", "restore").out == "In the file now: 2 decisions, 0 claims.\n"
     assert "Precious" in run("workstream", "show").out
     accepted = run("workstream", "decide", "--id", "D2", "--status", "accepted")

@@ -94,13 +94,15 @@ class ContextWriteNode(_Node):
     """At the end: what was decided and shown; the summary only if something verified it; of a failed run only that."""
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
-        writing = Writing(app, work, about)
+        before = said(state, "context_write")
+        writing = Writing(app, work, about, field(before, "done"))
         if said(state, "error"):
             writing.keep_failure(state)
         else:
             writing.keep_learned(state)
         writing.keep_sessions(_sessions_in(state))
-        return update(state, {"context_write": {"written": writing.written, "refused": writing.refused}})
+        told = {"written": writing.written, "refused": writing.refused, "done": writing.done}
+        return update(state, {"context_write": told})
 
     def note_failure(self, state: Any, step: str, error: Exception) -> None:
         """Of a node that raised, and so gives back no state that could tell of it."""

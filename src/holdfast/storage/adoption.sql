@@ -1,0 +1,75 @@
+-- Whether a table `memori.memories` that somebody else made can be adopted. Asked before anything changes, so that what
+-- stands in the way is named with its column and its remedy. Constraints and triggers show later, when rows are tried.
+do $check$
+declare
+    there regclass := to_regclass('memori.memories');
+    moments text[] := array['timestamp with time zone', 'timestamp without time zone', 'date'];
+    texts text[] := array['text', 'character varying'];
+    problem text;
+    remedy text := '';
+    one record;
+begin
+    -- A view, or a table of something else, is told from a table of memories by the migration itself.
+    if there is null or (select c.relkind from pg_class c where c.oid = there) <> 'r' or (
+        select count(*) from pg_attribute a
+        where a.attrelid = there and a.attname in ('id', 'user_id', 'content') and not a.attisdropped
+    ) < 3 then
+        return;
+    end if;
+    if to_regprocedure('memori.is_adopted()') is not null then
+        if not memori.is_adopted() then
+            return;
+        end if;
+    end if;
+
+    select found.problem, found.remedy into problem, remedy from (
+        -- Who may read which row is decided there, and Holdfast keeps apart by other names.
+        select 'it has row-level security' as problem, 'ALTER TABLE memori.memories DISABLE ROW LEVEL SECURITY' as remedy
+        from pg_class c where c.oid = there and c.relrowsecurity
+        union all
+        select 'its column id is not unique, or may be null', 'ALTER TABLE memori.memories ADD PRIMARY KEY (id)'
+        from pg_attribute a
+        where a.attrelid = there and a.attname = 'id' and not (a.attnotnull and exists (
+            select from pg_index i where i.indrelid = there and i.indisunique and i.indisvalid and i.indpred is null
+                and i.indnkeyatts = 1 and i.indkey[0] = a.attnum))
+        union all
+        select format('its column %I is of type %s, and Holdfast needs %s there', a.attname, kind, wanted.types[1]),
+               format('ALTER TABLE memori.memories ALTER COLUMN %I TYPE %s USING %s', a.attname, wanted.types[1],
+                      format(case when kind like '%[]' then 'to_jsonb(%I)' else '%I::%s' end, a.attname, wanted.types[1]))
+        from pg_attribute a
+        cross join format_type(a.atttypid, null) kind
+        join (values
+            ('id', texts || array['uuid', 'smallint', 'integer', 'bigint']),
+            ('user_id', texts), ('content', texts), ('category', texts), ('source_type', texts),
+            ('metadata', array['jsonb', 'json', 'text']), ('lineage', array['jsonb', 'json']),
+            ('confidence', array['numeric', 'real', 'double precision']), ('use_count', array['bigint', 'integer']),
+            ('last_used_at', moments), ('expires_at', moments), ('created_at', moments), ('updated_at', moments),
+            ('erased_at', moments), ('content_hash', array['bytea']), ('content_tsv', array['tsvector'])
+        ) wanted (name, types) on wanted.name = a.attname
+        where a.attrelid = there and not a.attisdropped and kind <> all (wanted.types)
+        union all
+        select format('memori.%s is something else, and Holdfast needs that name for an index', c.relname),
+               format('ALTER TABLE memori.%I RENAME TO %I', c.relname, c.relname || '_before')
+        from pg_class c left join pg_index i on i.indexrelid = c.oid
+        where c.relnamespace = 'memori'::regnamespace and i.indrelid is distinct from there
+          and c.relname in ('idx_memories_namespace_category', 'memories_by_id_text', 'memories_by_content',
+                            'memories_by_content_text', 'memories_by_time', 'memories_by_words', 'memories_by_text',
+                            'memories_by_age')
+    ) found limit 1;
+
+    if problem is null and not exists (select from pg_attribute a where a.attrelid = there and a.attname = 'content_tsv') then
+        -- The engine will make that column from the content, and refuses one that is too long.
+        for one in execute 'select id::text, content from memori.memories where octet_length(content) > 100000' loop
+            begin
+                perform to_tsvector('english', one.content);
+            exception when program_limit_exceeded then
+                problem := format('the content of row %s is too long for a full-text index', one.id);
+                remedy := 'ALTER TABLE memori.memories ADD COLUMN content_tsv tsvector';
+            end;
+        end loop;
+    end if;
+    if problem is not null then
+        raise exception using errcode = 'HF001', message = problem, hint = remedy;
+    end if;
+end
+$check$

@@ -1,0 +1,311 @@
+"""Tables that other programs may have made: each is used as it is, or refused with what is wrong and what mends it."""
+
+import json
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import errors
+from holdfast.ground.settings import Owner
+from holdfast.memories.jsonl_store import export_memories, import_memories
+from holdfast.memories.service import MemoryService, finish_noting
+from holdfast.storage import migrate
+from holdfast.storage.migrate import migrate_postgres
+from tests.rig.postgres import APP, OWNER, Cluster, execute
+
+PORT = "The staging database listens on port 5433"
+KEY = "id text primary key, user_id text, content text"
+ONE = "01a1e32b-e814-774f-b2ce-74143d07cbf2"
+WORDS = "string_agg('w' || i, ' ') from generate_series(1, 200000) i"
+UUID = "id uuid primary key default gen_random_uuid(), user_id text not null, content text not null"
+
+# Columns, and rows of which each but the last is a memory that says something about a port.
+USABLE = {
+    "metadata json": (f"{KEY}, metadata json", ("metadata", "'{\"a\": 1}'"), {"a": 1}),
+    "metadata text": (
+        f"{KEY}, metadata text, importance int not null default 3",
+        ("metadata", "'not json'"),
+        "not json",
+    ),
+    "metadata a list": (f"{KEY}, metadata jsonb", ("metadata", "'[1, 2]'"), [1, 2]),
+    "lineage an object": (f"{KEY}, lineage jsonb", ("lineage", "'{\"a\": 1}'"), {}),
+    "lineage null": (f"{KEY}, lineage json", ("lineage", "'null'"), {}),
+    "its own source": (f"{KEY}, source_type varchar(11)", ("source_type", "'chat'"), {}),
+    "a strange belief": (f"{KEY}, confidence real", ("confidence", "'NaN'"), {}),
+    "no zone": (
+        f"{KEY}, created_at timestamp, updated_at timestamp, expires_at date",
+        ("created_at", "'2024-05-06'"),
+        {},
+    ),
+    "no time": (f"{KEY}, created_at timestamptz, updated_at timestamptz", ("created_at", "null"), {}),
+    "before all times": (f"{KEY}, created_at timestamptz", ("created_at", "'-infinity'"), {}),
+    "before our era": (f"{KEY}, created_at timestamptz", ("created_at", "'0044-03-15 BC'"), {}),
+    "after all times": (f"{KEY}, created_at timestamptz, expires_at timestamptz", ("created_at", "'infinity'"), {}),
+    "never expires": (f"{KEY}, expires_at timestamptz", ("expires_at", "'infinity'"), {}),
+    "words not filled in": (f"{KEY}, content_tsv tsvector", ("category", "'ops'"), {}),
+    "words of another language": (
+        f"{KEY}, content_tsv tsvector generated always as (to_tsvector('german', content)) stored",
+        ("category", "'ops'"),
+        {},
+    ),
+    "texts are never empty": (f"{KEY} check (length(content) > 0)", ("category", "''"), {}),
+    "texts are unique": (f"{KEY}, unique (user_id, content)", ("category", "null"), {}),
+}
+
+
+@asynccontextmanager
+async def opened(postgres: Cluster, name: str) -> AsyncIterator[MemoryService]:
+    async with holdfast.open_database(postgres.dsn(name, APP)) as database:
+        yield MemoryService(database)
+
+
+@pytest.mark.parametrize("shape", USABLE)
+async def test_every_row_that_says_something_is_found_listed_exported_and_forgotten(
+    shape: str, make: Callable[..., str], postgres: Cluster, tmp_path: Path
+):
+    columns, (column, value), metadata = USABLE[shape]
+    if column == "category":
+        columns += ", category text"
+    name = make(
+        f"create table memori.memories ({columns})",
+        f"insert into memori.memories (id, user_id, content, {column}) values ('k1', 'a', '{PORT}', {value})",
+        "insert into memori.memories (id, content) values ('k2', 'Deployments happen on Fridays'), ('k3', null)",
+    )
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    async with opened(postgres, name) as memories:
+        [found] = await memories.recall("which port does the staging database listen on")
+        await finish_noting()
+        listed = await memories.list_memories()
+        paged = [*await memories.list_memories(1), *await memories.list_memories(1, listed[0].id)]
+        assert await export_memories(memories, str(tmp_path / "out.jsonl")) == 2
+        assert (found.memory.id, found.memory.metadata) in [("k1", metadata), ("k1", {"metadata": metadata})]
+        assert sorted(one.id for one in listed) == ["k1", "k2"]
+        assert [one.id for one in paged] == [one.id for one in listed]
+        assert len(await memories.list_memories_with_text("port")) == 1
+
+        new = (await memories.remember("Icons come from Lucide", session_id="s-1")).memory
+        assert (await memories.remember(PORT, session_id="s-2")).memory.lineage == ("s-2",)
+        assert (await memories.corroborate("k2", "s-3")).lineage == ("s-3",)
+        assert [one.memory.id for one in await memories.recall("lucide icons")] == [new.id]
+        for one in ("k1", "k2", new.id):
+            assert (await memories.forget(one)).content == ""
+        assert await memories.list_memories() == []
+        elsewhere = await import_memories(
+            MemoryService(memories.db, owner=Owner("w", "d")), str(tmp_path / "out.jsonl")
+        )
+        assert elsewhere.forgotten + elsewhere.imported == 2
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert sorted(line["id"] for line in lines) == ["k1", "k2"]
+
+
+REFUSED = {
+    "row-level security": (
+        [f"create table memori.memories ({UUID})", "alter table memori.memories enable row level security"],
+        "row-level security",
+        "DISABLE ROW LEVEL SECURITY",
+    ),
+    "lineage text[]": (
+        [f"create table memori.memories ({UUID}, lineage text[])"],
+        "lineage is of type text",
+        "to_jsonb",
+    ),
+    "user_id integer": (
+        ["create table memori.memories (id serial primary key, user_id integer, content text)"],
+        "user_id is of type integer",
+        "ALTER COLUMN user_id TYPE text USING user_id::text",
+    ),
+    "confidence integer": ([f"create table memori.memories ({UUID}, confidence int)"], "confidence is of", "numeric"),
+    "content_tsv text": ([f"create table memori.memories ({UUID}, content_tsv text)"], "content_tsv is of", "tsvector"),
+    "category json": ([f"create table memori.memories ({UUID}, category json)"], "category is of type json", "text"),
+    "category not null": (
+        [f"create table memori.memories ({UUID}, category text not null)"],
+        'null value in column "category"',
+        "ALTER COLUMN category DROP NOT NULL",
+    ),
+    "another column not null": (
+        [f"create table memori.memories ({UUID}, agent text not null)"],
+        'null value in column "agent"',
+        "ALTER COLUMN agent DROP NOT NULL",
+    ),
+    "its own sources": (
+        [
+            f"create table memori.memories ({UUID}, source_type text constraint chat check (source_type = 'chat'))",
+            "insert into memori.memories (user_id, content, source_type) values ('a', 'x', 'chat')",
+        ],
+        'constraint "chat"',
+        "DROP CONSTRAINT chat",
+    ),
+    "its own sources, not filled in": (
+        [
+            f"create table memori.memories ({UUID}, source_type text constraint chat check (source_type = 'chat'))",
+            "insert into memori.memories (user_id, content) values ('a', 'x')",
+        ],
+        'constraint "chat"',
+        "Nothing was changed",
+    ),
+    "sources too short": (
+        [f"create table memori.memories ({UUID}, source_type varchar(10))"],
+        "a memory of source_type tool_output: value too long",
+        "Nothing was changed",
+    ),
+    "a trigger that refuses": (
+        [
+            f"create table memori.memories ({UUID})",
+            "create function memori.no() returns trigger language plpgsql as 'begin raise ''not here''; end'",
+            "create trigger no before insert on memori.memories for each row execute function memori.no()",
+        ],
+        "not here",
+        "Nothing was changed",
+    ),
+    "no key": (
+        ["create table memori.memories (id int, user_id text, content text)"],
+        "id is not unique",
+        "PRIMARY KEY",
+    ),
+    "a name that is taken": (
+        [
+            f"create table memori.memories ({UUID})",
+            "create table memori.x (a int)",
+            "create index memories_by_content on memori.x (a)",
+        ],
+        "memories_by_content is something else",
+        "ALTER TABLE memori.memories_by_content RENAME TO memories_by_content_before",
+    ),
+    "an index of our name": (
+        [f"create table memori.memories ({UUID})", "create index memories_by_words on memori.memories (user_id)"],
+        '"memories_by_words" already exists',
+        "Nothing was changed",
+    ),
+    "too many words": (
+        [
+            f"create table memori.memories ({UUID})",
+            f"insert into memori.memories select '{ONE}', 'a', {WORDS}",
+        ],
+        f"row {ONE} is too long",
+        "ADD COLUMN content_tsv tsvector",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", REFUSED)
+async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_it_was(
+    shape: str, make: Callable[..., str], postgres: Cluster
+):
+    statements, problem, remedy = REFUSED[shape]
+    name = make(*statements)
+
+    with pytest.raises(errors.AdoptionRefusedError) as refused:
+        await migrate_postgres(postgres.dsn(name, OWNER))
+
+    assert problem in refused.value.message
+    assert remedy in refused.value.message
+    [left] = execute(
+        postgres.dsn(name),
+        "select to_regclass('holdfast.migrations') is null, to_regprocedure('memori.is_adopted()') is null,"
+        " (select count(*) from pg_attribute where attrelid = 'memori.memories'::regclass and attname = 'erased_at')",
+    )
+    assert tuple(left) == (True, True, 0)
+
+
+@pytest.mark.parametrize("shape", ["user_id integer", "another column not null", "too many words", "lineage text[]"])
+async def test_what_the_refusal_says_mends_it(shape: str, make: Callable[..., str], postgres: Cluster):
+    name = make(*REFUSED[shape][0])
+    with pytest.raises(errors.AdoptionRefusedError) as refused:
+        await migrate_postgres(postgres.dsn(name, OWNER))
+    assert refused.value.remedy
+
+    execute(postgres.dsn(name, OWNER), refused.value.remedy)
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    async with opened(postgres, name) as memories:
+        await memories.remember(PORT)
+        assert await memories.recall("staging port")
+    if shape == "too many words":
+        async with opened(postgres, name) as memories:
+            assert [one.memory.user_id for one in await memories.recall("w7")] == ["a"]
+
+
+async def test_walls_that_somebody_builds_later_hold_for_a_recall(make: Callable[..., str], postgres: Cluster):
+    """Searching is done with the rights of whoever asks."""
+    name = make(
+        f"create table memori.memories ({UUID})",
+        f"insert into memori.memories (user_id, content) values ('alice', '{PORT}')",
+    )
+    await migrate_postgres(postgres.dsn(name, OWNER))
+    async with opened(postgres, name) as memories:
+        assert len(await memories.recall("staging port")) == 1
+        execute(
+            postgres.dsn(name, OWNER),
+            "alter table memori.memories enable row level security",
+            "create policy own on memori.memories using (user_id = current_user)",
+        )
+
+        assert await memories.recall("staging port") == []
+        assert await memories.list_memories() == []
+
+
+async def test_what_the_table_does_not_take_is_said_and_is_no_bug(make: Callable[..., str], postgres: Cluster):
+    name = make("create table memori.memories (id serial primary key, user_id varchar(9), content varchar(60))")
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    async with opened(postgres, name) as memories:
+        assert (await memories.remember("short", user_id="u1")).is_new
+        with pytest.raises(errors.ForeignTableError, match="too long for type character varying"):
+            await memories.remember("x" * 61, user_id="u1")
+
+
+async def test_a_text_is_forgotten_wherever_it_stands_and_whenever_it_comes_back(
+    make: Callable[..., str], postgres: Cluster, tmp_path: Path
+):
+    """M2: by its content, whatever its own program does."""
+    add = "insert into memori.memories (user_id, content) values"
+    name = make(
+        "create table memori.memories (id serial primary key, user_id text, content text)",
+        f"{add} ('a', '{PORT}'), ('b', '{PORT}'), ('b', '{PORT.upper()}'), ('b', 'Staging is shared')",
+    )
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    async with opened(postgres, name) as memories:
+        assert len(await memories.recall("staging database port")) == 3
+        await memories.forget("1")
+        left = execute(postgres.dsn(name), "select content from memori.memories where erased_at is null")
+        assert [row[0] for row in left] == ["Staging is shared"]
+        execute(postgres.dsn(name, OWNER), f"{add} ('a', '{PORT}')")
+
+        assert await memories.recall("staging database port", min_relevance=0.5) == []
+        assert [one.content for one in await memories.list_memories(1)] == ["Staging is shared"]
+        assert await export_memories(memories, str(tmp_path / "out.jsonl")) == 1
+        with pytest.raises(errors.MemoryForgottenError):
+            await memories.remember(PORT)
+        [back] = await memories.list_memories_with_text("port 5433")
+        assert (await memories.forget(back.id)).content == ""
+        assert await memories.list_memories_with_text("port 5433") == []
+
+
+async def test_a_table_that_was_adopted_before_is_looked_at_again(
+    make: Callable[..., str], postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An earlier version took it with rows that it did not find, or behind walls that it looked over."""
+    name = make(
+        f"create table memori.memories ({UUID}, content_tsv tsvector, created_at timestamptz)",
+        f"insert into memori.memories (user_id, content) values ('a', '{PORT}')",
+    )
+    earlier = shutil.copytree(migrate.FOLDER, tmp_path / "earlier", ignore=shutil.ignore_patterns("0008*"))
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "FOLDER", str(earlier))
+        await migrate_postgres(postgres.dsn(name, OWNER))
+    execute(postgres.dsn(name, OWNER), "alter table memori.memories enable row level security")
+
+    with pytest.raises(errors.AdoptionRefusedError, match="row-level security") as refused:
+        await migrate_postgres(postgres.dsn(name, OWNER))
+    execute(postgres.dsn(name, OWNER), refused.value.remedy or "")
+    assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0008_adopted_memories"]
+
+    async with opened(postgres, name) as memories:
+        assert [one.memory.content for one in await memories.recall("staging port")] == [PORT]
+        assert [one.content for one in await memories.list_memories()] == [PORT]
