@@ -819,6 +819,22 @@ async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile
     assert judged.context.notes == ()
 
 
+async def test_what_was_said_once_more_is_not_lost(repo: Repo, work: WorkstreamService):
+    for number in range(12):
+        repo.write("src/retry.py", RETRY + f"# {number}\n")
+        await work.claim("schedule() doubles", ["src/retry.py:1-2"])
+        await work.decide("Queue?", status="accepted" if number % 2 else "open")
+        await work.fail(step="s", error=f"error {number}", next_action="n")
+        await work.set_checklist([f"step {number}"])
+        await work.save(f"Summary {number}.", by_hand=True)
+
+    judged = await work.load("implementation")
+    assert judged.context.notes == ()
+    before = (repo.folder / CONTEXT).read_bytes()
+    await work.restore()
+    assert json.loads((repo.folder / CONTEXT).read_bytes())["contexts"] == json.loads(before)["contexts"]
+
+
 async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_for(repo: Repo, work: WorkstreamService):
     """The file is the truth; the log only remembers."""
     await work.decide("wrong")

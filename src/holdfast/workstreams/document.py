@@ -243,6 +243,8 @@ def recover(file: Context, kept: Context) -> Context:
     for name in ("open_decisions", "evidence_ledger", "last_errors"):
         if name in older or name in newer:
             merged[name] = _with_lost(file.get(name) or [], kept.get(name) or [])
+    if "last_errors" in merged:
+        merged["last_errors"] = merged["last_errors"][-ERRORS_KEPT:]
     summarised = max([file, kept], key=_summarised_at)
     merged |= {name: summarised[name] for name in ("working_summary", "checkpoint") if name in summarised}
     merged |= {name: file.get(name) for name in _FILE_ALONE}
@@ -266,10 +268,13 @@ def _summarised_at(side: Context) -> str:
 
 
 def _with_lost(file: Sequence[Context], kept: Sequence[Context]) -> list[Context]:
+    """What was said once more in the same words has taken the earlier one's place, and is not lost."""
     found = {entry_identity(entry): entry for entry in file}
+    said = {_words(entry): changed_at(entry) for entry in sorted(file, key=changed_at)}
     for entry in kept:
         known = found.get(entry_identity(entry))
-        if known is None or changed_at(entry) > changed_at(known):
+        since = changed_at(known) if known else said.get(_words(entry))
+        if since is None or changed_at(entry) > since:
             found[entry_identity(entry)] = entry
     return sorted(found.values(), key=lambda entry: (_entry_time(entry), entry_identity(entry)))
 
@@ -308,8 +313,11 @@ def _by_id(older: Sequence[Context] | None, newer: Sequence[Context] | None) -> 
 
 def entry_identity(entry: Mapping[str, Any]) -> str:
     """What makes an entry the same on two sides. A number that both gave out is not it."""
-    words = entry.get("text") or entry.get("claim") or entry.get("error") or ""
-    return str(entry.get("uid") or f"{entry.get('id')} {words}")
+    return str(entry.get("uid") or f"{entry.get('id')} {_words(entry)}")
+
+
+def _words(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("text") or entry.get("claim") or entry.get("error") or "")
 
 
 def _entry_time(entry: Context) -> str:
