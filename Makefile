@@ -68,7 +68,7 @@ bench: $(BENCH)
 	.venv-bench/bin/python -m bench $(ARGS)
 
 soak: $(DEV) chromium
-	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))
+	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest --timeout 7200 -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))
 
 docs: $(DEV)
 	COLUMNS=80 $(BIN)/holdfast --help >docs/help.txt.new

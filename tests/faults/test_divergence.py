@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import holdfast
 from holdfast.errors import ContextChangedError, ExportRefusedError, ReadOnlyContextError
 from holdfast.ground.settings import load_settings
@@ -115,9 +117,10 @@ class Person:
         return MemoryService(database, owner=load_settings({**os.environ, "HOLDFAST_DEVELOPER": "ana"}).owner)
 
 
+@pytest.mark.timeout(7200)
 def test_whatever_two_people_do_nothing_that_was_noted_is_lost(tmp_path: Path, scale: Callable[[int], int]):
     """Ids only grow: by hand, over merges, with stores that were lost or emptied, with times that mean nothing."""
-    for number in range(scale(100)):
+    for number in range(scale(2_000)):
         folder = tmp_path / str(number)
         play(folder, number)
         shutil.rmtree(folder)

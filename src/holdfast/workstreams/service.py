@@ -401,7 +401,8 @@ def _elsewhere(document: Document, key: Key) -> tuple[str, ...]:
     if not others:
         return ()
     more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-    return (f"Nothing is noted for this branch; there are notes for {', '.join(others[:5])}{more}.",)
+    what = "this branch" if key.workstream_id == key.branch else f"workstream {key.workstream_id}"
+    return (f"Nothing is noted for {what}; there are notes for {', '.join(others[:5])}{more}.",)
 
 
 def _as_called_now(document: Document, key: Key) -> Document:
