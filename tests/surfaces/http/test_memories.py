@@ -28,6 +28,16 @@ def test_a_question_without_an_answer_gets_an_empty_list(api):
     assert (answer.status_code, answer.json()) == (200, {"memories": []})
 
 
+def test_without_a_question_the_newest_are_listed(api):
+    ids = [api.post("/api/memories", json={"content": f"said {uuid.uuid4().hex}"}).json()["id"] for _ in range(3)]
+
+    first = api.get("/api/memories", params={"limit": 2}).json()["memories"]
+    rest = api.get("/api/memories", params={"limit": 1, "below": first[-1]["id"]}).json()["memories"]
+
+    assert [one["id"] for one in (*first, *rest)] == ids[::-1]
+    assert is_problem(api.get("/api/memories", params={"below": "nothing"}), 404, "memory_not_found")
+
+
 def test_the_same_key_remembers_once(api):
     key, text = {"Idempotency-Key": uuid.uuid4().hex}, f"said once {uuid.uuid4().hex}"
 
@@ -44,7 +54,6 @@ def test_the_same_key_remembers_once(api):
 @pytest.mark.parametrize(
     "params",
     [
-        {},
         {"query": ""},
         {"query": "a\x00b"},
         {"query": "a", "limit": 0},

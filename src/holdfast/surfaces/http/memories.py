@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
@@ -21,10 +22,15 @@ from holdfast.surfaces.http.models import Asked, Given, Taken
 router = APIRouter(prefix="/api/memories", route_class=JsonRoute)
 
 
+# An address cannot say null: what is not asked for is left out.
+Text = Annotated[str | None, WithJsonSchema({"type": "string"})]
+
+
 class Question(Asked):
-    query: str = Field(description="The question, in its own words")
+    query: Text = Field(None, description="The question, in its own words; all of them without one")
     limit: int = Field(LIMIT, description="At most so many")
     min_relevance: float = Field(MIN_RELEVANCE, description="Least share of the question's words, 0 to 1")
+    below: Text = Field(None, description="Without a question: older than this one")
 
 
 class Remember(Taken):
@@ -58,14 +64,18 @@ class Recalled(Memory):
     score: float
 
 
-class RecalledList(Given):
-    memories: list[Recalled]
+class MemoryList(Given):
+    memories: list[Recalled | Memory]
 
 
-@router.get("", responses={200: {"model": RecalledList}})
+@router.get("", responses={200: {"model": MemoryList}})
 async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
-    """What answers a question, best first; an empty list where nothing is relevant enough"""
-    found = await app.memories.recall(asked.query, limit=asked.limit, min_relevance=asked.min_relevance)
+    """What answers a question, best first, or nothing; without a question what is remembered, newest first"""
+    found: Sequence[Any]
+    if asked.query is None:
+        found = await app.memories.list_memories(asked.limit, asked.below)
+    else:
+        found = await app.memories.recall(asked.query, limit=asked.limit, min_relevance=asked.min_relevance)
     return JSONResponse({"memories": [one.to_dict() for one in found]})
 
 
