@@ -28,6 +28,7 @@ its data as attributes and a stable code, and its message names the thing, its v
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 SHOWN_CHARS = 80
@@ -40,6 +41,19 @@ def shown(value: object) -> str:
     except (RecursionError, ValueError):  # nested without end, or a number of more digits than Python prints
         return f"(a {type(value).__name__})"
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
+
+
+def place_of(error: BaseException) -> str:
+    """The file and line that an error comes from."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "an unknown place"
+
+
+def bug_message(error: BaseException) -> str:
+    """What is said of an error that is none of ours, without anything of the person's own text."""
+    return f"This is a bug in Holdfast: {type(error).__name__} at {place_of(error)}."
 
 
 class HoldfastError(Exception):

@@ -20,13 +20,14 @@ from typing import Any
 import click
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError, InvalidValueError, SessionNotFoundError, shown
+from holdfast.errors import HoldfastError, InvalidValueError, SessionNotFoundError, bug_message, shown
 from holdfast.ground.text import term_safe
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.ground.worktree import find_worktree
 from holdfast.sessions.model import Session
 
 PROGRAM = "holdfast"
+TELL_US = "Tell us what you ran, and this line."
 ID_CHARACTERS = frozenset("0123456789abcdef-")
 SHORTEST_BEGINNING = 8
 SHOWN_IDS = 5
@@ -246,7 +247,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
         told_on_stdout = asked.for_json and error.filename is not None  # without a file's name it was stdout itself
         return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
     except Exception as error:  # no stack trace at a door
-        return _fail("bug", _bug(error), [], 1, as_json=asked.for_json)
+        return _fail("bug", f"{bug_message(error)} {TELL_US}", [], 1, as_json=asked.for_json)
 
 
 def _usage_problem(error: click.UsageError) -> str:
@@ -264,15 +265,6 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def _system(error: OSError) -> str:
     what = shown(error.filename) if error.filename else "The output"
     return f"{what} cannot be used: {(error.strerror or str(error)).lower()}."
-
-
-def _bug(error: Exception) -> str:
-    """One line that says what happened and where, without anything of the person's own text."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    place = f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "unknown"
-    return f"This is a bug in Holdfast: {type(error).__name__} at {place}. Tell us what you ran, and this line."
 
 
 def _before_separator(arguments: Sequence[str]) -> Sequence[str]:

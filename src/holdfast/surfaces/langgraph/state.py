@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import os
-import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from holdfast.errors import HoldfastError, InvalidValueError
+from holdfast.errors import HoldfastError, InvalidValueError, bug_message
 
 ERROR = "shared_context_error"
 
@@ -58,10 +56,7 @@ def refusal(error: Exception) -> dict[str, Any]:
     """Why something was not done. A mistake of ours is told too: it must not cost a run its work."""
     if isinstance(error, HoldfastError):
         return {"code": error.code, "message": error.message, "next_actions": list(error.next_actions)}
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{os.path.basename(place.filename)}:{place.lineno}"
-    message = f"This is a bug in Holdfast: {type(error).__name__} at {where}."
-    return {"code": "bug", "message": message, "next_actions": []}
+    return {"code": "bug", "message": bug_message(error), "next_actions": []}
 
 
 def _with(thing: Any, changes: Mapping[str, Any]) -> Any:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, bug_message
 
 
 class Answer:
@@ -61,11 +60,4 @@ def refusal(error: Exception) -> Answer:
         return Answer(next_actions=error.next_actions, code=error.code, message=error.message)
     if isinstance(error, OSError) and error.filename is not None:
         return Answer(code="unavailable", message=f"{error.filename!a} cannot be used: {error.strerror}.")
-    return Answer(code="bug", message=f"This is a bug in Holdfast: {type(error).__name__} at {place_of(error)}.")
-
-
-def place_of(error: Exception) -> str:
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    return f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "an unknown place"
+    return Answer(code="bug", message=bug_message(error))
