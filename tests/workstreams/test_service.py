@@ -14,7 +14,7 @@ from holdfast import errors
 from holdfast.app import App
 from holdfast.ground import git
 from holdfast.surfaces.cli import workstream_wording as wording
-from holdfast.workstreams import document, rules
+from holdfast.workstreams import document
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
@@ -978,40 +978,6 @@ async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: A
         await service_in(repo, database, environment={}).load("implementation")
     with pytest.raises(errors.InvalidValueError, match="neither true nor false"):
         await is_on(service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("shared_context: false", False),
-        ("\ufeffshared_context: false", False),
-        ("shared_context: {enabled: false}", False),
-        ('{"shared_context": {"enabled": false}}', False),
-        ('{\n "shared_context": {\n  "enabled": false\n }\n}', False),
-        ("graph:\n  shared_context:\n    enabled: false\n", False),
-        ("shared_context:\n  enabled: true\nother:\n  shared_context: off\n", False),
-        ("shared_context: true\nother:\n  enabled: false\n", True),
-        ("shared_context:\n\n  # off\n  enabled: yes\nother:\n  enabled: false\n", True),
-        ('{"note": "issue #4", "shared_context": false}', False),
-        ('{"shared_context": {"opts": {"a": 1}, "enabled": false}}', False),
-        ('{\n"shared_context":\n{\n"enabled": false\n}\n}', False),
-        ('{"shared_context": {\n"enabled": false}}', False),
-        ("shared_context: {mode: x,\n  enabled: false}", False),
-        ("shared_context:\n  false\n", False),
-        ("shared_context: !!bool false", False),
-        ("shared_context: &x false", False),
-        ("SHARED_CONTEXT_ENABLED: false", False),
-        ("shared_context: false  # for now", False),
-        ('{"shared_context": true, "other": {"enabled": false}}', True),
-        ("description: 'shared_context: false would be bad'", None),
-        ("# shared_context: false", None),
-        ("shared_context: maybe", None),
-        ("unshared_context: false", None),
-        ("", None),
-    ],
-)
-def test_a_repository_that_says_off_is_heard_in_every_spelling(text: str, said: bool | None):
-    assert rules.flag_in_config(text) is said
 
 
 async def test_outside_of_a_repository_it_says_so(tmp_path: Path, database: Any):

@@ -13,12 +13,11 @@ from holdfast.ground import confined, git
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
-from holdfast.workstreams import evidence, rules
+from holdfast.workstreams import evidence, flag, rules
 from holdfast.workstreams.model import Key
 from holdfast.workstreams.store import CONFIG, WorkstreamFiles, as_relative
 
 FILE_BYTES = 16 << 20
-FLAG = "SHARED_CONTEXT_ENABLED"
 GIT_FOLDER = ".git"
 ASKS = f"configs/{CONFIG} asks for it, which a file in the repository cannot do."
 REFUSES = f"configs/{CONFIG} says so."
@@ -62,9 +61,9 @@ class Checkout:
 def open_checkout(home: str, folder: str, share: bool | None, environment: Mapping[str, str]) -> Checkout:
     """The checkout, or a refusal; where nobody has agreed, without starting git or reading the repository."""
     user = load_user_settings(home)
-    said = environment.get(FLAG)
+    said = environment.get(flag.NAME)
     place = os.path.realpath(folder)
-    if not rules.is_shared(asked=share, environment=said, chosen=user.shares_anything(), repository_says=None):
+    if not flag.is_shared(asked=share, environment=said, chosen=user.shares_anything(), repository_says=None):
         raise errors.SharedContextOffError(os.path.join(home, NAME), says=ASKS if _asks(place, user) else "")
     repository = git.find_repository(place)
     if repository is None:
@@ -72,8 +71,8 @@ def open_checkout(home: str, folder: str, share: bool | None, environment: Mappi
     _check_excludes(repository)
     own = WorkstreamFiles(repository.root, _checked_folder(user.context_folder))
     config = own.find_config()
-    says = rules.flag_in_config(config) if config else None
-    if not rules.is_shared(asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says):
+    says = flag.flag_in_config(config) if config else None
+    if not flag.is_shared(asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says):
         words = REFUSES if says is False else ASKS if says else ""
         raise errors.SharedContextOffError(os.path.join(home, NAME), repo=repository.repo, says=words)
     return Checkout(repository, own, user, place)
@@ -82,7 +81,7 @@ def open_checkout(home: str, folder: str, share: bool | None, environment: Mappi
 def _asks(folder: str, user: UserSettings) -> bool:
     """Whether a file in the repository asks for what only a person can allow; he is told which one."""
     config = WorkstreamFiles(find_worktree(folder), user.context_folder).find_config()
-    return bool(config and rules.flag_in_config(config))
+    return bool(config and flag.flag_in_config(config))
 
 
 def _check_excludes(repository: git.Repository) -> None:

@@ -14,21 +14,16 @@ from holdfast import errors
 from holdfast.app import App
 from holdfast.ground import canonical
 from holdfast.ground.settings import Settings, load_settings
-from holdfast.workstreams import rules
-from holdfast.workstreams.checkout import FLAG, open_checkout
+from holdfast.workstreams.checkout import open_checkout
+from holdfast.workstreams.flag import NAME, is_shared, parse_flag
 from holdfast.workstreams.service import WorkstreamService
 
 PATH_BYTES = 4096
 
 
 def asked(flag: object) -> bool | None:
-    """The flag as a program gives it: `"false"` and 0 are a no. Whatever is neither yes nor no is refused."""
-    if flag is None or isinstance(flag, bool):
-        return flag
-    word = str(flag).strip().casefold() if isinstance(flag, str | int) else ""
-    if word not in rules.ON + rules.OFF:
-        raise errors.InvalidValueError("share_session", flag, "is neither true nor false")
-    return word in rules.ON
+    """The flag as a program gives it."""
+    return None if flag is None else parse_flag("share_session", flag)
 
 
 @contextmanager
@@ -48,7 +43,7 @@ def opened(
 
 
 def _may_be_on(share: bool | None) -> bool:
-    return rules.is_shared(asked=share, environment=os.environ.get(FLAG), chosen=True, repository_says=None)
+    return is_shared(asked=share, environment=os.environ.get(NAME), chosen=True, repository_says=None)
 
 
 def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
