@@ -6,8 +6,9 @@
 #   make bench    side by side with peers in one run; writes docs/benchmarks.md
 #   make soak     fault and security tests at full counts
 #   make docs     write the generated pages again
+#   make contract write the golden file of the names that others call again, when a change of them is meant
 
-.PHONY: help setup demo chromium test check lint bench soak docs clean
+.PHONY: help setup demo chromium test check lint bench soak docs contract clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -75,6 +76,10 @@ docs: $(DEV)
 	@mv docs/help.txt.new docs/help.txt
 	$(PY) tools/verbs.py >docs/verbs.md.new
 	@mv docs/verbs.md.new docs/verbs.md
+
+contract: $(DEV)
+	$(PY) -m tools.contract >tests/house/contract.txt.new
+	@mv tests/house/contract.txt.new tests/house/contract.txt
 
 clean:
 	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
