@@ -7,8 +7,10 @@
 #   make soak     fault and security tests at full counts
 #   make docs     write the generated pages again
 #   make contract write the golden file of the names that others call again, when a change of them is meant
+#   make house    how open the lines are, and which names to look at;  ARGS=--list, ARGS=--unused, ARGS=PATH
+#   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium test check lint bench soak docs contract clean
+.PHONY: help setup demo chromium test check lint bench soak docs contract house walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -80,6 +82,12 @@ docs: $(DEV)
 contract: $(DEV)
 	$(PY) -m tools.contract >tests/house/contract.txt.new
 	@mv tests/house/contract.txt.new tests/house/contract.txt
+
+house: $(DEV)
+	@$(PY) -m tools.house $(ARGS)
+
+walks: $(DEV)
+	@$(PY) -m tools.walks $(ARGS)
 
 clean:
 	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
