@@ -1,8 +1,9 @@
 """Count what a reader would pass through: the files and functions of the package that one call enters.
 
 Four calls go through the real MCP door in this process, on a real SQLite store and a real git repository. All are made
-once before, so that imports and caches do not count; then they are counted in a session that has just started. A
-comprehension counts as a part of its function.
+once before, so that imports and caches do not count; then they are counted several times, each time in a session that
+has just started, and the shortest counts: a slow disk hands a commit to a thread. A comprehension counts as a part of
+its function.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 PACKAGE = str(Path(__file__).parents[1] / "src" / "holdfast") + os.sep
 CODE = "def schedule(attempt):\n    return 30 * 2**attempt\n"
+ROUNDS = 6  # the first is not counted
 GIT = ("git", "-c", "user.name=Ana", "-c", "user.email=ana@example.org")
 PRIVATE_PREFIXES = ("HOLDFAST_", "SHARED_CONTEXT_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "GIT_", "PG", "XDG_")
 
@@ -88,11 +90,15 @@ async def walk_all(folder: Path, recorder: Recorder) -> dict[str, list[CodeType]
 
         server = make_server(app_for, folder=str(folder), exists=os.path.exists)
         async with Client(server) as client:
-            for name in WALKS:
-                await walk(client, name, recorder)
-            await client.call_tool("session", {"operation": "end"})
-            await client.call_tool("session", {"operation": "start", "chatmode": "architect"})
-            return {name: await walk(client, name, recorder) for name in WALKS}
+            _, *rounds = [await walk_round(client, recorder) for _ in range(ROUNDS)]
+            return {name: min((found[name] for found in rounds), key=len) for name in WALKS}
+
+
+async def walk_round(client: Any, recorder: Recorder) -> dict[str, list[CodeType]]:
+    await client.call_tool("session", {"operation": "start", "chatmode": "architect"})
+    entered = {name: await walk(client, name, recorder) for name in WALKS}
+    await client.call_tool("session", {"operation": "end"})
+    return entered
 
 
 async def walk(client: Any, name: str, recorder: Recorder) -> list[CodeType]:
