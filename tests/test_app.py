@@ -15,6 +15,8 @@ import pytest
 from holdfast import errors
 from holdfast.app import App
 from holdfast.ground.settings import Settings, load_settings
+from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.storage.errors import NotADatabaseError, StoreClosedError
 
 EVENT_ID = "01a1e0aa-0000-7000-8000-000000000001"
 
@@ -62,7 +64,7 @@ def test_the_store_is_closed_at_the_end():
     with App() as app:
         sessions = app.sessions
 
-    with pytest.raises(errors.StoreClosedError):
+    with pytest.raises(StoreClosedError):
         app.run(sessions.list_sessions())
 
 
@@ -86,7 +88,7 @@ def test_services_act_for_the_developer_of_the_settings(settings: Settings):
 
 
 def test_an_error_leaves_the_store_closed(tmp_path: Path):
-    with pytest.raises(errors.SessionNotFoundError), App() as app:
+    with pytest.raises(SessionNotFoundError), App() as app:
         app.run(app.sessions.get_session("nobody"))
 
     assert not (tmp_path / "holdfast" / "holdfast.db-wal").exists()
@@ -219,7 +221,7 @@ def test_a_store_that_cannot_be_opened_leaves_everything_in_the_spool(tmp_path: 
 
     with App(wrong) as app:
         app.spool.add(record(wrong))
-        with pytest.raises(errors.NotADatabaseError):
+        with pytest.raises(NotADatabaseError):
             app.drain_spool()
         assert (app.spool.count_spooled(), app.spool.count_rejected()) == (1, 0)
 

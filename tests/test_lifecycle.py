@@ -8,9 +8,9 @@ import pytest
 
 from holdfast import lifecycle
 from holdfast.clients.contract import HookEvent
-from holdfast.errors import EventConflictError
 from holdfast.ground import ids
 from holdfast.ground.settings import Settings, owner_of
+from holdfast.sessions.errors import EventConflictError
 from holdfast.sessions.service import SessionService
 
 ANA = owner_of("local", "ana")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.errors import SequenceConflictError, SessionEndedError, SessionNotFoundError
+    from holdfast.sessions.errors import SequenceConflictError, SessionEndedError, SessionNotFoundError
     from holdfast.sessions.model import Session, SessionEvent, SessionState
     from holdfast.sessions.service import SessionService
     from holdfast.storage.opening import open_database
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "SequenceConflictError": "holdfast.errors",
+    "SequenceConflictError": "holdfast.sessions.errors",
     "Session": "holdfast.sessions.model",
-    "SessionEndedError": "holdfast.errors",
+    "SessionEndedError": "holdfast.sessions.errors",
     "SessionEvent": "holdfast.sessions.model",
-    "SessionNotFoundError": "holdfast.errors",
+    "SessionNotFoundError": "holdfast.sessions.errors",
     "SessionService": "holdfast.sessions.service",
     "SessionState": "holdfast.sessions.model",
     "open_database": "holdfast.storage.opening",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 
-from holdfast.errors import EventConflictError, InvalidValueError, SessionEndedError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 from holdfast.ground.settings import Owner, sqlite_path
 from holdfast.ground.worktree import find_branch, find_worktree
 from holdfast.sessions import rules
+from holdfast.sessions.errors import EventConflictError, SessionEndedError
 from holdfast.sessions.store import SessionStore
 
 TYPE_CHECKING = False

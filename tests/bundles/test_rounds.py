@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from holdfast import errors
-from holdfast.bundles import rounds
+from holdfast.bundles import errors, rounds
 from holdfast.bundles.rounds import CHAIR, ROLES, Round
+from holdfast.errors import InvalidValueError
 from holdfast.workstreams.model import Key, RepoContext
 
 NOW = "2026-11-16T09:04:00.000000Z"
@@ -49,7 +49,7 @@ def test_a_role_that_is_not_next_does_not_speak(role):
 
 
 def test_an_unknown_role_is_named_with_the_known_ones():
-    with pytest.raises(errors.InvalidValueError, match="Known: Product Owner, Architect, Developer, Validator, Chair"):
+    with pytest.raises(InvalidValueError, match="Known: Product Owner, Architect, Developer, Validator, Chair"):
         rounds.submit(begun(), "Intern", "x", [], now=NOW)
 
 
@@ -63,7 +63,7 @@ def test_the_upper_end_is_held_with_the_figure(role, most):
     before = spoken(*list(ROLES)[: list(ROLES).index(role)])
 
     assert rounds.submit(before, role, "x" * most, ["repo:a"], now=NOW)
-    with pytest.raises(errors.InvalidValueError, match=f"has {most + 1:,} characters; {role} has {most:,} at most"):
+    with pytest.raises(InvalidValueError, match=f"has {most + 1:,} characters; {role} has {most:,} at most"):
         rounds.submit(before, role, "x" * (most + 1), ["repo:a"], now=NOW)
 
 
@@ -91,13 +91,13 @@ def test_who_adds_no_fact_needs_no_source():
 
 @pytest.mark.parametrize("source", ["src/a.py", "web:x", "repo:", "repo:  ", "REPO:a"])
 def test_a_source_is_of_the_repository_a_tool_or_the_user(source):
-    with pytest.raises(errors.InvalidValueError, match="names no source"):
+    with pytest.raises(InvalidValueError, match="names no source"):
         rounds.submit(begun(), "Product Owner", "x", [source], now=NOW)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a\x00b", "\ud800"])
 def test_an_empty_or_unkeepable_text_is_refused(text):
-    with pytest.raises(errors.InvalidValueError, match="text"):
+    with pytest.raises(InvalidValueError, match="text"):
         rounds.submit(begun(), "Product Owner", text, ["repo:a"], now=NOW)
 
 
@@ -112,7 +112,7 @@ def test_the_chair_closes_after_everybody_spoke():
 
 
 def test_a_round_without_a_result_is_not_closed():
-    with pytest.raises(errors.InvalidValueError, match="ends with a decision or an open question"):
+    with pytest.raises(InvalidValueError, match="ends with a decision or an open question"):
         rounds.close(spoken(*ROLES), [], [])
 
 
@@ -123,15 +123,15 @@ def test_the_chair_is_asked_for_decisions_and_questions():
 
 
 def test_there_are_no_more_results_than_anybody_reads():
-    with pytest.raises(errors.InvalidValueError, match="questions 21 are more than 20"):
+    with pytest.raises(InvalidValueError, match="questions 21 are more than 20"):
         rounds.close(spoken(*ROLES), [], ["?"] * 21)
-    with pytest.raises(errors.InvalidValueError, match="sources 21 are more than 20"):
+    with pytest.raises(InvalidValueError, match="sources 21 are more than 20"):
         rounds.submit(begun(), "Product Owner", "x", ["repo:a"] * 21, now=NOW)
 
 
 @pytest.mark.parametrize(("text", "problem"), [(" ", "is empty"), ("x" * 1_001, "has 1,001 characters; 1,000 are")])
 def test_a_result_is_one_sentence(text, problem):
-    with pytest.raises(errors.InvalidValueError, match=problem):
+    with pytest.raises(InvalidValueError, match=problem):
         rounds.close(spoken(*ROLES), [text], [])
 
 
@@ -186,7 +186,7 @@ def test_a_result_is_measured_as_it_will_be_written():
     fits, grows = "x" * 1_000, f"{secret} is the key. ".ljust(1_000, "x")
 
     rounds.check_results(rounds.close(spoken(*ROLES), [fits], []), planned)
-    with pytest.raises(errors.InvalidValueError, match="is longer than 1,000 characters"):
+    with pytest.raises(InvalidValueError, match="is longer than 1,000 characters"):
         rounds.check_results(rounds.close(spoken(*ROLES), [fits], [grows]), planned)
 
 

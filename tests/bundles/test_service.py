@@ -8,13 +8,16 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast import errors
+from holdfast.bundles import errors
 from holdfast.bundles.rounds import ROLES, Round, Step
 from holdfast.bundles.service import BundleService, RoundService, short_id
+from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground.settings import load_settings, owner_of
 from holdfast.memories.model import Memory
 from holdfast.memories.model import Recalled as Found
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.storage.journal import Journal
+from holdfast.workstreams.errors import SharedContextOffError
 from holdfast.workstreams.service import WorkstreamService
 from tests.bundles.situations import ALL_STALE, IMPLEMENTATION, KEY, NOW, PLANNING
 
@@ -30,7 +33,7 @@ async def load(phase: str, workstream_id: str | None = None):
 
 
 async def refuse(phase: str, workstream_id: str | None = None):
-    raise errors.SharedContextOffError
+    raise SharedContextOffError
 
 
 def memory(content: str) -> Found:
@@ -88,12 +91,12 @@ async def test_the_least_of_all_limits_counts(bundles):
     assert (await bundles.build("planning", client="large")).chars > 1_000
     assert (await bundles.build("planning", client="small")).chars <= 1_000
     assert (await bundles.build("planning", client="large", limit=700)).chars <= 700
-    with pytest.raises(errors.InvalidValueError, match="limit 300 is too small"):
+    with pytest.raises(InvalidValueError, match="limit 300 is too small"):
         await bundles.build("planning", limit=300)
 
 
 async def test_an_unknown_phase_is_refused(bundles):
-    with pytest.raises(errors.InvalidValueError, match="Known: planning, implementation"):
+    with pytest.raises(InvalidValueError, match="Known: planning, implementation"):
         await bundles.build("testing")
 
 
@@ -317,7 +320,7 @@ async def test_frozen_bytes_that_were_forgotten_are_made_anew(bundles, sessions,
 
 async def test_bytes_are_frozen_for_a_session_or_not_at_all(bundles):
     assert (await bundles.build("planning")).id != (await bundles.build("planning")).id
-    with pytest.raises(errors.SessionNotFoundError):
+    with pytest.raises(SessionNotFoundError):
         await bundles.build("planning", session_id=UNKNOWN)
 
 
@@ -339,7 +342,7 @@ async def test_a_short_id_of_several_asks_for_the_whole_one(bundles, journal):
     other = "01890a5d-ac96-774b-bcce-b302099a" + bundle.id[-4:]
     await journal.add("receipt", ["x"], content, entry_id=other)
 
-    with pytest.raises(errors.InvalidValueError, match="is short for several") as raised:
+    with pytest.raises(InvalidValueError, match="is short for several") as raised:
         await bundles.get_receipt(short_id(bundle.id))
     assert set(raised.value.known) == {bundle.id, other}
 
@@ -419,7 +422,7 @@ class Decisions:
     async def decide(self, text: str, *, phase: str, workstream_id: str | None, status: str) -> None:
         if len(self.kept) == self.fails_at:
             self.fails_at = None
-            raise errors.StoreBusyError("the repository")
+            raise StoreBusyError("the repository")
         self.kept.append((text, phase, workstream_id, status))
 
 
@@ -511,7 +514,7 @@ async def test_a_close_that_was_interrupted_goes_on_where_it_stopped(bundles):
     await rounds.start("topic")
     await spoken(rounds)
 
-    with pytest.raises(errors.StoreBusyError):
+    with pytest.raises(StoreBusyError):
         await rounds.close(["one", "two"], ["three"])
     with pytest.raises(errors.RoundOpenError):
         await rounds.start("another")
@@ -529,7 +532,7 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
     grows = f"{'AKIA' + 'QZ7X' * 4} and {'ghp_' + 'aB3' * 12} ".ljust(1_000, "x")
 
     for _ in range(2):
-        with pytest.raises(errors.InvalidValueError, match="is longer than 1,000 characters"):
+        with pytest.raises(InvalidValueError, match="is longer than 1,000 characters"):
             await rounds.close(["fine first", grows])
         assert (await work.load("planning")).context.decisions == []
     closed = await rounds.close(["fine first", grows[:900]])
@@ -547,7 +550,7 @@ async def test_a_close_that_went_wrong_leaves_every_way_to_the_chair(bundles):
         await rounds.start("topic", which)
         for role in ROLES:
             await rounds.submit(role, "No new fact.", [], which)
-        with pytest.raises(errors.StoreBusyError):
+        with pytest.raises(StoreBusyError):
             await rounds.close(["one", "two"], ["three"], which)
         assert (await rounds.next(which)).role == "Chair"
 
@@ -564,7 +567,7 @@ async def test_a_close_that_went_wrong_leaves_every_way_to_the_chair(bundles):
         assert (await rounds.start("another", which)).role == "Product Owner"
 
 
-@pytest.mark.parametrize("how", [errors.InvalidValueError("Decision", "x", "is too long"), ZeroDivisionError()])
+@pytest.mark.parametrize("how", [InvalidValueError("Decision", "x", "is too long"), ZeroDivisionError()])
 async def test_a_round_that_stopped_while_it_was_closing_has_a_way_out(bundles, how):
     """Stopped from outside, nobody could write that down; whoever goes on finds out whether it can be closed."""
     stops = [asyncio.CancelledError(), how]
@@ -760,5 +763,5 @@ async def test_a_forgotten_round_is_no_open_one(bundles, journal):
 
 
 async def test_a_round_needs_sharing(local):
-    with pytest.raises(errors.SharedContextOffError):
+    with pytest.raises(SharedContextOffError):
         await RoundService(local, Decisions().decide).start("topic")

@@ -9,8 +9,8 @@ from typing import Any
 from unittest import mock
 
 import holdfast
-from holdfast.errors import ContextChangedError
 from holdfast.storage.database import drive
+from holdfast.workstreams.errors import ContextChangedError
 from holdfast.workstreams.service import WorkstreamService
 from holdfast.workstreams.store import WorkstreamFiles
 from tests.rig.nursery import Line

@@ -14,10 +14,11 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.errors import HoldfastError, NotADatabaseError, StoreDamagedError
+from holdfast.errors import HoldfastError
 from holdfast.sessions.model import SessionEvent, Verification
 from holdfast.sessions.service import SessionService
 from holdfast.storage.database import drive
+from holdfast.storage.errors import NotADatabaseError, StoreDamagedError
 from tests.faults.audit import OWNER, audit, new_session, with_sessions
 
 Scale = Callable[[int], int]

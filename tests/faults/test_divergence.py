@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import ContextChangedError, ExportRefusedError, ReadOnlyContextError
 from holdfast.ground.settings import load_settings
+from holdfast.memories.errors import ExportRefusedError
 from holdfast.memories.jsonl_store import export_memories, import_memories
 from holdfast.memories.service import MemoryService
 from holdfast.storage.database import drive
 from holdfast.workstreams.document import from_bytes
+from holdfast.workstreams.errors import ContextChangedError, ReadOnlyContextError
 from tests.workstreams.repos import Repo, service_in, with_code
 
 CONTEXT = "data/context/implementation_context.json"

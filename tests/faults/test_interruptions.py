@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 import holdfast
-from holdfast.errors import StoreClosedError
 from holdfast.ground.ids import new_id
 from holdfast.sessions.service import SessionService
+from holdfast.storage.errors import StoreClosedError
 from tests.faults import writers
 from tests.faults.audit import OWNER, audit, audit_open, new_session
 from tests.rig.nursery import Nursery

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import EventConflictError, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.ground.ids import new_id
 from holdfast.ground.settings import owner_of
+from holdfast.sessions.errors import EventConflictError
 from holdfast.sessions.service import SessionService
 from tests.faults import writers
 from tests.faults.audit import OWNER, audit, audit_open, new_session

@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from holdfast.errors import SqliteTooOldError
+from holdfast.storage.errors import SqliteTooOldError
 from holdfast.storage.sqlite import check_version
 from tests.faults.audit import audit, new_session
 

@@ -16,11 +16,12 @@ from typing import Any
 import apsw
 
 import holdfast
-from holdfast.errors import StoreClosedError, StoreUnreachableError, Unavailable
+from holdfast.errors import StoreUnreachableError, Unavailable
 from holdfast.ground import ids
 from holdfast.sessions.service import SessionService
 from holdfast.sessions.store import QUERIES
 from holdfast.storage.database import drive
+from holdfast.storage.errors import StoreClosedError
 from holdfast.storage.outbox import Outbox
 from holdfast.storage.turn import Turn
 from tests.faults import operations, points

@@ -13,16 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import (
-    FileChangedError,
-    FileMissingError,
-    HoldfastError,
-    InvalidValueError,
-    PathOutsideError,
-    StoreReadOnlyError,
-)
+from holdfast.errors import HoldfastError, InvalidValueError, StoreReadOnlyError
 from holdfast.ground import files
 from holdfast.ground.confined import ConfinedRoot, find_root, hash_of
+from holdfast.ground.errors import FileChangedError, FileMissingError, PathOutsideError
 
 MOST = 1000
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import InvalidValueError, PathOutsideError, StoreBusyError
+from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground import files
+from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
 
 PLACE = "data/context"

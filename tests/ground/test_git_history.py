@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import GitFailedError, InvalidValueError, PathOutsideError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import git
+from holdfast.ground.errors import GitFailedError, PathOutsideError
 from tests.ground.repositories import Work, clone, make, make_filled
 
 NOWHERE = "0123456789" * 4

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import GitFailedError, GitMissingError, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.ground import git_process
+from holdfast.ground.errors import GitFailedError, GitMissingError
 from holdfast.ground.git_process import Git, as_environment, blanked, clean_environment, find_git
 from holdfast.ground.git_settings import MARK, Settings
 from tests.ground.repositories import Work, make_filled

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import GitFailedError
 from holdfast.ground import git
+from holdfast.ground.errors import GitFailedError
 from tests.ground.repositories import Work, clone, make, make_filled
 
 

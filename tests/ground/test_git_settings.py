@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import GitFailedError
+from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git
 from holdfast.ground.git_settings import Line, Settings, parse_listing, settings_of
 from tests.ground.repositories import Work, make_filled

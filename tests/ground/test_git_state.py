@@ -12,8 +12,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from holdfast.errors import GitFailedError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_files
+from holdfast.ground.errors import GitFailedError
 from tests.ground.repositories import OWN, Work, clone, make, make_filled
 
 NAMES = [

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import errors
 from holdfast.ground.settings import Owner
+from holdfast.memories import errors
 from holdfast.memories.jsonl_store import export_memories, import_memories
 from holdfast.memories.service import MemoryService, finish_noting
 from holdfast.storage import migrate
+from holdfast.storage.errors import AdoptionRefusedError
 from holdfast.storage.migrate import migrate_postgres
 from tests.rig.postgres import APP, OWNER, Cluster, execute
 
@@ -199,7 +200,7 @@ async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_
     statements, problem, remedy = REFUSED[shape]
     name = make(*statements)
 
-    with pytest.raises(errors.AdoptionRefusedError) as refused:
+    with pytest.raises(AdoptionRefusedError) as refused:
         await migrate_postgres(postgres.dsn(name, OWNER))
 
     assert problem in refused.value.message
@@ -215,7 +216,7 @@ async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_
 @pytest.mark.parametrize("shape", ["user_id integer", "another column not null", "too many words", "lineage text[]"])
 async def test_what_the_refusal_says_mends_it(shape: str, make: Callable[..., str], postgres: Cluster):
     name = make(*REFUSED[shape][0])
-    with pytest.raises(errors.AdoptionRefusedError) as refused:
+    with pytest.raises(AdoptionRefusedError) as refused:
         await migrate_postgres(postgres.dsn(name, OWNER))
     assert refused.value.remedy
 
@@ -301,7 +302,7 @@ async def test_a_table_that_was_adopted_before_is_looked_at_again(
         await migrate_postgres(postgres.dsn(name, OWNER))
     execute(postgres.dsn(name, OWNER), "alter table memori.memories enable row level security")
 
-    with pytest.raises(errors.AdoptionRefusedError, match="row-level security") as refused:
+    with pytest.raises(AdoptionRefusedError, match="row-level security") as refused:
         await migrate_postgres(postgres.dsn(name, OWNER))
     execute(postgres.dsn(name, OWNER), refused.value.remedy or "")
     assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0008_adopted_memories"]

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import errors
+from holdfast.memories import errors
 from holdfast.memories.jsonl_store import export_memories
 from holdfast.memories.service import MemoryService, finish_noting
+from holdfast.storage.errors import SchemaTakenError
 from holdfast.storage.migrate import migrate_postgres
 from tests.rig.commands import run_process
 from tests.rig.postgres import APP, OWNER, Cluster, execute
@@ -159,7 +160,7 @@ async def test_a_thing_of_that_name_that_cannot_be_used_is_left_alone(
 ):
     name = make(statement)
 
-    with pytest.raises(errors.SchemaTakenError, match="memori"):
+    with pytest.raises(SchemaTakenError, match="memori"):
         await migrate_postgres(postgres.dsn(name, OWNER))
 
     assert execute(postgres.dsn(name), "select to_regclass('holdfast.migrations') is null")[0][0]

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import InvalidValueError, MemoryNotFoundError
+from holdfast.errors import InvalidValueError
+from holdfast.memories.errors import MemoryNotFoundError
 from holdfast.memories.service import MemoryService
 
 NOT_A_TEXT = [None, 7, b"bytes", ["a"]]

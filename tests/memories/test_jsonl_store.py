@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError
 from holdfast.ground import files
+from holdfast.ground.errors import FileMissingError
 from holdfast.ground.settings import Owner
+from holdfast.memories import errors
 from holdfast.memories.jsonl_store import DEFAULT_PATH, TemporalMemoryStore, export_memories, import_memories
 from holdfast.memories.service import MemoryService
 
@@ -212,7 +214,7 @@ async def test_an_export_waits_for_another_one(
     fd = os.open(tmp_path, os.O_RDONLY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        with pytest.raises(errors.StoreBusyError):
+        with pytest.raises(StoreBusyError):
             await export_memories(memories, str(tmp_path / "out.jsonl"))
     finally:
         os.close(fd)
@@ -229,10 +231,10 @@ async def test_a_file_that_cannot_be_read_is_said_to(memories: MemoryService, tm
     os.symlink(written(tmp_path / "there.jsonl", *RECORDS), tmp_path / "link.jsonl")
     os.mkfifo(tmp_path / "pipe.jsonl")
 
-    with pytest.raises(errors.FileMissingError):
+    with pytest.raises(FileMissingError):
         await import_memories(memories, str(tmp_path / "missing.jsonl"))
     for name in ("link.jsonl", "pipe.jsonl", ""):
-        with pytest.raises(errors.HoldfastError):
+        with pytest.raises(HoldfastError):
             await import_memories(memories, str(tmp_path / name))
     assert list(await memories.list_memories()) == []
 
@@ -246,7 +248,7 @@ async def test_a_file_that_cannot_be_written_is_named(
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
 
-    with pytest.raises(errors.InvalidValueError) as refused:
+    with pytest.raises(InvalidValueError) as refused:
         await export_memories(memories, name)
 
     assert (refused.value.field, refused.value.value) == ("file", name)
@@ -279,7 +281,7 @@ async def test_a_file_is_read_as_it_is_now(tmp_path: Path):
 
     assert [one.memory.content for one in await store.search("staging port")] == [RECORDS[0]["content"]]
     assert await store.search("redis streams") == []
-    with pytest.raises(errors.InvalidValueError):
+    with pytest.raises(InvalidValueError):
         await store.search("")
 
 

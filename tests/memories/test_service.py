@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast import errors
+from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
-from holdfast.memories import rules
+from holdfast.memories import errors, rules
 from holdfast.memories.service import MemoryService, finish_noting
 
 TEXT = "The staging database listens on port 6543"
@@ -151,7 +151,7 @@ async def test_all_of_them_are_read_page_by_page(memories: MemoryService):
     assert await memories.list_memories(3, last[-1].id) == []
     with pytest.raises(errors.MemoryNotFoundError):
         await memories.list_memories(3, "nobody")
-    with pytest.raises(errors.InvalidValueError):
+    with pytest.raises(InvalidValueError):
         await memories.list_memories(0)
     assert [one.id async for one in memories.read_memories()] == kept
 

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.errors import HoldfastError, MemoryForgottenError
+from holdfast.errors import HoldfastError
 from holdfast.ground.settings import Owner
+from holdfast.memories.errors import MemoryForgottenError
 from holdfast.memories.service import MemoryService, finish_noting
 from tests.memories.conftest import Both
 from tests.rig.postgres import APP, OWNER, Cluster, execute

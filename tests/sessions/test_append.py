@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from holdfast.errors import EventConflictError, InvalidValueError, SequenceConflictError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.sessions import chain, rules
+from holdfast.sessions.errors import EventConflictError, SequenceConflictError, SessionNotFoundError
 from tests.sessions.tables import all_rows, nothing_changes
 
 # Calls on this test's database that wait for a lock.

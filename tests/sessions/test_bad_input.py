@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from holdfast.errors import InvalidValueError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.sessions import rules
+from holdfast.sessions.errors import SessionNotFoundError
 from tests.sessions.tables import nothing_changes
 
 MESSAGE = {"type": "user_message", "role": "user", "content": "hi"}

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import ContextFullError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.sessions import context_sets
+from holdfast.sessions.errors import ContextFullError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 

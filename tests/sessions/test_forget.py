@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import EventConflictError, EventNotFoundError, InvalidValueError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.sessions import rules
+from holdfast.sessions.errors import EventConflictError, EventNotFoundError, SessionNotFoundError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import all_rows, nothing_changes
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidValueError, RevisionConflictError, SessionEndedError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
+from holdfast.sessions.errors import RevisionConflictError, SessionEndedError, SessionNotFoundError
 from holdfast.sessions.service import PAGE
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes

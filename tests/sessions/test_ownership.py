@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 import holdfast
-from holdfast.errors import EventConflictError, EventNotFoundError, SessionNotFoundError
 from holdfast.ground.settings import owner_of
+from holdfast.sessions.errors import EventConflictError, EventNotFoundError, SessionNotFoundError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import all_rows, in_schema, nothing_changes
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from holdfast.errors import InvalidValueError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 

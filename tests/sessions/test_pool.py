@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 import holdfast
-from holdfast.errors import SchemaMissingError
 from holdfast.ground import settings
+from holdfast.storage.errors import SchemaMissingError
 from holdfast.storage.postgres import UnsafeRoleWarning
 from holdfast.storage.postgres import _taken as taken
 from tests.rig.postgres import APP, execute

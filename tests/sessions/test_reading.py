@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from holdfast.errors import InvalidValueError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import SessionService
 
 NOBODY = "01890000-0000-7000-8000-000000000000"

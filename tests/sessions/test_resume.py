@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from holdfast.errors import SessionNotFoundError
 from holdfast.sessions import context_sets
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import EventConflictError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, ids
 from holdfast.sessions import chain, rules
+from holdfast.sessions.errors import EventConflictError
 from tests.sessions.generated import OBJECTS, VALUES
 
 EVENT_ID = "01890a5d-ac96-774b-bcce-b302099a8057"

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import InvalidValueError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
 from holdfast.sessions import rules
+from holdfast.sessions.errors import SessionNotFoundError
 from tests.sessions.generated import OBJECTS
 from tests.sessions.tables import nothing_changes
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.errors import SessionNotFoundError, StoreDamagedError
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import PAGE
+from holdfast.storage.errors import StoreDamagedError
 from tests.sessions.generated import TEXT
 from tests.sessions.tables import nothing_changes
 from tests.sessions.tampering import PostgresTampering, SqliteTampering, TamperedLog

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.errors import SessionNotFoundError
 from holdfast.sessions import rules
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import FIRST_PAGE
 from holdfast.sessions.store import QUERIES
 from tests.rig.postgres import APP

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.errors import StoreDamagedError
 from holdfast.ground.settings import Owner
+from holdfast.storage.errors import StoreDamagedError
 from holdfast.storage.health import QUERIES, check_health
 
 ADA = Owner("local", "ada")

@@ -5,14 +5,9 @@ import asyncio
 import pytest
 
 import holdfast
-from holdfast.errors import (
-    EventConflictError,
-    InvalidValueError,
-    KeyReusedError,
-    SessionEndedError,
-    SessionNotFoundError,
-)
+from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground.settings import Owner
+from holdfast.sessions.errors import EventConflictError, SessionEndedError, SessionNotFoundError
 from holdfast.storage.idempotency import Idempotency
 
 ADA, BOB = Owner("local", "ada"), Owner("local", "bob")

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import IdTakenError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 from holdfast.ground.settings import Owner
+from holdfast.storage.errors import IdTakenError
 from holdfast.storage.journal import Journal
 
 ANA, BO = Owner("north", "ana"), Owner("north", "bo")

@@ -15,7 +15,9 @@ import asyncpg
 import pytest
 
 import holdfast
-from holdfast.errors import (
+from holdfast.storage import migrate
+from holdfast.storage.database import drive
+from holdfast.storage.errors import (
     ChangedMigrationError,
     NewerSchemaError,
     PermissionRefusedError,
@@ -23,8 +25,6 @@ from holdfast.errors import (
     SchemaTakenError,
     WrongEncodingError,
 )
-from holdfast.storage import migrate
-from holdfast.storage.database import drive
 from holdfast.storage.sqlite import open_sqlite
 from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, Cluster, execute

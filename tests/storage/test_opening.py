@@ -14,17 +14,13 @@ import asyncpg
 import pytest
 
 import holdfast
-from holdfast.errors import (
-    HoldfastError,
-    InvalidValueError,
+from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError, StoreReadOnlyError, StoreUnreachableError
+from holdfast.storage.errors import (
     LoginRefusedError,
     NotADatabaseError,
     PermissionRefusedError,
     SchemaMissingError,
-    StoreBusyError,
     StoreClosedError,
-    StoreReadOnlyError,
-    StoreUnreachableError,
 )
 from holdfast.storage.migrate import migrate_postgres
 from holdfast.storage.opening import as_database

@@ -8,13 +8,21 @@ import asyncpg
 import pytest
 
 import holdfast
-from holdfast import errors
+from holdfast.errors import (
+    HoldfastError,
+    InvalidValueError,
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+)
 from holdfast.ground import ids
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
+from holdfast.sessions.errors import SessionEndedError
 from holdfast.sessions.store import QUERIES
+from holdfast.storage import errors, postgres_errors, row_groups
 from holdfast.storage import postgres as engine
-from holdfast.storage import postgres_errors, row_groups
 from holdfast.storage.postgres import PostgresDatabase, Role
 from tests.rig.postgres import Cluster, Server, execute
 
@@ -274,7 +282,7 @@ async def test_an_unreachable_server_fails_the_whole_group_at_once(
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
 
     assert len(watched.sent) <= 4
-    assert all(isinstance(outcome, errors.StoreUnreachableError) for outcome in outcomes[1:])
+    assert all(isinstance(outcome, StoreUnreachableError) for outcome in outcomes[1:])
 
 
 # --- races -------------------------------------------------------------------------------------------------
@@ -310,7 +318,7 @@ async def test_a_scratchpad_is_never_changed_after_its_session_has_ended(
         [updated] = await asyncio.gather(tasks[update], return_exceptions=True)
         at_its_end = await tasks[end]
 
-        assert updated == {"key": 1} or isinstance(updated, errors.SessionEndedError)
+        assert updated == {"key": 1} or isinstance(updated, SessionEndedError)
         assert at_its_end == ({} if isinstance(updated, Exception) else updated)
         assert (await sessions.get_state(session.id)).scratchpad == at_its_end
         resumed = await sessions.resume_session(session.id)
@@ -407,7 +415,7 @@ async def test_what_the_server_rolls_back_is_repeated_and_not_for_ever(
 
     watched.sent.clear()
     watched.failures += [theirs] * engine.ATTEMPTS
-    with pytest.raises(errors.StoreBusyError):
+    with pytest.raises(StoreBusyError):
         await sessions.get_session(session.id)
     assert len(watched.sent) == engine.ATTEMPTS
 
@@ -417,7 +425,7 @@ async def test_what_the_server_rolls_back_is_repeated_and_not_for_ever(
         tries.append(None)
         raise theirs
 
-    with pytest.raises(errors.StoreBusyError):
+    with pytest.raises(StoreBusyError):
         await database.transaction(work)
     assert len(tries) == engine.ATTEMPTS
 
@@ -487,7 +495,7 @@ async def test_an_update_of_the_scratchpad_is_not_repeated_when_its_answer_was_l
     watched.sent.clear()
     watched.failures += [asyncpg.ConnectionDoesNotExistError("gone")]
 
-    with pytest.raises(errors.StoreUnreachableError, match="gone"):
+    with pytest.raises(StoreUnreachableError, match="gone"):
         await sessions.update_state(session.id, {"k": None})
 
     assert len(watched.sent) == 1
@@ -500,7 +508,7 @@ async def test_a_statement_on_a_plain_pool_is_limited_too(postgres_url: str, mon
         session = await sessions.create_session("m", "u1")
         async with pool.acquire() as connection, connection.transaction():
             await connection.fetch("select * from context.lock_session($1, $2, $3)", *sessions.store.owner, session.id)
-            with pytest.raises(errors.StoreUnreachableError, match="in time"):
+            with pytest.raises(StoreUnreachableError, match="in time"):
                 await sessions.append_event(session.id, "tool_call", "tool", "waits")
 
 
@@ -538,7 +546,7 @@ async def test_a_lost_answer_is_asked_for_once_more_and_not_for_ever(
 
     watched.sent.clear()
     watched.failures += [asyncpg.ConnectionDoesNotExistError("gone")] * 2
-    with pytest.raises(errors.StoreUnreachableError, match="gone"):
+    with pytest.raises(StoreUnreachableError, match="gone"):
         await sessions.get_session(session.id)
     assert len(watched.sent) == 2
 
@@ -563,9 +571,9 @@ async def test_a_server_that_is_down_is_named_and_used_again_when_it_is_back(
         session = await sessions.create_session("m", "u1")
 
         await asyncio.to_thread(own_postgres.stop)
-        with pytest.raises(errors.StoreUnreachableError, match=r"…@127\.0\.0\.1"):
+        with pytest.raises(StoreUnreachableError, match=r"…@127\.0\.0\.1"):
             await sessions.append_event(session.id, "tool_call", "tool", "lost")
-        with pytest.raises(errors.StoreUnreachableError):
+        with pytest.raises(StoreUnreachableError):
             await sessions.set_relevant_context(session.id, "files", ["/a"])
         await asyncio.to_thread(own_postgres.start)
 
@@ -587,7 +595,7 @@ async def test_a_row_that_somebody_else_holds_for_too_long_is_busy(
             await tx._connection.execute("set local lock_timeout = '50ms'")
             await tx.run(QUERIES["lock_session"], OWNER.workspace_id, OWNER.developer_id, session.id)
 
-        with pytest.raises(errors.StoreBusyError):
+        with pytest.raises(StoreBusyError):
             await database.transaction(work)
     await holder.close()
 
@@ -638,7 +646,7 @@ async def test_a_runaway_statement_is_given_up(
     """From here, because a pooler refuses statement_timeout at the start of a connection."""
     monkeypatch.setattr(engine, "STATEMENT_SECONDS", 0.05)
     async with holdfast.open_database(postgres_url) as database:
-        with pytest.raises(errors.StoreUnreachableError, match="did not answer in time"):
+        with pytest.raises(StoreUnreachableError, match="did not answer in time"):
             await database._fetch("select pg_sleep(60)", ())
 
 
@@ -662,29 +670,29 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
         (asyncpg.UndefinedFunctionError("x"), errors.SchemaMissingError),
         (asyncpg.InvalidSchemaNameError("x"), errors.SchemaMissingError),
         (asyncpg.InsufficientPrivilegeError("x"), errors.PermissionRefusedError),
-        (asyncpg.LockNotAvailableError("x"), errors.StoreBusyError),
-        (asyncpg.QueryCanceledError("x"), errors.StoreBusyError),
-        (asyncpg.TooManyConnectionsError("x"), errors.StoreBusyError),
-        (asyncpg.DiskFullError("x"), errors.StoreFullError),
-        (asyncpg.ReadOnlySQLTransactionError("x"), errors.StoreReadOnlyError),
+        (asyncpg.LockNotAvailableError("x"), StoreBusyError),
+        (asyncpg.QueryCanceledError("x"), StoreBusyError),
+        (asyncpg.TooManyConnectionsError("x"), StoreBusyError),
+        (asyncpg.DiskFullError("x"), StoreFullError),
+        (asyncpg.ReadOnlySQLTransactionError("x"), StoreReadOnlyError),
         (asyncpg.DataCorruptedError("x"), errors.StoreDamagedError),
         (asyncpg.IndexCorruptedError("x"), errors.StoreDamagedError),
-        (asyncpg.CannotConnectNowError("x"), errors.StoreUnreachableError),
-        (asyncpg.AdminShutdownError("x"), errors.StoreUnreachableError),
-        (asyncpg.DeadlockDetectedError("x"), errors.StoreBusyError),
-        (asyncpg.SerializationError("x"), errors.StoreBusyError),
+        (asyncpg.CannotConnectNowError("x"), StoreUnreachableError),
+        (asyncpg.AdminShutdownError("x"), StoreUnreachableError),
+        (asyncpg.DeadlockDetectedError("x"), StoreBusyError),
+        (asyncpg.SerializationError("x"), StoreBusyError),
         (asyncpg.InvalidPasswordError("x"), errors.LoginRefusedError),
         (asyncpg.InvalidAuthorizationSpecificationError("x"), errors.LoginRefusedError),
         (asyncpg.InvalidCatalogNameError("x"), errors.LoginRefusedError),
-        (asyncpg.InterfaceError("pool is closed"), errors.StoreUnreachableError),
-        (asyncpg.InvalidSQLStatementNameError("x"), errors.InvalidValueError),
-        (asyncpg.DuplicatePreparedStatementError("x"), errors.InvalidValueError),
-        (ConnectionRefusedError("x"), errors.StoreUnreachableError),
-        (TimeoutError(), errors.StoreUnreachableError),
+        (asyncpg.InterfaceError("pool is closed"), StoreUnreachableError),
+        (asyncpg.InvalidSQLStatementNameError("x"), InvalidValueError),
+        (asyncpg.DuplicatePreparedStatementError("x"), InvalidValueError),
+        (ConnectionRefusedError("x"), StoreUnreachableError),
+        (TimeoutError(), StoreUnreachableError),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
-async def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: type[errors.HoldfastError]):
+async def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: type[HoldfastError]):
     with pytest.raises(ours) as raised:
         async with postgres_errors.translated("The database"):
             raise theirs

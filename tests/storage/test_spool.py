@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError, StoreFullError, StoreUnreachableError
 from holdfast.ground import files, jsonl
+from holdfast.sessions.errors import EventConflictError, SessionEndedError
+from holdfast.storage import errors
 from holdfast.storage.database import drive
 from holdfast.storage.spool import Spool
 
@@ -79,7 +81,7 @@ def test_what_waits_is_stored_in_order_and_then_gone(spool: Spool):
 
 def test_only_its_owner_can_read_it(spool: Spool):
     fill(spool, 1)
-    spool.reject(record(2), errors.InvalidValueError("event", "x", "is wrong"))
+    spool.reject(record(2), InvalidValueError("event", "x", "is wrong"))
 
     modes = {path.name: path.stat().st_mode & 0o777 for path in Path(spool.folder).iterdir()}
     assert Path(spool.folder).stat().st_mode & 0o777 == 0o700
@@ -103,15 +105,15 @@ def test_a_limit_leaves_the_rest_for_the_next(spool: Spool):
 @pytest.mark.parametrize(
     "error",
     [
-        errors.StoreBusyError("x"),
-        errors.StoreUnreachableError("x", "down"),
+        StoreBusyError("x"),
+        StoreUnreachableError("x", "down"),
         errors.NewerSchemaError("x", 9, 2),
         errors.PermissionRefusedError("x", "no", "Ask."),
         errors.NotADatabaseError("x"),
-        errors.SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)),  # the next try finds another session
+        SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)),  # the next try finds another session
     ],
 )
-def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(spool: Spool, error: errors.HoldfastError):
+def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(spool: Spool, error: HoldfastError):
     """Whatever is wrong with the store is no fault of what waits."""
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
@@ -127,7 +129,7 @@ def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(spool: Spo
 def test_a_drain_that_gets_nowhere_writes_nothing(spool: Spool):
     """A store that is down for hours is tried by every hook; none of them copies the whole spool."""
     fill(spool, 1, 2)
-    store = Store(e1=errors.StoreBusyError("x"))
+    store = Store(e1=StoreBusyError("x"))
     drive(spool.drain(store))
     before = os.stat(spool.draining)
 
@@ -176,7 +178,7 @@ def test_an_empty_file_of_a_killed_drain_is_cleared_away(spool: Spool):
 def test_somebody_else_who_drains_is_not_waited_for(spool: Spool):
     fill(spool, 1)
 
-    with files.Lock(spool.draining), pytest.raises(errors.StoreBusyError):
+    with files.Lock(spool.draining), pytest.raises(StoreBusyError):
         drive(hurried(spool).drain(Store()))
 
     assert spool.count_spooled() == 1
@@ -188,7 +190,7 @@ async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
     store, outcomes = Store(), list[object]()
 
     async def slow(one: dict[str, Any]) -> None:
-        with pytest.raises(errors.StoreBusyError):
+        with pytest.raises(StoreBusyError):
             await hurried(spool).drain(store)
         await store(one)
 
@@ -201,10 +203,8 @@ async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
 # --- what can never be stored ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "error", [errors.InvalidValueError("role", "x", "is unknown"), errors.EventConflictError("e2")]
-)
-def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, error: errors.HoldfastError):
+@pytest.mark.parametrize("error", [InvalidValueError("role", "x", "is unknown"), EventConflictError("e2")])
+def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, error: HoldfastError):
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
 
@@ -216,18 +216,18 @@ def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, er
 
 
 def test_keeping_depends_on_what_went_wrong(spool: Spool):
-    spool.keep(record(1), errors.StoreFullError("x"))
-    spool.keep(record(2), errors.InvalidValueError("x", "y", "is wrong"))
+    spool.keep(record(1), StoreFullError("x"))
+    spool.keep(record(2), InvalidValueError("x", "y", "is wrong"))
     spool.keep(record(3), RuntimeError("a bug"))
-    spool.keep(record(4), errors.SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)))
+    spool.keep(record(4), SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)))
 
     assert (spool.count_spooled(), spool.count_rejected()) == (3, 1)
 
 
 def test_one_that_a_killed_drain_noted_twice_counts_once(spool: Spool):
     for _ in range(2):
-        spool.reject(record(1), errors.InvalidValueError("x", "y", "is wrong"))
-    spool.reject(record(2), errors.InvalidValueError("x", "y", "is wrong"))
+        spool.reject(record(1), InvalidValueError("x", "y", "is wrong"))
+    spool.reject(record(2), InvalidValueError("x", "y", "is wrong"))
 
     assert spool.count_rejected() == 2
 
@@ -239,7 +239,7 @@ def test_one_that_a_killed_drain_noted_twice_counts_once(spool: Spool):
 )
 def test_what_cannot_even_be_written_down_is_counted_and_shown(spool: Spool, value: Any):
     for _ in range(2):
-        spool.reject(record(1, odd=value), errors.InvalidValueError("odd", "…", "is wrong"))
+        spool.reject(record(1, odd=value), InvalidValueError("odd", "…", "is wrong"))
 
     note = notes(spool)[0]
     assert (note["code"], "text 1" in note["shown"], len(note["shown"]) <= 100_000) == ("invalid_value", True, True)
@@ -251,7 +251,7 @@ def test_too_deep_a_record_is_counted_and_shown(spool: Spool):
     for _ in range(100):
         value = [value]
 
-    spool.reject(record(1, odd=value), errors.InvalidValueError("odd", "…", "is wrong"))
+    spool.reject(record(1, odd=value), InvalidValueError("odd", "…", "is wrong"))
 
     assert spool.count_rejected() == 1
 
@@ -313,7 +313,7 @@ def test_records_of_another_hand_survive_a_half_drain(spool: Spool):
     files.private_folder(spool.folder)
     lines = [json.dumps(record(number, odd="\ud800")) for number in (1, 2)]
     Path(spool.pending).write_text("".join(f"{line}\n" for line in lines))
-    store = Store(e2=errors.StoreBusyError("x"))
+    store = Store(e2=StoreBusyError("x"))
 
     drive(spool.drain(store))
     store.wrong.clear()
@@ -402,11 +402,11 @@ def test_too_many_open_files_put_nothing_aside(spool: Spool, monkeypatch: pytest
     fill(spool, 1)
 
     def none_left(*_: object, **__: object) -> None:
-        raise errors.StoreUnreachableError("x", "too many") from OSError(errno.EMFILE, "too many open files")
+        raise StoreUnreachableError("x", "too many") from OSError(errno.EMFILE, "too many open files")
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "find_bytes", none_left)
-        with pytest.raises(errors.StoreUnreachableError):
+        with pytest.raises(StoreUnreachableError):
             drive(spool.drain(Store()))
 
     assert (spool.list_unreadable(), spool.count_spooled()) == ([], 1)
@@ -431,7 +431,7 @@ def test_something_in_the_way_of_another_file_is_told_and_stops_no_drain(spool: 
 def test_what_can_be_neither_stored_nor_rejected_waits(spool: Spool):
     fill(spool, 1, 2)
     os.mkdir(spool.rejected)
-    store = Store(e2=errors.EventConflictError("e2"))
+    store = Store(e2=EventConflictError("e2"))
 
     assert drive(spool.drain(store)) == 1
     assert spool.count_spooled() == 1
@@ -444,7 +444,7 @@ def test_what_can_be_neither_stored_nor_rejected_waits(spool: Spool):
 def test_a_full_disk_is_not_an_acceptance(spool: Spool, tmp_path: Path):
     (tmp_path / "data").write_text("in the way")
 
-    with pytest.raises(errors.StoreUnreachableError):
+    with pytest.raises(StoreUnreachableError):
         spool.add(record(1))
 
 
@@ -500,7 +500,7 @@ def test_whoever_waited_in_vain_once_waits_only_briefly_afterwards(spool: Spool)
     fill(spool, 1)
     patient = Spool(os.path.dirname(spool.folder), lock_seconds=0.2)
 
-    with files.Lock(spool.draining), pytest.raises(errors.StoreBusyError):
+    with files.Lock(spool.draining), pytest.raises(StoreBusyError):
         drive(patient.drain(Store()))
 
     assert patient.lock_seconds == 0.1
@@ -509,7 +509,7 @@ def test_whoever_waited_in_vain_once_waits_only_briefly_afterwards(spool: Spool)
 def test_a_rejection_that_cannot_be_noted_waits(spool: Spool):
     fill(spool, 1)
     with files.Lock(spool.rejected):
-        hurried(spool).keep(record(2), errors.InvalidValueError("x", "y", "is wrong"))
+        hurried(spool).keep(record(2), InvalidValueError("x", "y", "is wrong"))
 
     assert (spool.count_spooled(), spool.count_rejected()) == (2, 0)
 
@@ -614,12 +614,12 @@ def test_an_accepted_line_that_was_damaged_is_rejected_and_not_lost_as_well(spoo
 @pytest.mark.parametrize("text", ["hunter2", 'say "é\U0001f600"\n\\ twice', "\U0001f600"])
 def test_a_text_is_found_wherever_it_waits_and_however_it_is_spelt(spool: Spool, text: str, tmp_path: Path):
     odd = {"long": "x" * (5 << 20)}
-    spool.reject({"event": {"id": "e1", "content": text}}, errors.EventConflictError("e1"))
+    spool.reject({"event": {"id": "e1", "content": text}}, EventConflictError("e1"))
     shown = Spool(str(tmp_path / "shown"))
-    shown.reject({"event": {"id": "e1", "content": text}, **odd}, errors.EventConflictError("e1"))
+    shown.reject({"event": {"id": "e1", "content": text}, **odd}, EventConflictError("e1"))
     for number, mark in ((2, "aaaa"), (3, "bbbb")):
         spool.add(record(number, store=mark, said=text))
-    drive(hurried(spool, store="bbbb").drain(Store(e3=errors.StoreBusyError("x"))))
+    drive(hurried(spool, store="bbbb").drain(Store(e3=StoreBusyError("x"))))
     spool.add(record(4, said=json.dumps({"a": text})))
     recovered = Path(spool.folder, ".recovered")
     recovered.mkdir()

@@ -12,11 +12,11 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import errors
+from holdfast.errors import StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import files
 from holdfast.ground.settings import Owner
 from holdfast.sessions.store import QUERIES
-from holdfast.storage import migrate
+from holdfast.storage import errors, migrate
 from holdfast.storage import sqlite as engine
 from holdfast.storage.database import drive
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
@@ -68,7 +68,7 @@ def test_a_file_that_another_program_keeps_to_itself_is_busy(path: str):
     holder = apsw.Connection(path)
     holder.execute("pragma locking_mode=exclusive; begin exclusive; commit").fetchall()
 
-    with pytest.raises(errors.StoreBusyError):
+    with pytest.raises(StoreBusyError):
         open_sqlite(path, patience_seconds=0.05)
 
     holder.close()
@@ -93,7 +93,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_another_process_that_migrates_is_waited_for_no_longer_than_the_caller_would(path: str, asked: list[float]):
-    with files.Lock(path, 0), pytest.raises(errors.StoreBusyError):
+    with files.Lock(path, 0), pytest.raises(StoreBusyError):
         open_sqlite(path, patience_seconds=0.05)
 
     assert asked == [0, 0.05]
@@ -142,7 +142,7 @@ def test_a_lock_that_nobody_gives_up_is_busy_after_a_while(path: str):
     database = open_sqlite(path, patience_seconds=0.05)
     service = holdfast.SessionService(database, owner=OWNER)
 
-    with pytest.raises(errors.StoreBusyError, match="locked by another writer"):
+    with pytest.raises(StoreBusyError, match="locked by another writer"):
         drive(service.create_session("m", "u1"))
 
     holder.execute("rollback")
@@ -271,12 +271,12 @@ def test_a_read_from_a_damaged_file_says_so(path: str, database: SqliteDatabase)
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [
-        (apsw.BusyError("x"), errors.StoreBusyError),
-        (apsw.LockedError("x"), errors.StoreBusyError),
-        (apsw.FullError("x"), errors.StoreFullError),
-        (apsw.ReadOnlyError("x"), errors.StoreReadOnlyError),
-        (apsw.PermissionsError("x"), errors.StoreReadOnlyError),
-        (apsw.AuthError("x"), errors.StoreReadOnlyError),
+        (apsw.BusyError("x"), StoreBusyError),
+        (apsw.LockedError("x"), StoreBusyError),
+        (apsw.FullError("x"), StoreFullError),
+        (apsw.ReadOnlyError("x"), StoreReadOnlyError),
+        (apsw.PermissionsError("x"), StoreReadOnlyError),
+        (apsw.AuthError("x"), StoreReadOnlyError),
         (apsw.NotADBError("x"), errors.NotADatabaseError),
         (apsw.CorruptError("x"), errors.StoreDamagedError),
         (ZeroDivisionError("x"), ZeroDivisionError),
@@ -290,9 +290,9 @@ def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: ty
 @pytest.mark.parametrize(
     ("number", "ours"),
     [
-        (errno.ENOSPC, errors.StoreFullError),
-        (errno.EROFS, errors.StoreReadOnlyError),
-        (errno.EIO, errors.StoreUnreachableError),
+        (errno.ENOSPC, StoreFullError),
+        (errno.EROFS, StoreReadOnlyError),
+        (errno.EIO, StoreUnreachableError),
     ],
 )
 def test_a_disk_error_says_what_the_system_said(number: int, ours: type[Exception]):
@@ -319,4 +319,4 @@ def test_a_file_that_cannot_be_opened_is_looked_at_from_outside(tmp_path: Path):
     error = apsw.CantOpenError("unable to open database file")
     error.extendedresult = apsw.SQLITE_CANTOPEN
 
-    assert type(engine.translate(error, str(tmp_path / "no folder" / "x.db"))) is errors.StoreUnreachableError
+    assert type(engine.translate(error, str(tmp_path / "no folder" / "x.db"))) is StoreUnreachableError

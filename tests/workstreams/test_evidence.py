@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import EvidenceNotThereError, HoldfastError, InvalidValueError
+from holdfast.errors import HoldfastError, InvalidValueError
+from holdfast.workstreams.errors import EvidenceNotThereError
 from holdfast.workstreams.evidence import (
     Evidence,
     Judged,

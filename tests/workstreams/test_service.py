@@ -10,11 +10,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from holdfast import errors
 from holdfast.app import App
+from holdfast.errors import HoldfastError, Invalid, InvalidValueError, NotFound, Refused
 from holdfast.ground import git
+from holdfast.ground.errors import PathOutsideError
 from holdfast.surfaces.cli import workstream_wording as wording
-from holdfast.workstreams import document
+from holdfast.workstreams import document, errors
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
@@ -337,7 +338,7 @@ async def test_done_needs_something_that_shows_it(repo: Repo, work: WorkstreamSe
     "shown", ["src/gone.py", "src/retry.py:1-99", "src/retry.py#nothing", "README.md#name", "../x", "/etc/passwd", ""]
 )
 async def test_evidence_has_to_be_there(repo: Repo, work: WorkstreamService, shown: str):
-    with pytest.raises((errors.Refused, errors.Invalid, errors.NotFound)):
+    with pytest.raises((Refused, Invalid, NotFound)):
         await work.claim("It is done.", [shown])
     assert not (repo.folder / "data").exists()
 
@@ -347,7 +348,7 @@ async def test_a_link_out_of_the_repository_shows_nothing(repo: Repo, work: Work
     (repo.folder / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(repo.folder / "pipe")
     for name in ("link", "pipe"):
-        with pytest.raises(errors.HoldfastError):
+        with pytest.raises(HoldfastError):
             await work.claim("It is done.", [name])
 
 
@@ -376,7 +377,7 @@ async def test_a_failing_command_proves_nothing_and_its_code_is_kept(repo: Repo,
     assert (judged.verdict, judged.evidence[0].why) == ("changed", "it failed")
     assert (await work.prove(["./no-such-command"])).exit_code == 127
     assert (await work.prove(["./README.md"])).exit_code == 126
-    with pytest.raises(errors.InvalidValueError):
+    with pytest.raises(InvalidValueError):
         await work.prove([])
     with pytest.raises(errors.ProofNotFoundError):
         await work.prove([], again="nothing")
@@ -427,11 +428,11 @@ async def test_decisions_have_numbers_reasons_and_a_history(work: WorkstreamServ
     assert (changed_["id"], changed_["status"], changed_["history"][0]["status"]) == ("D1", "accepted", "open")
     judged = await work.load("implementation")
     assert [one["id"] for one in judged.decisions] == ["D1", "D2"]
-    with pytest.raises(errors.InvalidValueError, match="because"):
+    with pytest.raises(InvalidValueError, match="because"):
         await work.decide("x", status="rejected")
-    with pytest.raises(errors.InvalidValueError, match="is unknown"):
+    with pytest.raises(InvalidValueError, match="is unknown"):
         await work.decide("x", status="maybe")
-    with pytest.raises(errors.InvalidValueError, match="D1, D2"):
+    with pytest.raises(InvalidValueError, match="D1, D2"):
         await work.decide("x", decision_id="X1")
 
 
@@ -454,7 +455,7 @@ async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
     assert token not in json.dumps((await work.load("implementation")).to_dict())
     assert (await work.prove([], again=proof.id)).command == ("true", token), "what is run again is what was run"
     await work.claim("It is done", [f"proof:{proof.id}"])
-    with pytest.raises(errors.InvalidValueError, match="looks like a secret"):
+    with pytest.raises(InvalidValueError, match="looks like a secret"):
         await work.decide("x", workstream_id=token)
 
     for path in (repo.folder / "data/context").iterdir():
@@ -500,7 +501,7 @@ async def test_a_save_on_an_older_revision_is_refused(work: WorkstreamService):
         await work.save("late", by_hand=True, expected_revision=revision)
     await work.save("now", by_hand=True, expected_revision=revision + 1)
     for wrong in ("1", -1, True, 1.5):
-        with pytest.raises(errors.InvalidValueError, match="expected_revision"):
+        with pytest.raises(InvalidValueError, match="expected_revision"):
             await work.save("x", by_hand=True, expected_revision=wrong)  # type: ignore[arg-type]
 
 
@@ -510,7 +511,7 @@ async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Rep
         [shown] = (await inside.claim("It is done", [given])).evidence
         assert (shown.path, shown.verdict) == ("src/retry.py", "ok")
     assert (await inside.point(["src/models.py", "retry.py"])).pointers == ["src/models.py", "src/retry.py"]
-    with pytest.raises(errors.PathOutsideError):
+    with pytest.raises(PathOutsideError):
         await inside.claim("x", ["../../retry.py"])
 
 
@@ -605,9 +606,9 @@ async def test_evidence_takes_no_word_about_itself(repo: Repo, work: WorkstreamS
     """Hashes, exit codes and trees are ours to note: a caller who brings them is refused, not believed."""
     tree = (await work.prove(["false"])).tree
     for more in ({"command": ["pytest"], "exit_code": 0, "tree": tree}, {"text_hash": "0" * 64}, {"later": 1}):
-        with pytest.raises(errors.InvalidValueError, match="not taken with a place"):
+        with pytest.raises(InvalidValueError, match="not taken with a place"):
             await work.claim("It is done", [{"path": "README.md", **more}])
-    with pytest.raises(errors.InvalidValueError):
+    with pytest.raises(InvalidValueError):
         await work.claim("It is done", [{"command": ["pytest"], "exit_code": 0, "tree": tree}])
     assert not (repo.folder / "data").exists()
 
@@ -741,7 +742,7 @@ def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Call
             try:
                 app.run(work.decide("y", decision_id="D1"))
                 app.run(work.save("again", by_hand=True))
-            except errors.HoldfastError:
+            except HoldfastError:
                 assert judged.context.read_only is None or file.read_text() == text
 
         try_it()
@@ -866,7 +867,7 @@ async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo
     now = await work.load("implementation")
     assert (now.decisions, now.claims) == ((), ()), "no merge brings it back"
     assert (await work.decide("Use tables"))["id"] == "D2", "its number stays taken"
-    with pytest.raises(errors.InvalidValueError, match="was withdrawn"):
+    with pytest.raises(InvalidValueError, match="was withdrawn"):
         await work.decide("Use Kafka", decision_id="D1")
     await work.decide("Use   three  words")
     await work.withdraw(" Use three   words ")
@@ -976,7 +977,7 @@ async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: A
     assert not await is_on(service_in(repo, database, share=False))
     with pytest.raises(errors.SharedContextOffError, match=r"graph_config\.yaml says so"):
         await service_in(repo, database, environment={}).load("implementation")
-    with pytest.raises(errors.InvalidValueError, match="neither true nor false"):
+    with pytest.raises(InvalidValueError, match="neither true nor false"):
         await is_on(service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}))
 
 
@@ -1022,7 +1023,7 @@ async def test_rules_that_are_too_long_are_refused_when_the_person_set_them(repo
     home = Path(os.environ["HOLDFAST_HOME"])
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({"pinned_rules": ["x" * 200, "y" * 151]}))
-    with pytest.raises(errors.InvalidValueError, match="350"):
+    with pytest.raises(InvalidValueError, match="350"):
         await work.load("implementation")
     (home / "settings.json").write_text(json.dumps({"pinned_rules": ["x" * 350]}))
     await work.decide("begin")
@@ -1051,9 +1052,9 @@ async def test_a_text_that_is_none_is_refused_and_nothing_is_written(repo: Repo,
         lambda: work.set_checklist([text]),
         lambda: work.load("implementation", text if text is not None else ""),
     ):
-        with pytest.raises(errors.InvalidValueError):
+        with pytest.raises(InvalidValueError):
             await verb()
-    with pytest.raises(errors.InvalidValueError):
+    with pytest.raises(InvalidValueError):
         await work.load("testing")
     assert not (repo.folder / "data").exists()
 
@@ -1061,7 +1062,7 @@ async def test_a_text_that_is_none_is_refused_and_nothing_is_written(repo: Repo,
 @pytest.mark.parametrize("text", ["", "   ", "\ud800", 5, None], ids=repr)
 async def test_a_failure_without_words_is_refused(repo: Repo, work: WorkstreamService, text: Any):
     for said in ({"step": text}, {"error": text}, {"next_action": text}):
-        with pytest.raises(errors.InvalidValueError):
+        with pytest.raises(InvalidValueError):
             await work.fail(**{"step": "s", "error": "e", "next_action": "n", **said})
     assert not (repo.folder / "data").exists()
 
@@ -1114,7 +1115,7 @@ async def test_a_link_or_a_pipe_in_our_place_is_told_and_never_followed(
         assert told
         assert "remove it or move it away" in told
         for verb in (work.decide("x"), work.save("x", by_hand=True)):
-            with pytest.raises(errors.PathOutsideError, match="remove it or move it away"):
+            with pytest.raises(PathOutsideError, match="remove it or move it away"):
                 await verb
         (repo.folder / place).unlink()
     assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["context"]
@@ -1127,7 +1128,7 @@ async def test_pointers_have_to_be_in_the_repository(repo: Repo, work: Workstrea
         "README.md",
     ]
     for path in ("../../x", "/etc/passwd", "gone.py", "a\x00"):
-        with pytest.raises(errors.HoldfastError):
+        with pytest.raises(HoldfastError):
             await inside.point([path])
 
 

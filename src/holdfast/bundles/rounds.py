@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast import errors
+from holdfast.bundles import errors
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, redaction
 from holdfast.ground.fence import clean
 from holdfast.workstreams import rules
@@ -122,9 +123,9 @@ def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now:
     most = ROLES[known][1]
     text = canonical.check_text("text", text, max_bytes=1 << 20).strip()
     if not text:
-        raise errors.InvalidValueError("text", text, "is empty")
+        raise InvalidValueError("text", text, "is empty")
     if len(text) > most:
-        raise errors.InvalidValueError("text", text, f"has {len(text):,} characters; {known} has {most:,} at most")
+        raise InvalidValueError("text", text, f"has {len(text):,} characters; {known} has {most:,} at most")
     checked = _checked_sources(sources)
     if not checked and not text.casefold().startswith(NO_NEW_FACT):
         raise errors.SourceMissingError(known)
@@ -146,11 +147,11 @@ def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) ->
         raise errors.WrongRoleError(CHAIR, current.role)
     for name, texts in (("decisions", decisions), ("questions", questions)):
         if len(texts) > RESULTS:
-            raise errors.InvalidValueError(name, len(texts), f"are more than {RESULTS}")
+            raise InvalidValueError(name, len(texts), f"are more than {RESULTS}")
     if not decisions and not questions:
         if current.results:
             return replace(current, status="closing")
-        raise errors.InvalidValueError("decisions", [], "are missing: a round ends with a decision or an open question")
+        raise InvalidValueError("decisions", [], "are missing: a round ends with a decision or an open question")
     decided, asked = (tuple(_line("decision", one, RESULT_CHARS) for one in texts) for texts in (decisions, questions))
     return replace(current, status="closing", decisions=decided, questions=asked, persisted=0)
 
@@ -190,18 +191,16 @@ def _known_role(role: object) -> str:
     plain = str(role).replace("_", " ").replace("-", " ").casefold()
     if found := next((one for one in (*ROLES, CHAIR) if one.casefold() == plain), None):
         return found
-    raise errors.InvalidValueError("role", role, "is unknown", known=(*ROLES, CHAIR))
+    raise InvalidValueError("role", role, "is unknown", known=(*ROLES, CHAIR))
 
 
 def _checked_sources(sources: Sequence[str]) -> tuple[str, ...]:
     if len(sources) > SOURCES_EACH:
-        raise errors.InvalidValueError("sources", len(sources), f"are more than {SOURCES_EACH}")
+        raise InvalidValueError("sources", len(sources), f"are more than {SOURCES_EACH}")
     checked = tuple(_line("source", one, SOURCE_CHARS) for one in sources)
     for one in checked:
         if not one.startswith(SOURCES) or not one.partition(":")[2].strip():
-            raise errors.InvalidValueError(
-                "source", one, "names no source", known=("repo:PATH", "tool:COMMAND", "user:WORDS")
-            )
+            raise InvalidValueError("source", one, "names no source", known=("repo:PATH", "tool:COMMAND", "user:WORDS"))
     return checked
 
 
@@ -224,7 +223,7 @@ def _quoted(one: Submission) -> str:
 def _line(name: str, value: object, max_chars: int) -> str:
     text = " ".join(canonical.check_text(name, value, max_bytes=1 << 20).split())
     if not text:
-        raise errors.InvalidValueError(name, value, "is empty")
+        raise InvalidValueError(name, value, "is empty")
     if len(text) > max_chars:
-        raise errors.InvalidValueError(name, text, f"has {len(text):,} characters; {max_chars:,} are the most")
+        raise InvalidValueError(name, text, f"has {len(text):,} characters; {max_chars:,} are the most")
     return text

@@ -18,8 +18,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast import errors
-from holdfast.bundles import budget, render, rounds, sections
+from holdfast.bundles import budget, errors, render, rounds, sections
 from holdfast.bundles.model import (
     PHASES,
     Bundle,
@@ -34,10 +33,12 @@ from holdfast.bundles.model import (
     Section,
 )
 from holdfast.bundles.rounds import Round, Step
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical, clock, ids
 from holdfast.ground.text import cut
 from holdfast.ground.tokens import tokens
 from holdfast.storage.journal import Entry
+from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
 
 if TYPE_CHECKING:
     from holdfast.sessions.model import Session, SessionEvent
@@ -99,7 +100,7 @@ class BundleService:
     ) -> Bundle:
         """A new bundle with its receipt; for a session the same bytes again, as long as they say what is so."""
         if phase not in PHASES:
-            raise errors.InvalidValueError("Phase", phase, "is unknown", known=PHASES)
+            raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
         total = budget.total_for(phase, self.text_limit(client) if client else None, limit)
         session = await self.sessions.get_session(session_id) if session_id else None
         gathered = await self._gather(phase, workstream_id, client, session, worktree)
@@ -137,7 +138,7 @@ class BundleService:
             return {}
         try:
             found = await self.native_ids(phase, workstream_id)
-        except errors.HoldfastError:  # best effort: it only saves time
+        except HoldfastError:  # best effort: it only saves time
             return {}
         ids_of = {client: one.get("id") if isinstance(one, Mapping) else one for client, one in found.items()}
         return {client: native_id for client, native_id in ids_of.items() if isinstance(native_id, str)}
@@ -231,14 +232,14 @@ class BundleService:
     async def _find_judged(self, phase: str, workstream_id: str | None) -> JudgedContext | None:
         try:
             return await self.load(phase, workstream_id)
-        except (errors.SharedContextOffError, errors.NoRepositoryError):
+        except (SharedContextOffError, NoRepositoryError):
             return None
 
     async def _find_repo(self) -> str | None:
         """Of the checkout, where that can be known: a receipt is found without it too."""
         try:
             return (await self.load("planning", None)).context.key.repo
-        except errors.HoldfastError:
+        except HoldfastError:
             return None
 
     async def _find_teller(self, session: Session | None, worktree: str | None) -> Session | None:
@@ -281,7 +282,7 @@ class BundleService:
         found = [one for one in recent if short_id(one.id) == receipt_id]
         if len(found) > 1:
             known = [one.id for one in found]
-            raise errors.InvalidValueError("Receipt", receipt_id, "is short for several; use a whole id", known=known)
+            raise InvalidValueError("Receipt", receipt_id, "is short for several; use a whole id", known=known)
         return found[0] if found else None
 
     def _frozen_id(self, session: Session, *what: str) -> str:

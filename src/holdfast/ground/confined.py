@@ -16,8 +16,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from holdfast.errors import FileChangedError, FileMissingError, InvalidValueError, PathOutsideError, Unavailable
+from holdfast.errors import InvalidValueError, Unavailable
 from holdfast.ground import files
+from holdfast.ground.errors import FileChangedError, FileMissingError, PathOutsideError
 
 PATH_BYTES = 4096
 NAME_BYTES = 255

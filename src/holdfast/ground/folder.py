@@ -15,8 +15,9 @@ import stat
 import time
 from collections.abc import Iterator
 
-from holdfast.errors import PathOutsideError, StoreBusyError
+from holdfast.errors import StoreBusyError
 from holdfast.ground import confined, files
+from holdfast.ground.errors import PathOutsideError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_PLAIN = "is reached through a symbolic link, or is no regular file"

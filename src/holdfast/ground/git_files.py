@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from holdfast.errors import GitFailedError
+from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git
 from holdfast.ground.git_tree import Entry, object_id
 

@@ -8,8 +8,9 @@ import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.errors import GitFailedError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import confined
+from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import text
 from holdfast.ground.git_repository import Repository, checked_commit, is_commit
 

@@ -19,8 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.errors import GitFailedError, GitMissingError
 from holdfast.ground import git_settings
+from holdfast.ground.errors import GitFailedError, GitMissingError
 from holdfast.ground.git_settings import Settings
 
 if TYPE_CHECKING:

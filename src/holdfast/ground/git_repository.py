@@ -11,7 +11,8 @@ import os
 import re
 from dataclasses import dataclass, replace
 
-from holdfast.errors import GitFailedError, InvalidValueError
+from holdfast.errors import InvalidValueError
+from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git, text
 from holdfast.ground.git_settings import LISTING, Settings
 from holdfast.ground.worktree import find_worktree

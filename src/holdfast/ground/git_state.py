@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from holdfast.errors import GitFailedError, InvalidValueError
+from holdfast.errors import InvalidValueError
+from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_files import Difference, look, parse_differences
 from holdfast.ground.git_process import Running, text
 from holdfast.ground.git_repository import Repository, checked_commit

@@ -13,17 +13,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import (
-    ExportRefusedError,
-    FileMissingError,
-    InvalidValueError,
-    MemoryForgottenError,
-    StoreReadOnlyError,
-    StoreUnreachableError,
-)
+from holdfast.errors import InvalidValueError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import canonical, clock, files, ids, jsonl
+from holdfast.ground.errors import FileMissingError
 from holdfast.ground.folder import Folder
 from holdfast.memories import rules
+from holdfast.memories.errors import ExportRefusedError, MemoryForgottenError
 from holdfast.memories.model import ImportReport, Memory, Recalled
 from holdfast.memories.service import MemoryService
 from holdfast.memories.words import words

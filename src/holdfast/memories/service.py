@@ -7,9 +7,10 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.errors import HoldfastError, MemoryForgottenError, MemoryNotFoundError
+from holdfast.errors import HoldfastError
 from holdfast.ground import clock, ids, settings
 from holdfast.memories import rules
+from holdfast.memories.errors import MemoryForgottenError, MemoryNotFoundError
 from holdfast.memories.model import Memory, Recalled, Remembered
 from holdfast.memories.store import MemoryStore
 from holdfast.storage.opening import as_database

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast.errors import ForeignTableError, IdTakenError
 from holdfast.ground import clock
+from holdfast.memories.errors import ForeignTableError
 from holdfast.memories.model import Memory, memory_from
 from holdfast.memories.rules import Statement, as_words
+from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room
 
 if TYPE_CHECKING:

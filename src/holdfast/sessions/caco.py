@@ -10,9 +10,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.errors import ContextFullError, Invalid, InvalidValueError, StoreUnreachableError, shown
+from holdfast.errors import Invalid, InvalidValueError, StoreUnreachableError, shown
 from holdfast.ground import canonical, files
 from holdfast.sessions import context_sets, rules
+from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.service import SessionService
 
 CLIENT = "caco"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from holdfast.errors import ContextFullError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.sessions import rules
+from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.model import Session, SetChange
 
 KNOWN_SETS = ("files", "applet", "endpoints", "ports")

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 
-from holdfast.errors import EventConflictError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, ids
 from holdfast.ground.tokens import tokens
 from holdfast.sessions import chain
+from holdfast.sessions.errors import EventConflictError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

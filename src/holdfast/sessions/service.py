@@ -6,9 +6,10 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import EventNotFoundError, InvalidValueError, RevisionConflictError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock, settings
 from holdfast.sessions import chain, context_sets, rules
+from holdfast.sessions.errors import EventNotFoundError, RevisionConflictError
 from holdfast.sessions.model import (
     EventSample,
     Session,

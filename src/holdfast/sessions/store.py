@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 
-from holdfast import errors
+from holdfast.errors import HoldfastError
 from holdfast.ground import ids
-from holdfast.sessions import chain, rules
+from holdfast.sessions import chain, errors, rules
+from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room
 
 TYPE_CHECKING = False
@@ -137,7 +138,7 @@ class SessionStore:
         rows = [(None if first is None else first + position, *event) for position, event in enumerate(events)]
         try:
             answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
-        except errors.IdTakenError:  # by somebody whose rows we cannot see: nobody can tell which one
+        except IdTakenError:  # by somebody whose rows we cannot see: nobody can tell which one
             raise errors.EventConflictError(*(event[0] for event in events)) from None
         for answer, row in zip(answers, rows, strict=True):
             if answer[0] == "sequence":  # on SQLite its own call may have counted before it was undone
@@ -243,7 +244,7 @@ def moment(value: str | datetime) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
 
 
-def _refusal(answer: Row, session_id: str, event_id: str) -> errors.HoldfastError:
+def _refusal(answer: Row, session_id: str, event_id: str) -> HoldfastError:
     refused, *_, ended_at = answer
     if refused == "missing":
         return errors.SessionNotFoundError(session_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.errors import StoreDamagedError
+from holdfast.storage.errors import StoreDamagedError
 
 WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 HEADER_BYTES = 32

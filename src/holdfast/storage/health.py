@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import StoreDamagedError
+from holdfast.storage.errors import StoreDamagedError
 from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import IdTakenError, InvalidValueError, KeyReusedError
+from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
+from holdfast.storage.errors import IdTakenError
 from holdfast.storage.in_transaction import InTransaction
 from holdfast.storage.queries import STORAGE as QUERIES
 

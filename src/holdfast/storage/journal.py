@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import IdTakenError
 from holdfast.ground import canonical, clock, ids
+from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:

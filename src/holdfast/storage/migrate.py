@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from holdfast import errors
+from holdfast.errors import StoreUnreachableError, shown
 from holdfast.ground import files
+from holdfast.storage import errors
 from holdfast.storage.database import PATIENCE_SECONDS
 
 TYPE_CHECKING = False
@@ -89,7 +90,7 @@ def migrate_sqlite(connection: apsw.Connection, path: str, patience_seconds: flo
 def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:
     """Needs the lock. SQLite does not raise when it cannot switch: it answers with the mode that stays."""
     if connection.execute("pragma journal_mode=wal").get != "wal":
-        raise errors.StoreUnreachableError(path, "the disk does not take a write-ahead log there")
+        raise StoreUnreachableError(path, "the disk does not take a write-ahead log there")
     connection.execute("select count(*) from sqlite_schema").fetchall()  # the first read makes the log
 
 
@@ -262,7 +263,7 @@ def _adoption_sql() -> str:
 
 async def _owner_advice(connection: Any) -> str:
     if owner := await connection.fetchval(OTHER_OWNER):
-        return f"Its schemas belong to {errors.shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
+        return f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
     return (
         "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; it may create roles "
         "too, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import asyncpg
 
-from holdfast import errors
+from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
-from holdfast.storage import migrate
+from holdfast.storage import errors, migrate
 from holdfast.storage.database import PATIENCE_SECONDS
 from holdfast.storage.postgres_errors import LOST, ROLLED_BACK, first_line, translate, translated
 from holdfast.storage.row_groups import Call, RowGroups
@@ -136,7 +136,7 @@ def split_options(url: str) -> tuple[str, dict[str, int]]:
     if not sizes:
         return url, {}
     if not (sizes[-1].isascii() and sizes[-1].isdecimal()):
-        raise errors.InvalidValueError("HOLDFAST_DATABASE", where_of(url), f"has a {CACHE_OPTION} that is no number")
+        raise InvalidValueError("HOLDFAST_DATABASE", where_of(url), f"has a {CACHE_OPTION} that is no number")
     kept = "&".join(part for part in parts if part.partition("=")[0] != CACHE_OPTION)
     return f"{base}?{kept}" if kept else base, {CACHE_OPTION: int(sizes[-1])}
 
@@ -148,7 +148,7 @@ async def _known_options(where: str) -> AsyncIterator[None]:
         yield
     except REFUSED_OPTION as error:
         problem = f"has an option after the `?` that the server does not take: {first_line(error)}"
-        raise errors.InvalidValueError("HOLDFAST_DATABASE", where, problem) from error
+        raise InvalidValueError("HOLDFAST_DATABASE", where, problem) from error
 
 
 class PostgresTransaction:

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from holdfast import errors
+from holdfast.errors import InvalidValueError, StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError
+from holdfast.storage import errors
 
 PERMISSION_ADVICE = (
     "A program's role needs `GRANT holdfast_runtime TO …`. The role that migrates owns the database and may create "
@@ -64,16 +65,16 @@ def translate(error: Exception, where: str) -> Exception:
         case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
             return errors.LoginRefusedError(where, first_line(error))
         case asyncpg.DiskFullError():
-            return errors.StoreFullError(where)
+            return StoreFullError(where)
         case asyncpg.ReadOnlySQLTransactionError():
-            return errors.StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
+            return StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
         case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
             return errors.StoreDamagedError(where, str(error))
     if isinstance(error, BUSY):
-        return errors.StoreBusyError(where)
+        return StoreBusyError(where)
     if isinstance(error, WRONG_URL):
-        return errors.InvalidValueError("HOLDFAST_DATABASE", where, _what_is_wrong(error))
-    return errors.StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
+        return InvalidValueError("HOLDFAST_DATABASE", where, _what_is_wrong(error))
+    return StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
 
 
 def _what_is_wrong(error: BaseException) -> str:

@@ -17,9 +17,9 @@ from _thread import allocate_lock  # `threading` would cost a hook two milliseco
 
 import apsw
 
-from holdfast import errors
+from holdfast.errors import StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError, Unavailable
 from holdfast.ground import files, stamp
-from holdfast.storage import migrate
+from holdfast.storage import errors, migrate
 from holdfast.storage.database import PATIENCE_SECONDS, drive
 from holdfast.storage.failure import Failure
 from holdfast.storage.file_watch import FileWatch
@@ -98,7 +98,7 @@ def _make_file(path: str) -> None:
             raise errors.NotADatabaseError(path)
         elif not os.access(path, os.W_OK):
             # SQLite would leave a log that nobody can write to, which stays when the file is writable again.
-            raise errors.StoreReadOnlyError(path)
+            raise StoreReadOnlyError(path)
     except OSError as error:
         raise files.translate(error, path) from None
 
@@ -325,7 +325,7 @@ class SqliteDatabase:
         try:
             while not self._took_lock():
                 if time.monotonic() > start + self.patience_seconds:
-                    raise errors.StoreBusyError(self.path)
+                    raise StoreBusyError(self.path)
                 time.sleep(PAUSE_SECONDS)
         finally:
             if is_our_turn:
@@ -424,11 +424,11 @@ def translate(error: BaseException, path: str, connection: apsw.Connection | Non
     """An engine's error as one of ours; anything else as it is."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
-            return errors.StoreBusyError(path)
+            return StoreBusyError(path)
         case apsw.FullError():
-            return errors.StoreFullError(path)
+            return StoreFullError(path)
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return errors.StoreReadOnlyError(path)
+            return StoreReadOnlyError(path)
         case apsw.NotADBError():
             return errors.NotADatabaseError(path)
         case apsw.CorruptError() | apsw.SQLError() | UnicodeDecodeError():  # our own statements fit a whole schema
@@ -438,14 +438,14 @@ def translate(error: BaseException, path: str, connection: apsw.Connection | Non
     return error
 
 
-def _disk_error(error: Any, path: str, connection: apsw.Connection | None) -> errors.Unavailable:
+def _disk_error(error: Any, path: str, connection: apsw.Connection | None) -> Unavailable:
     """What the system said, where it is something that a person can do something about."""
     if error.extendedresult in TORN:
         return errors.StoreDamagedError(path, f"a part of it is missing ({error})")
     number = connection.system_errno if connection is not None else _why_not_opened(path)
     if number in TELLING:
         return files.translate(OSError(number, os.strerror(number)), path)
-    return errors.StoreUnreachableError(path, f"the disk reported an error ({error})")
+    return StoreUnreachableError(path, f"the disk reported an error ({error})")
 
 
 def _why_not_opened(path: str) -> int:

@@ -8,12 +8,13 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import confined, git
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
-from holdfast.workstreams import evidence, flag, rules
+from holdfast.workstreams import errors, evidence, flag, rules
 from holdfast.workstreams.model import Key
 from holdfast.workstreams.store import CONFIG, WorkstreamFiles, as_relative
 
@@ -41,7 +42,7 @@ class Checkout:
             return None
         try:
             return evidence.text_of(ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES).data)
-        except errors.HoldfastError:
+        except HoldfastError:
             return None
 
     def find_path(self, path: str) -> str:
@@ -90,17 +91,15 @@ def _check_excludes(repository: git.Repository) -> None:
     with contextlib.suppress(OSError):
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
-            raise errors.PathOutsideError(path, "is no file that git could read", "Remove it.")
+            raise PathOutsideError(path, "is no file that git could read", "Remove it.")
 
 
 def _checked_folder(folder: str) -> str:
     """The context folder in its one spelling, because what is below it is left out of every hash."""
     try:
         steps = confined.checked_steps(folder.rstrip("/"))
-    except errors.PathOutsideError as error:
-        raise errors.InvalidValueError("context_folder", folder, error.problem) from None
+    except PathOutsideError as error:
+        raise InvalidValueError("context_folder", folder, error.problem) from None
     if GIT_FOLDER in map(str.casefold, steps):
-        raise errors.InvalidValueError(
-            "context_folder", folder, "is in git's own folder; name another in settings.json"
-        )
+        raise InvalidValueError("context_folder", folder, "is in git's own folder; name another in settings.json")
     return "/".join(steps)

@@ -17,9 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from holdfast.errors import EvidenceNotThereError, InvalidValueError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
 from holdfast.workstreams import symbols
+from holdfast.workstreams.errors import EvidenceNotThereError
 from holdfast.workstreams.symbols import Lines, Symbol, Unreadable
 
 Verdict = Literal["ok", "moved", "changed", "gone"]

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from holdfast import errors
+from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
 from holdfast.ground.text import cut
+from holdfast.workstreams import errors
 from holdfast.workstreams.completion import claims_completion
 from holdfast.workstreams.document import ERRORS_KEPT, next_decision_id, past_of, recover
 from holdfast.workstreams.model import (
@@ -44,7 +45,7 @@ QUOTES = {('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("
 
 def check_phase(phase: str) -> str:
     if phase not in PHASES:
-        raise errors.InvalidValueError("Phase", phase, "is unknown", known=PHASES)
+        raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
     return phase
 
 
@@ -55,7 +56,7 @@ def check_workstream_id(workstream_id: str) -> str:
 def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
     checked = tuple(_line("Pinned rule", rule, RULES_CHARS) for rule in rules)
     if (size := sum(map(len, checked))) > RULES_CHARS:
-        raise errors.InvalidValueError(
+        raise InvalidValueError(
             "Pinned rules", f"{size} characters", f"are more than {RULES_CHARS}: they stand in every bundle whole"
         )
     return checked
@@ -87,9 +88,9 @@ def decide(
         return context, repeated
     because = _line("because", because, TEXT_CHARS) if because is not None else None
     if status is not None and status not in DECISION_STATUSES:
-        raise errors.InvalidValueError("Status", status, "is unknown", known=DECISION_STATUSES)
+        raise InvalidValueError("Status", status, "is unknown", known=DECISION_STATUSES)
     if status == "rejected" and because is None:
-        raise errors.InvalidValueError("Status", status, "needs a reason (because): it comes back with the alternative")
+        raise InvalidValueError("Status", status, "needs a reason (because): it comes back with the alternative")
     said = {"text": text, "status": status or (earlier or {}).get("status") or "open"}
     said |= {"because": because} if because else {}
     if earlier is None:
@@ -122,7 +123,7 @@ def claim(
         return context, repeated
     check_evidence(evidence)
     if kind is not None and kind not in CLAIM_KINDS:
-        raise errors.InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
+        raise InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
     found = claims_completion(_as_seen(text))
     if found or kind == "completion":
         _check_shown(text, found.word if found else None, evidence)
@@ -167,7 +168,7 @@ def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> Repo
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> RepoContext:
     if len(items) > CHECKLIST_ITEMS:
-        raise errors.InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
+        raise InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
     checked = [_line("Checklist item", item, TEXT_CHARS) for item in items]
     return context.with_fields(checklist=list(dict.fromkeys(checked)), updated_at=now)
 
@@ -175,7 +176,7 @@ def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> Re
 def point(context: RepoContext, pointers: Sequence[str], *, now: str) -> RepoContext:
     union = list(dict.fromkeys([*context.pointers, *(_line("Pointer", one, LABEL_CHARS * 2) for one in pointers)]))
     if len(union) > POINTERS:
-        raise errors.InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
+        raise InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
     return context.with_fields(file_pointers=union, updated_at=now)
 
 
@@ -253,12 +254,12 @@ def _cut(text: object) -> object:
 
 def check_evidence(evidence: Sequence[object]) -> None:
     if len(evidence) > EVIDENCE_PER_CLAIM:
-        raise errors.InvalidValueError("evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces")
+        raise InvalidValueError("evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces")
 
 
 def check_revision(revision: object) -> None:
     if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool) or revision < 0):
-        raise errors.InvalidValueError("expected_revision", revision, "is not a number from 0 on")
+        raise InvalidValueError("expected_revision", revision, "is not a number from 0 on")
 
 
 def check_summary(summary: str) -> str:
@@ -322,7 +323,7 @@ def _repeated(
     """The entry of a request that is made once more; the same `key` for another text is a mistake."""
     found = next((one for one in entries if one.get("uid") == uid), None)
     if found is not None and found.get(name) != text:
-        raise errors.KeyReusedError(key or uid)
+        raise KeyReusedError(key or uid)
     return found
 
 
@@ -350,12 +351,12 @@ def _find_decision(context: RepoContext, decision_id: str | None, text: str | No
         words = " ".join(text.split()) if isinstance(text, str) else None
         return next((one for one in context.decisions if one.get("text") == words), None)
     if not _is_free_id(decision_id):
-        raise errors.InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
+        raise InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
     found = next((one for one in context.entries("open_decisions") if one.get("id") == decision_id), None)
     if found is None and text is None:
         raise errors.NoteNotFoundError(decision_id, [str(one.get("id")) for one in context.decisions])
     if found is not None and found.get("withdrawn_at"):
-        raise errors.InvalidValueError("Decision id", decision_id, "was withdrawn; without an id a new one is made")
+        raise InvalidValueError("Decision id", decision_id, "was withdrawn; without an id a new one is made")
     return found
 
 
@@ -371,7 +372,7 @@ def _line(name: str, value: object, max_chars: int) -> str:
 def _text(name: str, value: object, max_chars: int) -> str:
     text = canonical.check_text(name, value, max_bytes=4 * max_chars).strip()
     if not text:
-        raise errors.InvalidValueError(name, value, "is empty")
+        raise InvalidValueError(name, value, "is empty")
     if len(text) > max_chars:
-        raise errors.InvalidValueError(name, text, f"is longer than {max_chars:,} characters")
+        raise InvalidValueError(name, text, f"is longer than {max_chars:,} characters")
     return text

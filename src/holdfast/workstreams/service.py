@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock, git, ids, redaction
+from holdfast.ground.errors import FileMissingError
 from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
-from holdfast.workstreams import dashboard, evidence, judging, proving, rules
+from holdfast.workstreams import dashboard, errors, evidence, judging, proving, rules
 from holdfast.workstreams.checkout import Checkout, open_checkout
 from holdfast.workstreams.document import Document, lost
 from holdfast.workstreams.model import PHASES, JudgedClaim, JudgedContext, Key, Proof, RepoContext, changed_at
@@ -207,7 +208,7 @@ class WorkstreamService:
         saved = await self._change(phase, workstream_id, change, checkout)
         try:
             await off_loop(_write_dashboard, checkout)
-        except errors.HoldfastError as error:  # the summary is saved, and the page is only for people
+        except HoldfastError as error:  # the summary is saved, and the page is only for people
             return replace(saved, notes=(*saved.notes, f"{DASHBOARD} was not written: {error.message}"))
         return saved
 
@@ -257,9 +258,7 @@ class WorkstreamService:
         folder, checked = checkout.folder, tuple(command)
         if again is not None:
             if checked:
-                raise errors.InvalidValueError(
-                    "Command", checked[0], "is one too many: --again names a command already"
-                )
+                raise InvalidValueError("Command", checked[0], "is one too many: --again names a command already")
             earlier = await self._get_proof(checkout, again)
             folder, checked = os.path.join(checkout.repository.root, earlier.folder), earlier.command
         checked = proving.check_command(checked)
@@ -304,7 +303,7 @@ class WorkstreamService:
         if checkout is None:
             checkout = await off_loop(self._open)
         if self._clean(workstream_id) != workstream_id:
-            raise errors.InvalidValueError("workstream_id", "…", "looks like a secret, and would be committed")
+            raise InvalidValueError("workstream_id", "…", "looks like a secret, and would be committed")
         document = await off_loop(checkout.files.load, phase)
         known = await self._find(checkout, document, phase, workstream_id)
         key = known.key
@@ -420,7 +419,7 @@ def _pointer(checkout: Checkout, path: str) -> str:
     name, mark, symbol = path.partition("#")
     inside = checkout.find_path(name)
     if checkout.read_text(inside) is None:
-        raise errors.FileMissingError(path)
+        raise FileMissingError(path)
     return f"{inside}{mark}{symbol}"
 
 

@@ -12,11 +12,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
 from holdfast.storage.journal import CONTENT_BYTES
-from holdfast.workstreams import document
+from holdfast.workstreams import document, errors
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.model import Key, Proof, RepoContext
 
@@ -54,7 +55,7 @@ class WorkstreamFiles:
         try:
             with self._opened() as place:
                 return self._read(place, phase)
-        except (errors.PathOutsideError, errors.InvalidValueError) as error:
+        except (PathOutsideError, InvalidValueError) as error:
             return Document(problem=error.message)
 
     def update(self, phase: str, change: Callable[[Document], Document]) -> Document:
@@ -75,7 +76,7 @@ class WorkstreamFiles:
         try:
             with _Closing(open_folder(self.root, "configs")) as place:
                 data = place and place.find(CONFIG, max_bytes=CONFIG_BYTES)
-        except errors.HoldfastError:
+        except HoldfastError:
             return None
         return data.decode(errors="replace") if data else None
 
@@ -181,7 +182,7 @@ class WorkstreamJournal:
             content["kept"] = document.recover(whole, dict(before.fields))
         try:
             await self.journal.add("repo_context", _subject(context.key, context.phase), content)
-        except errors.InvalidValueError:  # too much for one entry: what is in the file counts
+        except InvalidValueError:  # too much for one entry: what is in the file counts
             await self.journal.add("repo_context", _subject(context.key, context.phase), _content(context))
 
     async def find_context(self, key: Key, phase: str) -> RepoContext | None:
@@ -231,5 +232,5 @@ def as_relative(path: str, root: str, folder: str) -> str:
     whole = os.path.normpath(os.path.join(folder, path))
     inside = os.path.relpath(whole, root)
     if inside == os.pardir or inside.startswith(os.pardir + os.sep) or os.path.isabs(inside):
-        raise errors.PathOutsideError(path, "is not in this repository", "Name a file that is.")
+        raise PathOutsideError(path, "is not in this repository", "Name a file that is.")
     return inside.replace(os.sep, "/")

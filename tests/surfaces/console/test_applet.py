@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError, Refused
+from holdfast.errors import InvalidValueError, Refused
 from holdfast.ground.confined import ConfinedRoot, hash_of
+from holdfast.ground.errors import FileChangedError, PathOutsideError
 from holdfast.surfaces.console import applet
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import FileMissingError, InvalidValueError, PathOutsideError
+from holdfast.errors import InvalidValueError
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.surfaces.console import applet, diff, texts
 from holdfast.surfaces.console.diff import FileDiff, FolderDiff, parse_diff
 from tests.workstreams.repos import RETRY, Repo, with_code

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.app import App
-from holdfast.errors import ProofRunningError
 from holdfast.ground.settings import load_settings
+from holdfast.surfaces.console.errors import ProofRunningError
 from holdfast.surfaces.console.proving import Prover, Proving
 from holdfast.workstreams.model import Proof
 from tests.surfaces.console import noting

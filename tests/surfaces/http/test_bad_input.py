@@ -7,8 +7,9 @@ import socket
 
 import pytest
 
-from holdfast.errors import InvalidValueError, TooLargeError, TooSlowError
+from holdfast.errors import InvalidValueError
 from holdfast.surfaces.http import bodies
+from holdfast.surfaces.http.errors import TooLargeError, TooSlowError
 from tests.rig.commands import PATIENCE_SECONDS
 from tests.surfaces.http.server import append, is_problem, wrote
 

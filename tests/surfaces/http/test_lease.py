@@ -5,8 +5,9 @@ import os
 
 import pytest
 
-from holdfast.errors import InvalidValueError, ServerRunningError
+from holdfast.errors import InvalidValueError
 from holdfast.surfaces.http import lease as lease_module
+from holdfast.surfaces.http.errors import ServerRunningError
 from holdfast.surfaces.http.lease import Lease
 
 

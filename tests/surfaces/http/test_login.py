@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from holdfast.errors import TooManyError
+from holdfast.surfaces.http.errors import TooManyError
 from holdfast.surfaces.http.login import CODE_SECONDS, TRY_SECONDS, WRONG_TRIES, Codes, Tries, cookie_name
 from tests.surfaces.http.server import is_problem, served, wrote
 

@@ -7,7 +7,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from holdfast.app import App
-from holdfast.errors import InvalidValueError, RoundOpenError, SourceMissingError
+from holdfast.bundles.errors import RoundOpenError, SourceMissingError
+from holdfast.errors import InvalidValueError
 from holdfast.langgraph import role_round
 from tests.surfaces.langgraph.graphs import written
 from tests.workstreams.repos import Repo

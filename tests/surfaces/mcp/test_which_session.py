@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.app import App
-from holdfast.errors import SessionNotFoundError
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.which_session import Caller, as_label, client_name, find_latest, find_session, who_calls
 from tests.surfaces.mcp import doors

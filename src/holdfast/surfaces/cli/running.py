@@ -20,10 +20,11 @@ from typing import Any
 import click
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError, InvalidValueError, SessionNotFoundError, bug_message, shown
+from holdfast.errors import HoldfastError, InvalidValueError, bug_message, shown
 from holdfast.ground.text import term_safe
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.ground.worktree import find_worktree
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.model import Session
 
 PROGRAM = "holdfast"

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.errors import FileChangedError, InvalidValueError, PathOutsideError, Refused, shown
+from holdfast.errors import InvalidValueError, Refused, shown
 from holdfast.ground.confined import ConfinedRoot, FileCopy, find_root, hash_of
+from holdfast.ground.errors import FileChangedError, PathOutsideError
 from holdfast.surfaces.console import links, texts
 
 MOST_BYTES = 1 << 20

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.errors import FileMissingError, InvalidValueError, PathOutsideError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import git
 from holdfast.ground.confined import ConfinedRoot, FileCopy
+from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.text import cut
 from holdfast.surfaces.console import links, texts
 from holdfast.surfaces.console.applet import MOST_BYTES, root_of

@@ -16,9 +16,11 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from holdfast.app import App
-from holdfast.errors import EventNotFoundError, FileChangedError, HoldfastError, InvalidValueError, SessionNotFoundError
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.errors import FileChangedError
+from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import applet, diff, links, screens, showing, texts
 from holdfast.surfaces.console.card import card_of

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError, ProofRunningError
+from holdfast.errors import HoldfastError
 from holdfast.ground import clock
 from holdfast.ground.settings import Settings
+from holdfast.surfaces.console.errors import ProofRunningError
 from holdfast.workstreams.model import Proof
 
 

@@ -9,16 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from holdfast.bundles.model import PHASES
-from holdfast.errors import (
-    HoldfastError,
-    InvalidValueError,
-    NoRepositoryError,
-    NoWorkingTreeError,
-    ProofNotFoundError,
-    SharedContextOffError,
-)
+from holdfast.errors import HoldfastError, InvalidValueError, NoWorkingTreeError
 from holdfast.surfaces.console import bundle_view, work_view
 from holdfast.surfaces.http import bodies
+from holdfast.workstreams.errors import NoRepositoryError, ProofNotFoundError, SharedContextOffError
 from holdfast.workstreams.service import WorkstreamService
 
 if TYPE_CHECKING:

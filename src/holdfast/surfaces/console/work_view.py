@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from holdfast.errors import FileMissingError, HoldfastError, InvalidValueError, ProofNotFoundError
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import git, git_repository
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.errors import FileMissingError
 from holdfast.ground.text import cut
 from holdfast.ground.worktree import find_worktree
 from holdfast.surfaces.console import applet, links, pictures, showing
 from holdfast.workstreams import evidence
+from holdfast.workstreams.errors import ProofNotFoundError
 from holdfast.workstreams.model import (
     DECISION_STATUSES,
     JudgedClaim,

@@ -15,8 +15,9 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from holdfast.errors import InvalidValueError, TooLargeError, TooSlowError, WrongMediaTypeError
+from holdfast.errors import InvalidValueError
 from holdfast.ground.canonical import MAX_DEPTH
+from holdfast.surfaces.http.errors import TooLargeError, TooSlowError, WrongMediaTypeError
 
 MAX_BYTES = 1 << 20
 BODY_SECONDS = 30.0

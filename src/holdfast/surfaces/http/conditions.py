@@ -14,8 +14,9 @@ from typing import Annotated
 from fastapi import Depends, Header
 from starlette.requests import Request
 
-from holdfast.errors import InvalidValueError, RevisionConflictError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.sessions.errors import RevisionConflictError
 from holdfast.sessions.model import Session, SessionState
 from holdfast.sessions.service import SessionService
 

@@ -18,10 +18,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from holdfast.errors import HoldfastError, TooManyError
+from holdfast.errors import HoldfastError
 from holdfast.storage.outbox import OutboxEvent
 from holdfast.storage.tail import Tail
 from holdfast.surfaces.http import models
+from holdfast.surfaces.http.errors import TooManyError
 from holdfast.surfaces.http.here import Here
 from holdfast.surfaces.http.token import Keys
 

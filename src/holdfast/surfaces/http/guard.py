@@ -12,10 +12,11 @@ from functools import cached_property
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.errors import ForeignRequestError, HoldfastError, UnauthorizedError
+from holdfast.errors import HoldfastError
 from holdfast.ground.log import Log
 from holdfast.surfaces.http import metadata, problems
 from holdfast.surfaces.http.bodies import READS
+from holdfast.surfaces.http.errors import ForeignRequestError, UnauthorizedError
 from holdfast.surfaces.http.login import cookie_name, login_page
 from holdfast.surfaces.http.token import Keys
 

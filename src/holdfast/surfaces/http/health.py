@@ -10,11 +10,12 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
-from holdfast.errors import EventsLostError, HoldfastError
+from holdfast.errors import HoldfastError
 from holdfast.ground.log import Log
 from holdfast.storage.accounting import Accounting
 from holdfast.storage.health import check_health
 from holdfast.surfaces.http import models, problems
+from holdfast.surfaces.http.errors import EventsLostError
 from holdfast.surfaces.http.here import Here
 
 router = APIRouter()

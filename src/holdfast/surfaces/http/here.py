@@ -10,9 +10,10 @@ from fastapi import Depends, Header, Path
 from starlette.requests import Request
 
 from holdfast.app import App
-from holdfast.errors import InvalidValueError, SessionNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import SessionService
 from holdfast.storage.in_transaction import InTransaction
 

@@ -13,8 +13,8 @@ import os
 import time
 from typing import Any
 
-from holdfast.errors import ServerRunningError
 from holdfast.ground import files
+from holdfast.surfaces.http.errors import ServerRunningError
 
 FILE_BYTES = 1000
 LOOKS, LOOK_SECONDS = 40, 0.05  # a holder that just started has not written its port yet

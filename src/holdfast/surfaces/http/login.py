@@ -18,9 +18,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from holdfast.errors import TooManyError, WrongMediaTypeError
 from holdfast.ground import canonical
 from holdfast.surfaces.http.bodies import read_body
+from holdfast.surfaces.http.errors import TooManyError, WrongMediaTypeError
 from holdfast.surfaces.http.token import Keys
 
 COOKIE = "holdfast_session"

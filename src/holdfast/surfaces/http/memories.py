@@ -10,12 +10,12 @@ from pydantic import Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
-from holdfast.errors import AdoptedMemoriesError
 from holdfast.ground.settings import redacted
 from holdfast.memories.rules import LIMIT, MIN_RELEVANCE, SOURCE_TYPES
 from holdfast.memories.service import MemoryService
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.http.bodies import JsonRoute
+from holdfast.surfaces.http.errors import AdoptedMemoriesError
 from holdfast.surfaces.http.here import Here, Key, do_once
 from holdfast.surfaces.http.models import Asked, Given, Taken
 

@@ -20,9 +20,11 @@ from typing import Any
 import uvicorn
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError, InvalidValueError, NetworkRefusedError, PortTakenError, UnsafeRoleError
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, sqlite_path
+from holdfast.storage.errors import UnsafeRoleError
 from holdfast.surfaces.http.app import make_http_app
+from holdfast.surfaces.http.errors import NetworkRefusedError, PortTakenError
 from holdfast.surfaces.http.guard import Site
 from holdfast.surfaces.http.lease import Lease
 from holdfast.surfaces.http.login import Codes

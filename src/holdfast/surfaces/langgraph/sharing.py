@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from holdfast import errors
 from holdfast.app import App
 from holdfast.ground import canonical
 from holdfast.ground.settings import Settings, load_settings
+from holdfast.workstreams import errors
 from holdfast.workstreams.checkout import open_checkout
 from holdfast.workstreams.flag import NAME, is_shared, parse_flag
 from holdfast.workstreams.service import WorkstreamService

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import InvalidValueError, RoundNotFoundError
+from holdfast.bundles.errors import RoundNotFoundError
+from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.answer import Answer
 from holdfast.surfaces.mcp.sessions import repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool

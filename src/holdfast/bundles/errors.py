@@ -1,0 +1,112 @@
+"""What only bundles and rounds raise."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, NotFound, Refused, shown
+
+
+class ReceiptNotFoundError(NotFound):
+    code = "receipt_not_found"
+
+    def __init__(self, receipt_id: object):
+        self.receipt_id = receipt_id
+        super().__init__(
+            f"Receipt {shown(receipt_id)} does not exist. `holdfast bundle show` builds a bundle and its receipt."
+        )
+
+
+class ReceiptForgottenError(NotFound):
+    """It was there; what it held was erased, and only that it was made is still known."""
+
+    code = "receipt_forgotten"
+
+    def __init__(self, receipt_id: str):
+        self.receipt_id = receipt_id
+        super().__init__(f"Receipt {receipt_id} was forgotten, so its bundle cannot be made again.")
+
+
+class RoundNotFoundError(NotFound):
+    code = "round_not_found"
+
+    def __init__(self, workstream_id: str):
+        self.workstream_id = workstream_id
+        super().__init__(
+            f"Workstream {shown(workstream_id)} has no open round. Start one: `holdfast round start --topic TOPIC`.",
+            next_actions=["holdfast round start --topic TOPIC"],
+        )
+
+
+class RoundOpenError(Conflict):
+    code = "round_open"
+
+    def __init__(self, topic: str):
+        self.topic = topic
+        super().__init__(
+            f"A round about {shown(topic)} is open. `holdfast round next` says whose turn it is. End it first, with "
+            "`holdfast round close` or, without a result, with `holdfast round abandon`.",
+            next_actions=["holdfast round next", "holdfast round close", "holdfast round abandon"],
+        )
+
+
+class RoundClosingError(Conflict):
+    """The chair has spoken, and its results are being noted or were when a program stopped."""
+
+    code = "round_closing"
+
+    def __init__(self, topic: str):
+        self.topic = topic
+        super().__init__(
+            f"The round about {shown(topic)} is being closed, so it is not abandoned. If nobody is at it any more, "
+            "`holdfast round close` notes what is left.",
+            next_actions=["holdfast round close"],
+        )
+
+
+class RoundMovedError(Conflict):
+    """Two took the same step of a round, and this one came second."""
+
+    code = "round_moved"
+
+    def __init__(self, topic: str):
+        self.topic = topic
+        super().__init__(
+            f"The round about {shown(topic)} went on meanwhile. Nothing was written. "
+            "`holdfast round next` says where it is.",
+            next_actions=["holdfast round next"],
+        )
+
+
+class WrongRoleError(Conflict):
+    code = "wrong_role"
+
+    def __init__(self, role: object, expected: str):
+        self.role, self.expected = role, expected
+        super().__init__(
+            f"Role {shown(role)} does not speak now: it is the turn of {expected}. Nothing was written.",
+            next_actions=["holdfast round next"],
+        )
+
+
+class ReceiptOutdatedError(Refused):
+    code = "receipt_outdated"
+
+    def __init__(self, receipt_id: str):
+        self.receipt_id = receipt_id
+        super().__init__(
+            f"Receipt {receipt_id} was written by another version of Holdfast, and this one would write its bundle "
+            "differently. That version makes the exact bytes."
+        )
+
+
+class SourceMissingError(Refused):
+    """Somebody speaks in a round, and says neither where it is from nor that it is nothing new."""
+
+    code = "source_missing"
+
+    def __init__(self, role: str):
+        self.role = role
+        super().__init__(
+            f"{role} names no source. Give one as repo:PATH, tool:COMMAND or user:WORDS, or begin the text with "
+            '"No new fact".',
+            next_actions=["holdfast round submit --role ROLE --text TEXT --source repo:PATH"],
+        )

@@ -1,0 +1,55 @@
+"""What files and git raise: a path that is missing, changed or outside, a git that does not answer."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, NotFound, Refused, Unavailable, shown
+
+
+class FileMissingError(NotFound):
+    code = "file_not_found"
+
+    def __init__(self, path: str):
+        self.path = path
+        super().__init__(f"File {shown(path)} does not exist, or is no file. Check its path.")
+
+
+class FileChangedError(Conflict):
+    code = "file_changed"
+
+    def __init__(self, path: str):
+        self.path = path
+        super().__init__(
+            f"File {shown(path)} was changed by somebody else since it was read. Nothing was written. "
+            "Read it again, or overwrite it knowingly."
+        )
+
+
+class PathOutsideError(Refused):
+    """A path that leads out of the folders that may be shown, or might: through a link, a device, a `..`."""
+
+    code = "path_outside"
+
+    ADVICE = "`holdfast serve --root DIR` names the folders that are shown."
+
+    def __init__(self, path: object, problem: str, advice: str = ADVICE):
+        self.path, self.problem = path, problem
+        super().__init__(f"Path {shown(path)} {problem}. {advice}")
+
+
+class GitMissingError(Unavailable):
+    code = "git_missing"
+
+    def __init__(self, problem: str):
+        self.problem = problem
+        super().__init__(f"git {problem}. Install git 2.31 or newer, then try again.")
+
+
+class GitFailedError(Unavailable):
+    code = "git_failed"
+
+    def __init__(self, folder: str, complaint: str):
+        self.folder, self.complaint = folder, complaint
+        super().__init__(
+            f"git does not answer about {shown(folder)}: {shown(complaint)}. `git status` there says what is wrong.",
+            next_actions=["git status"],
+        )

@@ -1,0 +1,57 @@
+"""What only memories raise."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, NotFound, Refused, shown
+
+
+class MemoryNotFoundError(NotFound):
+    code = "memory_not_found"
+
+    def __init__(self, memory_id: object):
+        self.memory_id = memory_id
+        super().__init__(
+            f"Memory {shown(memory_id)} does not exist, or was forgotten. `holdfast memory list` shows the ids.",
+            next_actions=["holdfast memory list"],
+        )
+
+
+class ExportRefusedError(Conflict):
+    """A file that would lose what only it has."""
+
+    code = "export_refused"
+
+    def __init__(self, path: str, unknown: int):
+        self.path, self.unknown = path, unknown
+        lines = f"{unknown:,} line{'' if unknown == 1 else 's'} that this store does not know"
+        super().__init__(
+            f"File {shown(path)} has {lines if unknown else 'something that this store did not write'}, so it was left "
+            "as it is. Bring it in first; where that says that no export replaces it, name another file.",
+            next_actions=[f"holdfast memory import {path}"],
+        )
+
+
+class MemoryForgottenError(Refused):
+    """A text that somebody wanted gone, about to come back."""
+
+    code = "memory_forgotten"
+
+    def __init__(self, memory_id: str):
+        self.memory_id = memory_id
+        super().__init__(
+            f"This text was forgotten (memory {memory_id}), and what was forgotten is not kept again. Nothing was "
+            "stored. Say it in other words if it should be remembered after all."
+        )
+
+
+class ForeignTableError(Refused):
+    """What another program's table does not take."""
+
+    code = "foreign_table"
+
+    def __init__(self, problem: str):
+        self.problem = problem
+        super().__init__(
+            f"The table memori.memories was made by another program and does not take this: {problem}. Nothing was "
+            "stored. Say it so that it fits, or change the table."
+        )

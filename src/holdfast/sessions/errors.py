@@ -1,0 +1,85 @@
+"""What only sessions raise."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, NotFound, Refused, shown
+
+
+class SessionNotFoundError(NotFound):
+    code = "session_not_found"
+
+    def __init__(self, session_id: object):
+        self.session_id = session_id
+        super().__init__(
+            f"Session {shown(session_id)} does not exist. `holdfast session list` shows the ones that do.",
+            next_actions=["holdfast session list"],
+        )
+
+
+class EventNotFoundError(NotFound):
+    code = "event_not_found"
+
+    def __init__(self, event_id: object):
+        self.event_id = event_id
+        super().__init__(
+            f"Event {shown(event_id)} does not exist. `holdfast session events ID --json` shows the ids of a session.",
+            next_actions=["holdfast session events ID --json"],
+        )
+
+
+class SessionEndedError(Conflict):
+    code = "session_ended"
+
+    def __init__(self, session_id: str, ended_at: object):
+        self.session_id, self.ended_at = session_id, ended_at
+        super().__init__(
+            f"Session {session_id} ended at {ended_at:%Y-%m-%d %H:%MZ}. "
+            f"Continue it with `holdfast session resume {session_id}`.",
+            next_actions=[f"holdfast session resume {session_id}"],
+        )
+
+
+class SequenceConflictError(Conflict):
+    code = "sequence_conflict"
+
+    def __init__(self, session_id: str, expected: int | None, actual: int):
+        self.session_id, self.expected, self.actual = session_id, expected, actual
+        super().__init__(
+            f"Session {session_id} is at sequence {actual}, not {expected}. "
+            "Read its events, then append with the sequence that it has.",
+            next_actions=[f"holdfast session events {session_id}"],
+        )
+
+
+class EventConflictError(Conflict):
+    code = "event_conflict"
+
+    def __init__(self, *event_ids: str):
+        self.event_id = event_ids[0] if len(event_ids) == 1 else None
+        which = f"Event id {event_ids[0]}" if len(event_ids) == 1 else f"One of the {len(event_ids)} event ids"
+        super().__init__(
+            f"{which} is taken by an event with other content. Repeat the first request unchanged, or use a new id."
+        )
+
+
+class RevisionConflictError(Conflict):
+    code = "revision_conflict"
+    http_status = 412
+
+    def __init__(self, session_id: str, expected: int | str, actual: int | str):
+        self.session_id, self.expected, self.actual = session_id, expected, actual
+        super().__init__(
+            f"Session {session_id} is at revision {actual}, not {shown(expected)}. Read it again, then change it."
+        )
+
+
+class ContextFullError(Refused):
+    code = "context_full"
+
+    def __init__(self, total: int, limit: int):
+        self.total, self.limit = total, limit
+        super().__init__(
+            f"The context sets would hold {total} items; {limit} are the most in all. Clear a set first: "
+            "`holdfast context set NAME` without items.",
+            next_actions=["holdfast context show"],
+        )

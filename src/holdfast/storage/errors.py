@@ -1,0 +1,151 @@
+"""What a store raises: a database of another version, with other rights, damaged, or closed."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, Invalid, Refused, StoreUnreachableError, Unavailable, shown
+
+
+class IdTakenError(Conflict):
+    """A row with this id is there and not ours to see; the store of the room says which id it was."""
+
+    code = "id_taken"
+
+    def __init__(self) -> None:
+        super().__init__("An id is taken. Use a new one.")
+
+
+class NewerSchemaError(Refused):
+    code = "newer_schema"
+
+    def __init__(self, where: str, found: int, known: int):
+        self.where, self.found, self.known = where, found, known
+        super().__init__(
+            f"{where} has schema {found}; this version of Holdfast knows {known}. Nothing was changed. "
+            "Upgrade Holdfast: `pipx upgrade holdfast`.",
+            next_actions=["pipx upgrade holdfast"],
+        )
+
+
+class ChangedMigrationError(Refused):
+    code = "changed_migration"
+
+    def __init__(self, where: str, name: str):
+        self.where, self.name = where, name
+        super().__init__(
+            f"Migration {name} was applied to {where} with other text than this version ships. Nothing was changed. "
+            "Install the version that wrote it, or restore a backup."
+        )
+
+
+class UnsafeRoleError(Refused):
+    code = "unsafe_role"
+
+    def __init__(self, role: str, reason: str):
+        self.role, self.reason = role, reason
+        super().__init__(
+            f"PostgreSQL role {shown(role)} {reason}, so row-level security does not hold for it. Connect as a role "
+            "that is only a member of holdfast_runtime: `CREATE ROLE app LOGIN IN ROLE holdfast_runtime`."
+        )
+
+
+class PermissionRefusedError(Refused):
+    code = "permission_refused"
+    http_status = 403
+
+    def __init__(self, where: str, detail: str, advice: str):
+        self.where, self.detail = where, detail
+        super().__init__(f"{where} refused: {detail}. {advice}")
+
+
+class SchemaTakenError(Refused):
+    code = "schema_taken"
+
+    def __init__(self, where: str, schema: str):
+        self.where, self.schema = where, schema
+        super().__init__(
+            f"{where} has a schema {shown(schema)} that is not Holdfast's, with something in it. Nothing was changed. "
+            f"Use another database, or rename it: `ALTER SCHEMA {schema} RENAME TO {schema}_before`."
+        )
+
+
+class WrongEncodingError(Refused):
+    code = "wrong_encoding"
+
+    def __init__(self, where: str, encoding: str):
+        self.where, self.encoding = where, encoding
+        super().__init__(
+            f"{where} has the encoding {encoding}, which does not keep every text as it is. Nothing was changed. "
+            "Use a database that was made with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`."
+        )
+
+
+class AdoptionRefusedError(Refused):
+    """A table that was there before Holdfast and cannot be used as it is."""
+
+    code = "adoption_refused"
+
+    def __init__(self, where: str, problem: str, remedy: str | None):
+        self.where, self.problem, self.remedy = where, problem, remedy
+        mended = f"Mend it (`{remedy}`)" if remedy else "Change that"
+        super().__init__(
+            f"The table memori.memories in {where} was made by another program, and Holdfast cannot use it as it is: "
+            f"{problem}. Nothing was changed. {mended}, or name another database in HOLDFAST_DATABASE."
+        )
+
+
+class NotADatabaseError(Invalid):
+    code = "not_a_database"
+
+    def __init__(self, where: str, problem: str = "is not a SQLite database"):
+        self.where = where
+        super().__init__(f"{where} {problem}. It was left as it is. Name another file in HOLDFAST_DATABASE.")
+
+
+class StoreDamagedError(Unavailable):
+    code = "store_damaged"
+
+    def __init__(self, where: str, cause: str, *, may_be_written: bool = False):
+        self.where, self.cause = where, cause
+        written = (
+            "It may have been written; repeat it with the same event id" if may_be_written else "Nothing was written"
+        )
+        super().__init__(f"{where} is damaged: {cause}. {written}. Keep the file and its -wal, and restore a backup.")
+
+
+class SchemaMissingError(Unavailable):
+    code = "schema_missing"
+
+    def __init__(self, where: str, detail: str = "has no Holdfast schema of this version"):
+        self.where = where
+        super().__init__(
+            f"{where} {detail}. Run `holdfast admin migrate` with HOLDFAST_DATABASE set to the owner's URL.",
+            next_actions=["holdfast admin migrate"],
+        )
+
+
+class SqliteTooOldError(Unavailable):
+    code = "sqlite_too_old"
+
+    def __init__(self, found: str, needed: str):
+        self.found, self.needed = found, needed
+        super().__init__(
+            f"SQLite {found} can lose a committed write when a checkpoint races it; {needed} is needed. "
+            "Install it with `pip install --upgrade apsw`.",
+            next_actions=["pip install --upgrade apsw"],
+        )
+
+
+class StoreClosedError(Unavailable):
+    code = "store_closed"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(f"{where} was closed, or opened before a fork. Open it again with `open_database`.")
+
+
+class LoginRefusedError(StoreUnreachableError):
+    """To a door the same; to a person not, because the server runs."""
+
+    def __init__(self, where: str, cause: str):
+        self.where, self.cause = where, cause
+        Unavailable.__init__(self, f"{where} refused the login: {cause}. Correct HOLDFAST_DATABASE.")

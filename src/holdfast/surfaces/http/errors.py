@@ -1,0 +1,128 @@
+"""What a server raises when it starts, and what it answers to requests that it does not take."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, Invalid, Refused, Unavailable, shown
+
+
+class ServerRunningError(Conflict):
+    code = "server_running"
+
+    def __init__(self, store: str, pid: int | None, port: int | None, url: str | None = None):
+        self.store, self.pid, self.port, self.url = store, pid, port, url
+        who = f"process {pid}" if pid else "another process"
+        where = f" on port {port}" if port else ""
+        come_in = f"Open {url} and log in with the token in the file `token` of its data folder. " if url else ""
+        stop = f"stop it first with `kill {pid}`" if pid else "stop it first"
+        super().__init__(
+            f"{store} is served by {who}{where} already. {come_in}To start another, {stop}, or set HOLDFAST_HOME to "
+            "another folder (and HOLDFAST_DATABASE, where that is set, to another file).",
+            next_actions=[f"kill {pid}"] if pid else (),
+        )
+
+
+class PortTakenError(Conflict):
+    code = "port_taken"
+
+    def __init__(self, host: str, port: int):
+        self.host, self.port = host, port
+        super().__init__(
+            f"Port {port} of {host} is taken by another program. Choose another one: `holdfast serve --port PORT`.",
+            next_actions=["holdfast serve --port 0"],
+        )
+
+
+class AdoptedMemoriesError(Refused):
+    """A table that was there before Holdfast has no walls between developers."""
+
+    code = "adopted_memories"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(
+            f"The table memori.memories in {where} was made by another program, so nothing keeps one developer's "
+            "memories from another. It is for one person's use and not served. Serve another database, and bring them "
+            "there with `holdfast memory export FILE` and `holdfast memory import FILE`.",
+            next_actions=["holdfast memory export FILE"],
+        )
+
+
+class UnauthorizedError(Refused):
+    code = "unauthorized"
+    http_status = 401
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This needs the token that is in the file `token` of HOLDFAST_HOME, as `Authorization: Bearer TOKEN`. "
+            "A browser gets in by the link that `holdfast serve` prints."
+        )
+
+
+class ForeignRequestError(Refused):
+    """A page or a name that is not ours sent it, perhaps in somebody's browser."""
+
+    code = "foreign_request"
+    http_status = 403
+
+    def __init__(self, header: str, value: object, problem: str):
+        self.header, self.value = header, value
+        super().__init__(f"{header} {shown(value)} {problem}. Use the address that `holdfast serve` prints.")
+
+
+class NetworkRefusedError(Refused):
+    code = "network_refused"
+
+    def __init__(self, host: str):
+        self.host = host
+        super().__init__(
+            f"Host {shown(host)} can be reached from other machines, and a store in a file is for one person. "
+            "Serve it on 127.0.0.1, or set HOLDFAST_DATABASE to a PostgreSQL URL."
+        )
+
+
+class WrongMediaTypeError(Invalid):
+    code = "wrong_media_type"
+    http_status = 415
+
+    def __init__(self, found: object):
+        self.found = found
+        super().__init__(f"Content-Type {shown(found)} is not taken here. Send JSON as `application/json`.")
+
+
+class TooLargeError(Invalid):
+    code = "too_large"
+    http_status = 413
+
+    def __init__(self, max_bytes: int):
+        self.max_bytes = max_bytes
+        super().__init__(f"The body has more than {max_bytes:,} bytes. Nothing was written. Send it in parts.")
+
+
+class TooSlowError(Invalid):
+    code = "too_slow"
+    http_status = 408
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        super().__init__(f"The body was not complete after {seconds:g} seconds. Nothing was written. Send it again.")
+
+
+class TooManyError(Unavailable):
+    code = "too_many"
+    http_status = 429
+
+    def __init__(self, what: str, limit: int, advice: str):
+        self.what, self.limit = what, limit
+        super().__init__(f"There are more than {limit} {what}. {advice}")
+
+
+class EventsLostError(Unavailable):
+    code = "events_lost"
+
+    def __init__(self, lost: int):
+        self.lost = lost
+        super().__init__(
+            f"{lost:,} accepted event{'' if lost == 1 else 's'} cannot be found. `holdfast session verify` says where; "
+            "keep the files as they are.",
+            next_actions=["holdfast session verify"],
+        )
