@@ -142,22 +142,23 @@ def with_store(folder: Path, verb: Callable[[SessionService], Coroutine[Any, Any
 
 
 def prepare_older(folder: Path) -> None:
-    """A store at the first migration, as a version that knew no other would have left it."""
-    first = migrate.migrations("sqlite")[0]
+    """A store of this version, with one row."""
     folder.mkdir()
+    with_store(folder, nothing)
     connection = apsw.Connection(os.fspath(folder / "test.db"))
-    connection.execute(
-        "pragma journal_mode=wal; begin immediate; create table holdfast_migrations (number integer primary key,"
-        " name text not null, checksum text not null, applied_at text not null default '2026-01-01') strict"
-    ).fetchall()
-    connection.execute(first.sql)
-    connection.execute("insert into holdfast_migrations values (?, ?, ?, '2026')", (1, first.name, first.checksum))
     connection.execute(
         "insert into outbox (workspace_id, developer_id, topic, data, created_at)"
         " values ('w', 'd', 'old', '{}', '2026')"
     )
-    connection.execute(f"pragma user_version=1; pragma application_id={migrate.APPLICATION_ID}; commit")
     connection.close()
+
+
+def prepare_newer_program(folder: Path) -> str:
+    """The migrations of a made-up next version: ours and one more."""
+    shutil.copytree(migrate.FOLDER, folder)
+    notes = "create table notes (note text) strict;\ninsert into notes values ('new');\n"
+    (folder / "sqlite" / "0002_notes.sql").write_text(notes)
+    return str(folder)
 
 
 def copy(start: Path, folder: Path) -> Path:

@@ -13,11 +13,21 @@ import pytest
 
 from holdfast.errors import Unavailable
 from holdfast.sessions.service import SessionService
+from holdfast.storage import migrate as storage_migrate
 from holdfast.storage.migrate import backups
 from tests.faults import writers
 from tests.faults.audit import audit, audit_open, new_session, with_sessions
 from tests.faults.faulty_vfs import FAULTS, Faults, faulty_file_system
-from tests.faults.operations import OPERATIONS, Operation, copy, nothing, prepare, prepare_older, with_store
+from tests.faults.operations import (
+    OPERATIONS,
+    Operation,
+    copy,
+    nothing,
+    prepare,
+    prepare_newer_program,
+    prepare_older,
+    with_store,
+)
 from tests.rig.nursery import Nursery
 
 Scale = Callable[[int], int]
@@ -144,10 +154,11 @@ STARTS = [prepare_nothing, prepare_older]
 @pytest.mark.parametrize("fault", ERRORS)
 @pytest.mark.parametrize("start", STARTS)
 def test_a_failure_at_any_call_of_a_migration_leaves_a_store_that_can_be_migrated(
-    tmp_path: Path, scale: Scale, fault: str, start: Callable[[Path], None]
+    tmp_path: Path, scale: Scale, fault: str, start: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F1 for the migrations, from nothing and from an older store, which also keeps a whole copy of itself."""
     start(tmp_path / "start")
+    monkeypatch.setattr(storage_migrate, "FOLDER", prepare_newer_program(tmp_path / "migrations"))
     for number, folder in attempts(tmp_path, scale, fault, migrate):
         descriptors = len(os.listdir("/dev/fd"))
         with faulty_file_system(fault, number):
@@ -204,12 +215,19 @@ def test_a_kill_at_any_call_leaves_the_old_or_the_new_state(
 @pytest.mark.parametrize("fault", KILLS)
 @pytest.mark.parametrize("start", STARTS)
 def test_a_kill_at_any_call_of_a_migration_leaves_a_store_that_can_be_migrated(
-    nursery: Nursery, tmp_path: Path, scale: Scale, fault: str, start: Callable[[Path], None]
+    nursery: Nursery,
+    tmp_path: Path,
+    scale: Scale,
+    fault: str,
+    start: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F1 with kills for the migrations."""
     start(tmp_path / "start")
+    newer = prepare_newer_program(tmp_path / "migrations")
+    monkeypatch.setattr(storage_migrate, "FOLDER", newer)
     for number, folder in attempts(tmp_path, scale, fault, migrate):
-        child = nursery.start(writers.do_and_die, str(folder), "", "nothing", fault, number)
+        child = nursery.start(writers.migrate_and_die, str(folder), newer, fault, number)
         assert child.hear_all() in ([], ["done"])
         assert child.wait() == -9
 

@@ -20,6 +20,7 @@ from holdfast.errors import StoreUnreachableError, Unavailable
 from holdfast.ground import ids
 from holdfast.sessions.service import SessionService
 from holdfast.sessions.store import QUERIES
+from holdfast.storage import migrate
 from holdfast.storage.database import drive
 from holdfast.storage.errors import StoreClosedError
 from holdfast.storage.outbox import Outbox
@@ -263,6 +264,12 @@ def open_and_die(line: Line, url: str, point: str, number: int) -> None:
 
 
 # --- F1 -----------------------------------------------------------------------------------------------------
+
+
+def migrate_and_die(line: Line, folder: str, migrations: str, fault: str, number: int) -> None:
+    """Opens a store with a program that has these migrations."""
+    migrate.FOLDER = migrations
+    do_and_die(line, folder, "", "nothing", fault, number)
 
 
 def do_and_die(line: Line, folder: str, session_id: str, operation: str, fault: str, number: int) -> None:

@@ -15,12 +15,13 @@ import apsw
 import asyncpg
 import pytest
 
-from holdfast.storage.queries import Query, Room
+from holdfast.storage.functions import KINDS, full_name, read_functions
+from holdfast.storage.queries import Query, Room, read_blocks
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 from tests.house import source
 from tests.rig.postgres import APP, Cluster, execute
 
-# Functions of ours on PostgreSQL that are no verbs, because only other functions call them.
+# Functions of ours on PostgreSQL that take an owner and are no verbs, because only other functions call them.
 INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal", "memori.hold"}
 
 # Verbs that may read every row of a developer, and why. Every other one reaches its rows by more than their owner.
@@ -64,9 +65,15 @@ def rooms() -> dict[str, Room]:
     return found
 
 
+ENGINES = ("sqlite", "postgres")
 ROOMS = list(rooms().values())
+NAMED_SQL = [path for path in sorted(source.PACKAGE.rglob("*.sql")) if "migrations" not in path.parts]
 QUERIES = [query for room in ROOMS for query in room.queries.values()]
 each_query = pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+
+
+def postgres_file(room: Room) -> str:
+    return str(Path(room.file).with_name("queries.postgres.sql"))
 
 
 def argument_count(query: Query) -> int:
@@ -77,21 +84,49 @@ def argument_count(query: Query) -> int:
 
 
 def test_every_file_of_queries_belongs_to_a_room():
-    files = {str(path) for path in source.PACKAGE.rglob("queries*.sql")}
+    here, there = ({str(path) for path in source.PACKAGE.rglob(f"queries.{engine}.sql")} for engine in ENGINES)
 
-    assert files == {room.file for room in ROOMS}
+    assert here == {room.file for room in ROOMS}
+    assert there == {postgres_file(room) for room in ROOMS}
+
+
+@pytest.mark.parametrize("path", NAMED_SQL, ids=lambda path: str(path.relative_to(source.PACKAGE)))
+def test_every_statement_has_a_name_and_a_line_of_why(path: Path):
+    """A block without both would be read as part of the one above it."""
+    texts = [text for text in re.split(r"\n\n+(?=-- )", path.read_text()) if text.strip()]
+    blocks = read_blocks(str(path))
+
+    for text in texts:
+        assert re.match(r"-- \w+\n(-- .+\n)+(?!--)\w", text), text
+    assert [text.split()[1] for text in texts] == [block.name for block in blocks]
+    assert len({block.name for block in blocks}) == len(blocks)
+    assert all(block.why.endswith(".") and len(block.why) > 10 for block in blocks)
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.schema)
-def test_every_query_has_a_name_and_a_line_of_why(room: Room):
-    """A block without both would be read as part of the query above it."""
-    blocks = [block for block in re.split(r"\n\n+", Path(room.file).read_text()) if block.strip()]
+def test_both_files_of_a_room_have_the_same_names_in_the_same_order(room: Room):
+    """So that the two are read side by side; beside its verbs the file for PostgreSQL has what they call."""
+    there = [block.name for block in read_blocks(postgres_file(room))]
 
-    for block in blocks:
-        assert re.match(r"-- \w+\n(-- .+\n)+(?!--)\w", block), block
-    names = [block.split()[1] for block in blocks]
-    assert names == list(room.queries)
-    assert all(query.why.endswith(".") and len(query.why) > 10 for query in room.queries.values())
+    assert [name for name in there if name in room.queries] == list(room.queries)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_function_is_called_as_its_block_says(kind: str):
+    """In the schema of its room."""
+    for room in ROOMS:
+        path = Path(room.file).with_name(f"{kind}.postgres.sql")
+        blocks = read_blocks(str(path)) if path.exists() else []
+        assert [full_name(block) for block in blocks] == [f"{room.schema}.{block.name}" for block in blocks]
+
+
+def test_every_function_is_made_from_a_room_s_file(postgres_owner_url: str):
+    """And no migration has one, except for what it looked for once and the tools of the migrations."""
+    made = {row["name"] for row in execute(postgres_owner_url, FUNCTIONS)}
+    known = {full_name(block) for kind in ("guards", "queries") for block in read_functions(kind)}
+
+    assert made - known == {"memori.is_adopted", "holdfast.put_walls", "holdfast.grant_functions"}
+    assert known <= made
 
 
 @each_query

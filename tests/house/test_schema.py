@@ -13,7 +13,11 @@ from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster
 
 # PostgreSQL's jsonb reorders keys, so the text that was hashed is kept beside it.
-ONLY_ON_POSTGRES = {("session_events", "parts_text")}
+# Functions have a ledger of their own; on SQLite they are statements of the program.
+ONLY_ON_POSTGRES = {
+    ("session_events", "parts_text"),
+    *(("functions", column) for column in ("number", "checksum", "applied_at")),
+}
 # SQLite's full-text index is a table of its own that names rows by their number; PostgreSQL's is an index.
 ONLY_ON_SQLITE = {("memories", "number")}
 WORDS_INDEX = "memories_by_words"
@@ -55,21 +59,66 @@ async def test_row_level_security_binds_every_role_of_ours(owner: Any):
     assert await catalogue.role_problems(owner, "nobody_at_all") == ["nobody_at_all: does not exist"]
 
 
-async def test_the_list_of_migrations_can_only_grow(owner: Any, postgres: Cluster, postgres_database: str):
-    """The one table without a workspace: even its owner changes nothing in it, and the application adds nothing."""
-    before = await owner.fetch("select * from holdfast.migrations order by number")
+@pytest.mark.parametrize("ledger", ["holdfast.migrations", "holdfast.functions"])
+async def test_a_ledger_can_only_grow(ledger: str, owner: Any, postgres: Cluster, postgres_database: str):
+    """A table without a workspace: even its owner changes nothing in it, and the application adds nothing."""
+    before = await owner.fetch(f"select * from {ledger} order by number")
 
-    assert await owner.execute("update holdfast.migrations set checksum = 'x'") == "UPDATE 0"
-    assert await owner.execute("delete from holdfast.migrations") == "DELETE 0"
+    assert await owner.execute(f"update {ledger} set checksum = 'x'") == "UPDATE 0"
+    assert await owner.execute(f"delete from {ledger}") == "DELETE 0"
     app = await asyncpg.connect(postgres.dsn(postgres_database, APP))
     try:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            await app.execute("insert into holdfast.migrations (number, name, checksum) values (99, 'x', 'x')")
-        assert await app.fetchval("select count(*) from holdfast.migrations") == len(before)
+            await app.execute(f"insert into {ledger} (number, checksum) values (99, 'x')")
+        assert await app.fetchval(f"select count(*) from {ledger}") == len(before)
     finally:
         await app.close()
 
-    assert await owner.fetch("select * from holdfast.migrations order by number") == before
+    assert await owner.fetch(f"select * from {ledger} order by number") == before
+
+
+SEED_DEFAULTS = {
+    ("sessions", "id"): "gen_random_uuid()",
+    ("sessions", "started_at"): "now()",
+    ("sessions", "metadata"): "'{}'::jsonb",
+    ("session_events", "id"): "gen_random_uuid()",
+    ("session_events", "created_at"): "now()",
+    ("session_state", "scratchpad"): "'{}'::jsonb",
+    ("session_state", "updated_at"): "now()",
+    ("memories", "confidence"): "0.80",
+    ("memories", "lineage"): "'[]'::jsonb",
+    ("memories", "use_count"): "0",
+}
+SEED_COMMENTS = {
+    ("sessions", "user_id"): "namespace (e.g., 'pt2_architect')",
+    ("sessions", "git_branch"): "current working branch",
+    ("session_events", "sequence"): "strict ordering within session",
+    ("session_events", "content"): "message text or JSON",
+    ("memories", "source_type"): "explicit|implicit|bootstrap|tool_output",
+    ("memories", "confidence"): "Belief strength, updated on corroboration/contradiction",
+    ("memories", "lineage"): "Array of session_ids that contributed",
+}
+SEED_INDEXES = {
+    "idx_sessions_started_at",
+    "idx_sessions_active",
+    "idx_session_events_session",
+    "idx_session_events_type",
+}
+
+
+async def test_the_seed_s_defaults_comments_and_index_names_are_kept(owner: Any):
+    rows = await owner.fetch(
+        "select table_name::text, column_name::text, column_default,"
+        " col_description(format('%I.%I', table_schema, table_name)::regclass, ordinal_position)"
+        " from information_schema.columns where table_schema in ('context', 'memori')"
+    )
+    defaults = {(table, column): default for table, column, default, _ in rows}
+    comments = {(table, column): comment for table, column, _, comment in rows}
+    indexes = {row[0] for row in await owner.fetch("select indexname::text from pg_indexes")}
+
+    assert {column: defaults[column] for column in SEED_DEFAULTS} == SEED_DEFAULTS
+    assert {column: comments[column] for column in SEED_COMMENTS} == SEED_COMMENTS
+    assert indexes >= SEED_INDEXES
 
 
 async def test_both_engines_have_the_same_tables_columns_and_indexes(owner: Any, file: apsw.Connection):

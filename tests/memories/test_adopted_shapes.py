@@ -178,8 +178,8 @@ REFUSED = {
         "ALTER TABLE memori.memories_by_content RENAME TO memories_by_content_before",
     ),
     "an index of our name": (
-        [f"create table memori.memories ({UUID})", "create index memories_by_words on memori.memories (user_id)"],
-        '"memories_by_words" already exists',
+        [f"create table memori.memories ({UUID})", "create index memories_by_text on memori.memories (user_id)"],
+        '"memories_by_text" already exists',
         "Nothing was changed",
     ),
     "too many words": (
@@ -291,21 +291,21 @@ async def test_a_text_is_forgotten_wherever_it_stands_and_whenever_it_comes_back
 async def test_a_table_that_was_adopted_before_is_looked_at_again(
     make: Callable[..., str], postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """An earlier version took it with rows that it did not find, or behind walls that it looked over."""
+    """Before anything is changed in it once more."""
     name = make(
         f"create table memori.memories ({UUID}, content_tsv tsvector, created_at timestamptz)",
         f"insert into memori.memories (user_id, content) values ('a', '{PORT}')",
     )
-    earlier = shutil.copytree(migrate.FOLDER, tmp_path / "earlier", ignore=shutil.ignore_patterns("0008*"))
-    with monkeypatch.context() as patched:
-        patched.setattr(migrate, "FOLDER", str(earlier))
-        await migrate_postgres(postgres.dsn(name, OWNER))
+    await migrate_postgres(postgres.dsn(name, OWNER))
+    later = shutil.copytree(migrate.FOLDER, tmp_path / "later")
+    (later / "postgres" / "0002_notes.sql").write_text("create table context.notes (id int);")
+    monkeypatch.setattr(migrate, "FOLDER", str(later))
     execute(postgres.dsn(name, OWNER), "alter table memori.memories enable row level security")
 
     with pytest.raises(AdoptionRefusedError, match="row-level security") as refused:
         await migrate_postgres(postgres.dsn(name, OWNER))
     execute(postgres.dsn(name, OWNER), refused.value.remedy or "")
-    assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0008_adopted_memories"]
+    assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0002_notes"]
 
     async with opened(postgres, name) as memories:
         assert [one.memory.content for one in await memories.recall("staging port")] == [PORT]

@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 
-# The list of applied migrations belongs to the installation and not to a workspace: everybody may read it, the owner
-# adds to it, and no policy lets anybody change or remove a line.
-LEDGERS = {"holdfast.migrations", "holdfast_migrations"}
+# The lists of what was applied belong to the installation and not to a workspace: everybody may read them, the owner
+# adds to them, and no policy lets anybody change or remove a line.
+LEDGERS = {"holdfast.migrations", "holdfast.functions", "holdfast_migrations"}
 
 # SQLite numbers the rows of the outbox, and those that its full-text index names, across workspaces: one writer, one
 # file, one person.

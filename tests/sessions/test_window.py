@@ -180,7 +180,7 @@ async def test_sqlite_finds_a_window_by_its_indexes(sqlite_url):
             searches = [line for line in plan if line.startswith("SEARCH")]
             assert len(searches) == 2
             assert "session_id=? AND sequence>? AND sequence<?" in searches[0]
-            assert "USING COVERING INDEX session_events_turns (workspace_id=? AND session_id=?)" in searches[1]
+            assert "USING COVERING INDEX idx_session_events_type (workspace_id=? AND session_id=?)" in searches[1]
         connection.close()
 
 

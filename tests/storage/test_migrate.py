@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 
 import holdfast
-from holdfast.storage import migrate
+from holdfast.storage import functions, migrate
 from holdfast.storage.database import drive
 from holdfast.storage.errors import (
     ChangedMigrationError,
@@ -23,6 +23,7 @@ from holdfast.storage.errors import (
     PermissionRefusedError,
     SchemaMissingError,
     SchemaTakenError,
+    UnreleasedSchemaError,
     WrongEncodingError,
 )
 from holdfast.storage.sqlite import open_sqlite
@@ -52,6 +53,23 @@ def add_migration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[
         return folder
 
     return add
+
+
+@pytest.fixture
+def change_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """What another version ships: our functions, of which one is different, under a number."""
+
+    def change(number: int) -> None:
+        folder = tmp_path / f"package-{number}"
+        for kind in functions.KINDS:
+            for path in Path(functions.PACKAGE).glob(f"*/{kind}.postgres.sql"):
+                copy = folder / path.relative_to(functions.PACKAGE)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(path.read_text().replace("coalesce(max(o.id), 0)", "coalesce(max(o.id), 4711)"))
+        monkeypatch.setattr(functions, "PACKAGE", str(folder))
+        monkeypatch.setattr(functions, "NUMBER", number)
+
+    return change
 
 
 def run_together(script: str, *arguments: str) -> list[str]:
@@ -229,10 +247,10 @@ def test_a_migration_that_was_changed_afterwards_is_refused(tmp_path: Path, add_
     fill(path)
     before = contents(path)
     folder = add_migration("sqlite", NOTES["sqlite"])
-    first = folder / "sqlite" / "0001_storage.sql"
+    first = folder / "sqlite" / "0001_tables.sql"
     first.write_text(first.read_text() + "-- one more line\n")
 
-    with pytest.raises(ChangedMigrationError, match="0001_storage") as refused:
+    with pytest.raises(ChangedMigrationError, match="0001_tables") as refused:
         open_sqlite(str(path))
 
     assert (refused.value.exit_code, str(path) in refused.value.message) == (5, True)
@@ -258,6 +276,22 @@ def test_a_newer_store_is_refused_and_left_as_it_is(
     assert [name for name in os.listdir(tmp_path) if name.startswith("test.db-")] == []
 
 
+@pytest.mark.parametrize("version", [1, 8])
+def test_a_file_from_before_the_first_release_is_refused_and_left_as_it_is(tmp_path: Path, version: int):
+    path = tmp_path / "test.db"
+    connection = apsw.Connection(str(path))
+    connection.execute("create table outbox (id integer primary key)")
+    connection.execute(f"pragma application_id={migrate.UNRELEASED_ID}; pragma user_version={version}")
+    connection.close()
+    before = checksum(path)
+
+    with pytest.raises(UnreleasedSchemaError, match="HOLDFAST_DATABASE to another file") as refused:
+        open_sqlite(str(path))
+
+    assert (refused.value.exit_code, str(path) in refused.value.message) == (5, True)
+    assert checksum(path) == before
+
+
 def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path, add_migration: Callable[[str, str], Path]):
     """Whatever it did before it failed is undone; and when it is mended, it goes on from there."""
     path = tmp_path / "test.db"
@@ -278,7 +312,7 @@ def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path, add_migrat
 
 MIGRATE_AND_DIE = """
 import apsw, os, signal, sys
-from holdfast.storage import migrate
+from holdfast.storage import functions, migrate
 migrate.FOLDER = sys.argv[1]
 from holdfast.storage.sqlite import open_sqlite
 kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
@@ -337,9 +371,10 @@ def schema_of(url: str) -> list[Any]:
         execute(
             url,
             "select oid::regprocedure::text, md5(prosrc) from pg_proc"
-            " where pronamespace::regnamespace::text ~ '^(context|holdfast)$' order by 1",
+            " where pronamespace::regnamespace::text ~ '^(context|holdfast|memori)$' order by 1",
         ),
         execute(url, "select * from holdfast.migrations order by number"),
+        execute(url, "select * from holdfast.functions order by number"),
     ]
 
 
@@ -355,6 +390,7 @@ async def test_a_fresh_database_gets_every_migration_once(postgres: Cluster, emp
     assert [(row["number"], row["name"], row["checksum"]) for row in before[2]] == [
         (migration.number, migration.name, migration.checksum) for migration in migrate.migrations("postgres")
     ]
+    assert [(row["number"], row["checksum"]) for row in before[3]] == [(functions.NUMBER, functions.compute_checksum())]
 
 
 def test_eight_processes_migrate_a_database_once(postgres: Cluster, empty_database: str):
@@ -400,10 +436,10 @@ async def test_a_changed_migration_is_refused_by_postgres_too(
 ):
     before = schema_of(postgres_owner_url)
     folder = add_migration("postgres", NOTES["postgres"])
-    first = folder / "postgres" / "0001_storage.sql"
+    first = folder / "postgres" / "0001_tables.sql"
     first.write_text(first.read_text() + "-- one more line\n")
 
-    with pytest.raises(ChangedMigrationError, match="0001_storage") as refused:
+    with pytest.raises(ChangedMigrationError, match="0001_tables") as refused:
         await migrate.migrate_postgres(postgres_owner_url)
 
     assert "…@" in refused.value.message, "the password is not shown"
@@ -429,6 +465,114 @@ async def test_a_newer_database_is_refused_and_left_as_it_is(postgres: Cluster, 
 
     assert (refused.value.found, refused.value.known) == (NEXT, NEWEST)
     assert schema_of(url) == before
+
+
+async def test_a_database_from_before_the_first_release_is_refused_and_left_as_it_is(
+    postgres: Cluster, empty_database: str
+):
+    """It has eight migrations, and the list of functions is not there."""
+    url = postgres.dsn(empty_database, OWNER)
+    execute(
+        url,
+        "create schema holdfast",
+        "create table holdfast.migrations (number int primary key, name text, checksum text)",
+        "insert into holdfast.migrations values (1, '0001_storage', 'x'), (8, '0008_adopted_memories', 'x')",
+    )
+
+    for attempt in (migrate.migrate_postgres, open_and_close):
+        with pytest.raises(UnreleasedSchemaError, match="an empty database") as refused:
+            await attempt(url)
+
+    assert refused.value.exit_code == 5
+    assert execute(url, "select to_regclass('holdfast.functions')")[0][0] is None
+
+
+# --- functions ---------------------------------------------------------------------------------------------
+
+
+def outbox_end(url: str) -> int:
+    """What the function answers that another version has otherwise."""
+    number: int = execute(url, "select id from holdfast.outbox_end('w', 'd')")[0][0]
+    return number
+
+
+async def test_functions_of_a_higher_number_replace_those_that_are_installed(
+    postgres_url: str, postgres_owner_url: str, change_function: Callable[[int], None]
+):
+    """Once, by the owner; the application may call them, and its rows stay."""
+    async with holdfast.open_database(postgres_url) as database:
+        session = await holdfast.SessionService(database).create_session("architect", "u1")
+    assert outbox_end(postgres_url) == 0
+    change_function(functions.NUMBER + 1)
+
+    assert await migrate.migrate_postgres(postgres_owner_url) == [f"functions_{functions.NUMBER}"]
+    assert await migrate.migrate_postgres(postgres_owner_url) == []
+
+    assert outbox_end(postgres_url) == 4711
+    async with holdfast.open_database(postgres_url) as database:
+        assert (await holdfast.SessionService(database).get_session(session.id)).id == session.id
+
+
+async def test_opening_replaces_functions_where_the_role_may(
+    postgres_url: str, postgres_owner_url: str, change_function: Callable[[int], None]
+):
+    change_function(functions.NUMBER + 1)
+
+    with pytest.raises(SchemaMissingError, match="holdfast admin migrate"):
+        await open_and_close(postgres_url)
+    await open_and_close(postgres_owner_url)
+
+    assert outbox_end(postgres_url) == 4711
+    await open_and_close(postgres_url)
+
+
+async def test_functions_of_the_same_number_and_another_text_are_refused(
+    postgres_owner_url: str, change_function: Callable[[int], None]
+):
+    """Somebody changed a function and did not raise the number: nobody knows which of the two is meant."""
+    before = schema_of(postgres_owner_url)
+    change_function(functions.NUMBER)
+
+    with pytest.raises(ChangedMigrationError, match=f"functions_{functions.NUMBER}"):
+        await migrate.migrate_postgres(postgres_owner_url)
+
+    assert schema_of(postgres_owner_url) == before
+
+
+@pytest.mark.parametrize("role", [APP, OWNER])
+async def test_an_older_program_neither_replaces_newer_functions_nor_runs_on_them(
+    postgres: Cluster, postgres_database: str, role: str, change_function: Callable[[int], None]
+):
+    """As with a newer schema."""
+    ours = functions.NUMBER
+    change_function(ours + 1)
+    await migrate.migrate_postgres(postgres.dsn(postgres_database, OWNER))
+    url = postgres.dsn(postgres_database, role)
+    before = schema_of(url)
+    change_function(ours)
+
+    with pytest.raises(NewerSchemaError, match=f"has functions {ours + 1}; this version of Holdfast knows {ours}"):
+        await open_and_close(url)
+    if role == OWNER:
+        with pytest.raises(NewerSchemaError):
+            await migrate.migrate_postgres(url)
+
+    assert schema_of(url) == before
+
+
+async def test_a_function_of_another_program_is_not_replaced(postgres: Cluster, empty_database: str):
+    """Its schema is shared with a table that we would adopt; what was there stays."""
+    url = postgres.dsn(empty_database, OWNER)
+    theirs = "create function memori.hold(p_workspace text, p_developer text, p_hash bytea) returns void"
+    execute(url, "create schema memori", f"{theirs} language sql as ''")
+
+    with pytest.raises(asyncpg.DuplicateFunctionError):
+        await migrate.migrate_postgres(url)
+
+    assert execute(url, "select prosrc from pg_proc where pronamespace = 'memori'::regnamespace")[0][0] == ""
+
+
+# --- half way, and whose ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ class IdTakenError(Conflict):
 class NewerSchemaError(Refused):
     code = "newer_schema"
 
-    def __init__(self, where: str, found: int, known: int):
+    def __init__(self, where: str, found: int, known: int, part: str = "schema"):
         self.where, self.found, self.known = where, found, known
         super().__init__(
-            f"{where} has schema {found}; this version of Holdfast knows {known}. Nothing was changed. "
+            f"{where} has {part} {found}; this version of Holdfast knows {known}. Nothing was changed. "
             "Upgrade Holdfast: `pipx upgrade holdfast`.",
             next_actions=["pipx upgrade holdfast"],
         )
@@ -34,6 +34,17 @@ class ChangedMigrationError(Refused):
         super().__init__(
             f"Migration {name} was applied to {where} with other text than this version ships. Nothing was changed. "
             "Install the version that wrote it, or restore a backup."
+        )
+
+
+class UnreleasedSchemaError(Refused):
+    code = "unreleased_schema"
+
+    def __init__(self, where: str):
+        self.where = where
+        super().__init__(
+            f"{where} was made by Holdfast before its first release, and no released version reads it. Nothing was "
+            "changed. Set HOLDFAST_DATABASE to another file or an empty database."
         )
 
 

@@ -19,7 +19,7 @@ import asyncpg
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
-from holdfast.storage import errors, migrate
+from holdfast.storage import errors, postgres_migrate
 from holdfast.storage.database import PATIENCE_SECONDS
 from holdfast.storage.postgres_errors import LOST, ROLLED_BACK, first_line, translate, translated
 from holdfast.storage.row_groups import Call, RowGroups
@@ -61,6 +61,7 @@ class Role(NamedTuple):
     may_create: bool
     owns: bool
     schema: int | None
+    functions: int | None
 
     @property
     def weakness(self) -> str | None:
@@ -72,6 +73,10 @@ class Role(NamedTuple):
         return "owns the tables" if self.owns else None
 
 
+# In Python and not in a room's queries: both are asked of databases that may have nothing of ours.
+VERSION = """
+select (select max(number) from holdfast.migrations), (select max(number) from holdfast.functions)
+"""
 ROLE = """
 select current_user::text, r.rolsuper, r.rolbypassrls,
        has_database_privilege(current_database(), 'CREATE'),
@@ -179,21 +184,18 @@ class PostgresDatabase:
     async def prepare(self) -> None:
         """Migrate where the role may; say what to do where it may not."""
         role = await self.role()
-        newest = migrate.migrations("postgres")[-1].number
-        if (role.schema or 0) > newest:
-            raise errors.NewerSchemaError(self.where, role.schema or 0, newest)
-        if role.schema != newest:
+        if postgres_migrate.is_behind(self.where, role.schema, role.functions):
             if not (role.owns if role.schema else role.may_create):
                 raise errors.SchemaMissingError(self.where)
             async with translated(self.where), self.pool.acquire() as connection:
-                await migrate.apply_postgres(connection, self.where)
+                await postgres_migrate.apply_postgres(connection, self.where)
             self._role = None
         await self._look_at_role()
 
     async def role(self) -> Role:
         if self._role is None:
             async with translated(self.where), self.pool.acquire() as connection:
-                self._role = Role._make([*await connection.fetchrow(ROLE), await _schema(connection)])
+                self._role = Role._make([*await connection.fetchrow(ROLE), *await _version(connection)])
         return self._role
 
     async def read(self, query: Query, *args: object) -> list[Row]:
@@ -362,9 +364,10 @@ def _call(function: str, count: int) -> str:
     return f"select * from {function}({','.join(f'${number}' for number in range(1, count + 1))})"
 
 
-async def _schema(connection: Any) -> int | None:
+async def _version(connection: Any) -> Sequence[int | None]:
+    """The numbers of the newest migration and of the functions that are installed."""
     try:
-        number: int | None = await connection.fetchval("select max(number) from holdfast.migrations")
-        return number
+        found: Sequence[int | None] = await connection.fetchrow(VERSION)
+        return found
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-        return None
+        return None, None

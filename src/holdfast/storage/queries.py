@@ -1,11 +1,12 @@
 """Named queries: SQL lives in `.sql` files, and Python asks for it by name.
 
-A room has one `queries.sqlite.sql`. On PostgreSQL the same names are functions in the room's schema, made by
-the migrations: they take the workspace and the developer, set them for the transaction and do the work, so
-that row-level security costs no round trip. A test holds the two lists of names and columns together.
+A room has one `queries.sqlite.sql` and one `queries.postgres.sql`, with the same names in the same order. On
+PostgreSQL a name is a function in the room's schema: it takes the workspace and the developer, sets them for the
+transaction and does the work, so that row-level security costs no round trip. A test holds the two lists of names and
+columns together.
 
-In the file a query is its name, one line of why, and the statements, which run in order inside one
-transaction and all see the same `$1 … $n`; the first of them that has rows is the answer and the end.
+In a file a query is its name, one line of why, and the statements. On SQLite these run in order inside one transaction
+and all see the same `$1 … $n`; the first of them that has rows is the answer and the end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,30 @@ from collections.abc import Callable, Collection, Mapping
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+class Block:
+    """One named piece of a `.sql` file, with the reason why it is there."""
+
+    __slots__ = ("name", "sql", "why")
+
+    def __init__(self, name: str, why: str, sql: str):
+        self.name, self.why, self.sql = name, why, sql
+
+
+def read_blocks(file: str) -> list[Block]:
+    """Blocks are set apart by blank lines: comment lines (name, then why), then the statements."""
+    with open(file, encoding="utf-8") as opened:
+        text = opened.read()
+    return [_parse_block(block) for block in text.strip().split("\n\n-- ")]
+
+
+def _parse_block(block: str) -> Block:
+    name, _, rest = block.removeprefix("-- ").partition("\n")
+    lines = rest.split("\n")
+    why = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
+    sql = [line for line in lines if not line.startswith("-- ")]
+    return Block(name, " ".join(why), "\n".join(sql) + "\n")
 
 
 class Query:
@@ -55,20 +80,9 @@ class Room:
     @property
     def queries(self) -> dict[str, Query]:
         if not self._queries:
-            with open(self.file, encoding="utf-8") as file:
-                self._queries = {query.name: query for query in self._parse(file.read())}
+            blocks = read_blocks(self.file)
+            self._queries = {block.name: Query(self, block.name, block.why, block.sql) for block in blocks}
         return self._queries
-
-    def _parse(self, text: str) -> list[Query]:
-        """Blocks are set apart by blank lines: comment lines (name, then why), then the statements."""
-        queries = []
-        for block in text.strip().split("\n\n-- "):
-            name, _, rest = block.removeprefix("-- ").partition("\n")
-            lines = rest.split("\n")
-            why = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
-            sql = "\n".join(line for line in lines if not line.startswith("-- "))
-            queries.append(Query(self, name, " ".join(why), f"{sql}\n"))
-        return queries
 
 
 STORAGE = Room("holdfast", __file__)  # what belongs to no room: the outbox, keys of requests, health

@@ -1,199 +1,80 @@
--- Sessions, their append-only events, their scratchpads, and the tombstones of erased events.
--- Every key begins with the workspace; every row belongs to one developer, and only that developer sees it.
-create schema if not exists context;
-grant usage on schema context to holdfast_runtime;
-
-create table context.sessions (
-    workspace_id text collate "C" not null,
-    id uuid not null,
-    developer_id text collate "C" not null,
-    user_id text not null,
-    chatmode text not null,
-    workflow text,
-    skill text,
-    git_branch text,
-    started_at timestamptz not null,
-    ended_at timestamptz,
-    metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
-    client text,
-    native_id text,
-    repo text,
-    worktree text,
-    name text generated always as (metadata ->> 'name') stored,
-    resumed_from uuid,
-    revision bigint not null default 1,
-    last_sequence bigint not null default 0,
-    head_hash bytea not null,
-    primary key (workspace_id, id),
-    unique (workspace_id, developer_id, id),
-    foreign key (workspace_id, developer_id, resumed_from) references context.sessions (workspace_id, developer_id, id)
-) with (fillfactor = 60);  -- the counter is bumped in place by every append
-
-create index sessions_by_start on context.sessions (workspace_id, developer_id, started_at desc, id desc);
-create index sessions_by_name on context.sessions (workspace_id, developer_id, name, started_at desc, id desc)
-    where name is not null;
-create index sessions_by_origin on context.sessions (workspace_id, developer_id, resumed_from) where resumed_from is not null;
-create index sessions_open_by_chatmode on context.sessions (workspace_id, developer_id, chatmode, user_id, started_at desc, id desc)
-    where ended_at is null;
-create index sessions_open_by_worktree on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
-    where ended_at is null;
-create unique index sessions_open_by_native_id on context.sessions (workspace_id, developer_id, client, native_id)
-    where ended_at is null and native_id is not null;
-
-create table context.session_events (
-    workspace_id text collate "C" not null,
-    id uuid not null,
-    developer_id text collate "C" not null,
-    session_id uuid not null,
-    sequence bigint not null check (sequence > 0),
-    type text not null,
-    role text not null,
-    content text not null,
-    parts_text text,  -- the canonical text that was hashed; jsonb would reorder it
-    parts jsonb generated always as (parts_text::jsonb) stored,
-    created_at timestamptz not null,
-    content_hash bytea not null,
-    chain_hash bytea not null,
-    erased_at timestamptz,
-    primary key (workspace_id, id),
-    unique (workspace_id, session_id, sequence),
-    foreign key (workspace_id, developer_id, session_id) references context.sessions (workspace_id, developer_id, id)
-);
-
-create index session_events_turns on context.session_events (workspace_id, session_id, sequence) where type = 'user_message';
-
-create table context.session_state (
-    workspace_id text collate "C" not null,
-    session_id uuid not null,
-    developer_id text collate "C" not null,
-    scratchpad jsonb not null default '{}' check (jsonb_typeof(scratchpad) = 'object'),
-    updated_at timestamptz not null,
-    primary key (workspace_id, session_id),
-    foreign key (workspace_id, developer_id, session_id) references context.sessions (workspace_id, developer_id, id)
-) with (fillfactor = 60);
-
-create table context.erasures (
-    workspace_id text collate "C" not null,
-    event_id uuid not null,
-    developer_id text collate "C" not null,
-    session_id uuid not null,
-    content_hash bytea not null,
-    reason text not null,
-    created_at timestamptz not null,
-    primary key (workspace_id, event_id),
-    foreign key (workspace_id, event_id) references context.session_events (workspace_id, id)
-);
-
-create index erasures_by_session on context.erasures (workspace_id, session_id);
-
-do $$
-declare
-    one text;
-begin
-    foreach one in array array['sessions', 'session_events', 'session_state', 'erasures'] loop
-        execute format('alter table context.%I enable row level security', one);
-        execute format('alter table context.%I force row level security', one);
-        execute format($policy$
-            create policy owner_only on context.%I for all
-            using (workspace_id = nullif(current_setting('holdfast.workspace', true), '')
-                   and developer_id = nullif(current_setting('holdfast.developer', true), ''))
-            with check (workspace_id = nullif(current_setting('holdfast.workspace', true), '')
-                        and developer_id = nullif(current_setting('holdfast.developer', true), ''))
-        $policy$, one);
-        execute format('create trigger %I before delete on context.%I for each row execute function holdfast.refuse()',
-                       one || '_are_not_deleted', one);
-        execute format('create trigger %I before truncate on context.%I for each statement execute function holdfast.refuse()',
-                       one || '_are_not_truncated', one);
-    end loop;
-end
-$$;
-
-create trigger erasures_are_not_updated before update on context.erasures
-    for each row execute function holdfast.refuse();
-
--- A tombstone stands on an event of one's own: a colleague's would keep that colleague from erasing it.
-create function context.own_event() returns trigger
-language plpgsql as $$
-begin
-    if exists (select from context.session_events e
-               where e.workspace_id = new.workspace_id and e.id = new.event_id
-                 and e.developer_id = new.developer_id and e.session_id = new.session_id)
-    then
-        return new;
-    end if;
-    raise exception 'context.erasures name no event of this developer' using errcode = 'foreign_key_violation';
-end
-$$;
-
-create trigger erasures_name_an_own_event before insert on context.erasures
-    for each row execute function context.own_event();
-
--- The conditions stand in the triggers, not in functions: an append must not pay for a call that says yes.
-create trigger session_events_are_only_erased before update on context.session_events
-    for each row
-    when (not (
-        old.erased_at is null and new.erased_at is not null and new.content = '' and new.parts_text is null
-        and (new.workspace_id, new.id, new.developer_id, new.session_id, new.sequence, new.type, new.role, new.created_at,
-             new.content_hash, new.chain_hash)
-          = (old.workspace_id, old.id, old.developer_id, old.session_id, old.sequence, old.type, old.role, old.created_at,
-             old.content_hash, old.chain_hash)
-    ))
-    execute function holdfast.refuse();
-
-create function context.need_tombstone() returns trigger
-language plpgsql as $$
-begin
-    if not exists (select from context.erasures x where x.workspace_id = old.workspace_id and x.event_id = old.id) then
-        raise exception 'context.session_events is append-only' using errcode = 'restrict_violation';
-    end if;
-    return new;
-end
-$$;
-
-create trigger session_events_need_a_tombstone before update on context.session_events
-    for each row execute function context.need_tombstone();
-
-create trigger sessions_keep_their_past before update on context.sessions
-    for each row
-    when ((new.workspace_id, new.id, new.developer_id, new.started_at)
-              <> (old.workspace_id, old.id, old.developer_id, old.started_at)
-          or new.last_sequence < old.last_sequence
-          or new.resumed_from is distinct from old.resumed_from
-          or (old.ended_at is not null
-              and (new.ended_at is distinct from old.ended_at or new.last_sequence <> old.last_sequence)))
-    execute function holdfast.refuse();
-
--- A trigger of its own, so that an append, which changes none of these, does not pay for it.
-create trigger sessions_stay_what_they_are
-    before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree on context.sessions
-    for each row execute function holdfast.refuse();
-
-create trigger session_state_keeps_its_session before update on context.session_state
-    for each row
-    when ((new.workspace_id, new.session_id, new.developer_id) <> (old.workspace_id, old.session_id, old.developer_id))
-    execute function holdfast.refuse();
-
--- JSON goes in and out as text: a pool may have its own codec for jsonb.
--- One row type for every function that answers with sessions, and one for events.
-create type context.session_row as (
-    id text, user_id text, chatmode text, workflow text, skill text, git_branch text, started_at timestamptz,
-    ended_at timestamptz, metadata text, client text, native_id text, repo text, worktree text, name text,
-    resumed_from text, revision bigint, last_sequence bigint, head_hash bytea
-);
-
-create type context.event_row as (
-    id text, session_id text, sequence bigint, type text, role text, content text, parts text, created_at timestamptz,
-    content_hash bytea, chain_hash bytea, erased_at timestamptz
-);
-
-create function context.as_row(s context.sessions) returns context.session_row
+-- as_row
+-- One row for every function that answers with sessions. JSON goes out as text: a pool may have its own codec for
+-- jsonb.
+create or replace function context.as_row(s context.sessions) returns context.session_row
 language sql stable as $$
     select row(s.id::text, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at,
                s.metadata::text, s.client, s.native_id, s.repo, s.worktree, s.name, s.resumed_from::text, s.revision,
                s.last_sequence, s.head_hash)::context.session_row
 $$;
 
-create function context.create_session(
+-- link
+-- The next link of the hash chain: the same bytes as the Python rule gives. Plain SQL, so that it is inlined.
+create or replace function context.link(
+    p_head bytea, p_session uuid, p_sequence bigint, p_id uuid, p_at timestamptz, p_hash bytea
+) returns bytea
+language sql immutable as $$
+    select sha256(p_head || uuid_send(p_session) || int8send(p_sequence) || uuid_send(p_id)
+                  || int8send((extract(epoch from p_at) * 1000000)::bigint) || p_hash)
+$$;
+
+-- refusal
+-- Why one event cannot be written, or null. An event that is there already is fine, on an ended session too: the
+-- caller repeats what was acknowledged.
+create or replace function context.refusal(
+    p_workspace text, p_developer text, p_session uuid, p_id uuid, p_hash bytea, p_expected bigint,
+    p_anything_known boolean, p_last_sequence bigint, p_ended_at timestamptz
+) returns text
+language plpgsql as $$
+declare
+    known record;
+begin
+    if p_anything_known then
+        select e.session_id, e.developer_id, e.content_hash into known
+        from context.session_events e where e.workspace_id = p_workspace and e.id = p_id;
+        if found then
+            return case when (known.session_id, known.developer_id, known.content_hash) = (p_session, p_developer, p_hash)
+                   then null else 'taken' end;
+        end if;
+    end if;
+    return case
+        when p_last_sequence is null then 'missing'
+        when p_ended_at is not null then 'ended'
+        when p_expected <> p_last_sequence then 'sequence'
+    end;
+end
+$$;
+
+-- merge_json
+-- The same merge as the Python rule (RFC 7396): objects merge, null removes, everything else replaces.
+create or replace function context.merge_json(p_target jsonb, p_patch jsonb) returns jsonb
+language plpgsql immutable as $$
+declare
+    target jsonb := case when jsonb_typeof(p_target) = 'object' then p_target else '{}' end;
+begin
+    if jsonb_typeof(p_patch) <> 'object' then
+        return p_patch;
+    end if;
+    if not exists (select from jsonb_each(p_patch) p where jsonb_typeof(p.value) in ('null', 'object')) then
+        return target || p_patch;
+    end if;
+    -- All keys at once: one after the other would write the whole object for each of them.
+    return coalesce((
+        select jsonb_object_agg(x.key, x.value)
+        from (
+            select t.key, t.value from jsonb_each(target) t where not p_patch ? t.key
+            union all
+            select p.key, case when jsonb_typeof(p.value) = 'object' then context.merge_json(target -> p.key, p.value)
+                               else p.value end
+            from jsonb_each(p_patch) p where jsonb_typeof(p.value) <> 'null'
+        ) x
+    ), '{}');
+end
+$$;
+
+-- create_session
+-- A new session with its empty scratchpad; the same id, or an open session of the same native id, is found instead.
+create or replace function context.create_session(
     p_workspace text, p_developer text, p_id uuid, p_user_id text, p_chatmode text, p_workflow text, p_skill text,
     p_git_branch text, p_client text, p_native_id text, p_repo text, p_worktree text, p_resumed_from uuid,
     p_metadata text, p_scratchpad text, p_head_hash bytea
@@ -226,7 +107,10 @@ begin
 end
 $$;
 
-create function context.find_session(p_workspace text, p_developer text, p_id uuid) returns setof context.session_row
+-- find_session
+-- One session by its id, if it is this developer's.
+create or replace function context.find_session(p_workspace text, p_developer text, p_id uuid)
+returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -236,7 +120,10 @@ begin
 end
 $$;
 
-create function context.lock_session(p_workspace text, p_developer text, p_id uuid) returns setof context.session_row
+-- lock_session
+-- The same, held until the transaction ends.
+create or replace function context.lock_session(p_workspace text, p_developer text, p_id uuid)
+returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -251,8 +138,11 @@ begin
 end
 $$;
 
-create function context.active_session(p_workspace text, p_developer text, p_chatmode text, p_user_id text)
-returns setof context.session_row
+-- active_session
+-- The newest open session of a chatmode; the partial index holds open ones only.
+create or replace function context.active_session(
+    p_workspace text, p_developer text, p_chatmode text, p_user_id text
+) returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -265,8 +155,11 @@ begin
 end
 $$;
 
-create function context.open_sessions(p_workspace text, p_developer text, p_worktree text, p_client text)
-returns setof context.session_row
+-- open_sessions
+-- The newest open sessions of a worktree: the one that a call without an id means, and whether it is the only one.
+create or replace function context.open_sessions(
+    p_workspace text, p_developer text, p_worktree text, p_client text
+) returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -279,8 +172,76 @@ begin
 end
 $$;
 
-create function context.native_session(p_workspace text, p_developer text, p_client text, p_native_id text)
+-- unplaced_sessions
+-- The newest open sessions of a client that belong to no worktree, as a server's do; the index of open ones by
+-- worktree has those without one together.
+create or replace function context.unplaced_sessions(p_workspace text, p_developer text, p_client text)
 returns setof context.session_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select (context.as_row(s)).* from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree is null
+          and s.ended_at is null and s.client = p_client and s.native_id is null
+        order by s.started_at desc, s.id desc
+        limit 2;
+end
+$$;
+
+-- telling_session
+-- Where somebody would go on: the newest session with context sets or a hint, else the newest with events that is not
+-- the caller's own. From the newest on, and no further than the first that fits.
+create or replace function context.telling_session(
+    p_workspace text, p_developer text, p_worktree text, p_client text, p_native_id text
+) returns setof context.session_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select (context.as_row(s)).* from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer
+          and (p_worktree is null or s.worktree = p_worktree)
+          and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
+        order by s.started_at desc, s.id desc
+        limit 1;
+    if found then
+        return;
+    end if;
+    return query
+        select (context.as_row(s)).* from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer
+          and (p_worktree is null or s.worktree = p_worktree) and s.last_sequence > 0
+          and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
+        order by s.started_at desc, s.id desc
+        limit 1;
+end
+$$;
+
+-- session_names
+-- Names that begin like this, that of the newest session first. Letters as SQLite sees them, whatever the database's
+-- own language: only those of ASCII are small or large.
+create or replace function context.session_names(
+    p_workspace text, p_developer text, p_begun text, p_limit int
+) returns table (name text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select s.name from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.name is not null
+          and starts_with(lower(s.name collate "C"), lower(p_begun collate "C"))
+        group by s.name
+        order by max(s.started_at) desc, s.name collate "C"
+        limit p_limit;
+end
+$$;
+
+-- native_session
+-- The open session that a client calls by its own id; the unique index makes it the only one.
+create or replace function context.native_session(
+    p_workspace text, p_developer text, p_client text, p_native_id text
+) returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -291,8 +252,11 @@ begin
 end
 $$;
 
-create function context.list_sessions(p_workspace text, p_developer text, p_below uuid, p_limit int)
-returns setof context.session_row
+-- list_sessions
+-- Newest first, below a given one, so that a reader pages through any number of them.
+create or replace function context.list_sessions(
+    p_workspace text, p_developer text, p_below uuid, p_limit int
+) returns setof context.session_row
 language plpgsql as $$
 declare
     edge timestamptz;
@@ -311,8 +275,11 @@ begin
 end
 $$;
 
-create function context.named_sessions(p_workspace text, p_developer text, p_name text, p_limit int)
-returns setof context.session_row
+-- named_sessions
+-- Sessions of one name, newest first: names are for people and need not be unique.
+create or replace function context.named_sessions(
+    p_workspace text, p_developer text, p_name text, p_limit int
+) returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -324,7 +291,11 @@ begin
 end
 $$;
 
-create function context.thread_sessions(p_workspace text, p_developer text, p_id uuid) returns setof context.session_row
+-- thread_sessions
+-- Every session that one line of work went through: up to the first one, then down all that resumed it. A cross join
+-- keeps the order as it is written; SQLite would walk through all sessions instead.
+create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid)
+returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -350,7 +321,10 @@ begin
 end
 $$;
 
-create function context.end_session(p_workspace text, p_developer text, p_id uuid) returns table (ended_at timestamptz)
+-- end_session
+-- Ends it once; ending it again changes nothing and tells nobody.
+create or replace function context.end_session(p_workspace text, p_developer text, p_id uuid)
+returns table (ended_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -371,7 +345,9 @@ begin
 end
 $$;
 
-create function context.save_metadata(
+-- save_metadata
+-- A session's metadata and what listeners are told of it, in one transaction.
+create or replace function context.save_metadata(
     p_workspace text, p_developer text, p_id uuid, p_metadata text, p_topic text, p_data text
 ) returns table (revision bigint)
 language plpgsql as $$
@@ -389,18 +365,11 @@ begin
 end
 $$;
 
--- The next link of the hash chain: the same bytes as the Python rule gives. Plain SQL, so that it is inlined.
-create function context.link(p_head bytea, p_session uuid, p_sequence bigint, p_id uuid, p_at timestamptz, p_hash bytea)
-returns bytea
-language sql immutable as $$
-    select sha256(p_head || uuid_send(p_session) || int8send(p_sequence) || uuid_send(p_id)
-                  || int8send((extract(epoch from p_at) * 1000000)::bigint) || p_hash)
-$$;
-
+-- append_events
 -- Several events of several calls on one session, in one round trip. A call is all or nothing: its rows are looked at
 -- first, then written; if one is refused, it carries the reason and none is written. The session's row is locked from
 -- the look to the commit, which is what makes the sequence strict.
-create function context.append_events(
+create or replace function context.append_events(
     p_workspace text, p_developer text, p_session uuid, p_call int[], p_expected bigint[], p_id uuid[], p_type text[],
     p_role text[], p_content text[], p_parts text[], p_hash bytea[]
 ) returns table (
@@ -472,34 +441,9 @@ begin
 end
 $$;
 
--- Why one event cannot be written, or null. An event that is there already is fine, on an ended session too:
--- somebody repeats what was acknowledged.
-create function context.refusal(
-    p_workspace text, p_developer text, p_session uuid, p_id uuid, p_hash bytea, p_expected bigint,
-    p_anything_known boolean, p_last_sequence bigint, p_ended_at timestamptz
-) returns text
-language plpgsql as $$
-declare
-    known record;
-begin
-    if p_anything_known then
-        select e.session_id, e.developer_id, e.content_hash into known
-        from context.session_events e where e.workspace_id = p_workspace and e.id = p_id;
-        if found then
-            return case when (known.session_id, known.developer_id, known.content_hash) = (p_session, p_developer, p_hash)
-                   then null else 'taken' end;
-        end if;
-    end if;
-    return case
-        when p_last_sequence is null then 'missing'
-        when p_ended_at is not null then 'ended'
-        when p_expected <> p_last_sequence then 'sequence'
-    end;
-end
-$$;
-
+-- append_event
 -- The usual case: one new event, in two statements. Whatever is unusual about it is the other function's business.
-create function context.append_event(
+create or replace function context.append_event(
     p_workspace text, p_developer text, p_session uuid, p_expected bigint, p_id uuid, p_type text, p_role text,
     p_content text, p_parts text, p_hash bytea
 ) returns table (
@@ -531,7 +475,10 @@ begin
 end
 $$;
 
-create function context.recent_events(
+-- recent_events
+-- The events of the last n turns below a given one, newest first; the partial index on user messages finds where the
+-- n-th last turn begins, whatever the session's length.
+create or replace function context.recent_events(
     p_workspace text, p_developer text, p_session uuid, p_turns_before bigint, p_below bigint, p_limit bigint
 ) returns setof context.event_row
 language plpgsql as $$
@@ -559,8 +506,11 @@ begin
 end
 $$;
 
-create function context.events_after(p_workspace text, p_developer text, p_session uuid, p_after bigint, p_limit bigint)
-returns setof context.event_row
+-- events_after
+-- Events in order, beyond a sequence that the reader has seen: to tail, to export, to verify.
+create or replace function context.events_after(
+    p_workspace text, p_developer text, p_session uuid, p_after bigint, p_limit bigint
+) returns setof context.event_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -575,7 +525,10 @@ begin
 end
 $$;
 
-create function context.turns_below(
+-- turns_below
+-- One page for reading: the last n turns below a given event, newest first, long texts cut. Neither the length of the
+-- session nor the size of its events decides what a page costs.
+create or replace function context.turns_below(
     p_workspace text, p_developer text, p_session uuid, p_below bigint, p_turns_before bigint, p_limit bigint,
     p_chars integer, p_bytes integer
 ) returns setof context.event_row
@@ -609,8 +562,11 @@ begin
 end
 $$;
 
-create function context.sample_events(p_workspace text, p_developer text, p_session uuid, p_limit bigint)
-returns table (sequence bigint, type text, created_at timestamptz, bytes bigint)
+-- sample_events
+-- Events spread evenly over a session's log: enough for a picture, at the same cost for any length.
+create or replace function context.sample_events(
+    p_workspace text, p_developer text, p_session uuid, p_limit bigint
+) returns table (sequence bigint, type text, created_at timestamptz, bytes bigint)
 language plpgsql as $$
 declare
     last bigint;
@@ -632,8 +588,11 @@ begin
 end
 $$;
 
-create function context.first_request(p_workspace text, p_developer text, p_session uuid, p_chars integer)
-returns table (content text)
+-- first_request
+-- The first words of a session: what it is called by somebody who gave it no name.
+create or replace function context.first_request(
+    p_workspace text, p_developer text, p_session uuid, p_chars integer
+) returns table (content text)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -646,7 +605,10 @@ begin
 end
 $$;
 
-create function context.find_event(p_workspace text, p_developer text, p_id uuid) returns setof context.event_row
+-- find_event
+-- One event by its id.
+create or replace function context.find_event(p_workspace text, p_developer text, p_id uuid)
+returns setof context.event_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -658,8 +620,11 @@ begin
 end
 $$;
 
-create function context.matching_events(p_workspace text, p_developer text, p_text text, p_escaped text)
-returns setof context.event_row
+-- matching_events
+-- What a person wants to forget by its words, in JSON as well; reads every event of the developer, to miss none.
+create or replace function context.matching_events(
+    p_workspace text, p_developer text, p_text text, p_escaped text
+) returns setof context.event_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -673,7 +638,10 @@ begin
 end
 $$;
 
-create function context.sessions_with_text(p_workspace text, p_developer text, p_escaped text) returns table (id text)
+-- sessions_with_text
+-- Sessions whose scratchpad or metadata hold a text that is to be forgotten; read whole, because it must miss none.
+create or replace function context.sessions_with_text(p_workspace text, p_developer text, p_escaped text)
+returns table (id text)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -686,7 +654,9 @@ begin
 end
 $$;
 
-create function context.erase_event(p_workspace text, p_developer text, p_id uuid, p_reason text)
+-- erase_event
+-- The tombstone first, because the trigger lets content go only where one stands.
+create or replace function context.erase_event(p_workspace text, p_developer text, p_id uuid, p_reason text)
 returns table (session_id text, sequence bigint, erased_at timestamptz)
 language plpgsql as $$
 begin
@@ -704,7 +674,10 @@ begin
 end
 $$;
 
-create function context.clear_session(p_workspace text, p_developer text, p_id uuid) returns table (revision bigint)
+-- clear_session
+-- The rest of what a forgotten session held: scratchpad, metadata, and what listeners were told of it.
+create or replace function context.clear_session(p_workspace text, p_developer text, p_id uuid)
+returns table (revision bigint)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -721,7 +694,9 @@ begin
 end
 $$;
 
-create function context.erased_hashes(p_workspace text, p_developer text, p_session uuid)
+-- erased_hashes
+-- The hashes that tombstones keep for a session, to verify its chain without the contents.
+create or replace function context.erased_hashes(p_workspace text, p_developer text, p_session uuid)
 returns table (event_id text, content_hash bytea)
 language plpgsql as $$
 begin
@@ -732,7 +707,9 @@ begin
 end
 $$;
 
-create function context.get_state(p_workspace text, p_developer text, p_session uuid)
+-- get_state
+-- A session's scratchpad.
+create or replace function context.get_state(p_workspace text, p_developer text, p_session uuid)
 returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
 begin
@@ -743,34 +720,11 @@ begin
 end
 $$;
 
--- The same merge as the Python rule (RFC 7396): objects merge, null removes, everything else replaces.
-create function context.merge_json(p_target jsonb, p_patch jsonb) returns jsonb
-language plpgsql immutable as $$
-declare
-    target jsonb := case when jsonb_typeof(p_target) = 'object' then p_target else '{}' end;
-begin
-    if jsonb_typeof(p_patch) <> 'object' then
-        return p_patch;
-    end if;
-    if not exists (select from jsonb_each(p_patch) p where jsonb_typeof(p.value) in ('null', 'object')) then
-        return target || p_patch;
-    end if;
-    -- All keys at once: one after the other would write the whole object for each of them.
-    return coalesce((
-        select jsonb_object_agg(x.key, x.value)
-        from (
-            select t.key, t.value from jsonb_each(target) t where not p_patch ? t.key
-            union all
-            select p.key, case when jsonb_typeof(p.value) = 'object' then context.merge_json(target -> p.key, p.value)
-                               else p.value end
-            from jsonb_each(p_patch) p where jsonb_typeof(p.value) <> 'null'
-        ) x
-    ), '{}');
-end
-$$;
-
-create function context.update_state(p_workspace text, p_developer text, p_session uuid, p_patch text)
-returns table (session_id text, scratchpad text, updated_at timestamptz)
+-- update_state
+-- The scratchpad with a patch merged into it, unless the session has ended.
+create or replace function context.update_state(
+    p_workspace text, p_developer text, p_session uuid, p_patch text
+) returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -788,7 +742,28 @@ begin
 end
 $$;
 
-create function context.count_events(p_workspace text, p_developer text)
+-- count_ends
+-- Numbers handed out and the number that each log ends with: they are the same, or the end of a log was lost. One
+-- step into an index for each session, however long its log is; a hole in the middle only shows when all rows are
+-- counted.
+create or replace function context.count_ends(p_workspace text, p_developer text)
+returns table (numbered bigint, stored bigint, sessions bigint)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select coalesce(sum(s.last_sequence), 0)::bigint,
+               coalesce(sum((select max(e.sequence) from context.session_events e
+                             where e.workspace_id = p_workspace and e.session_id = s.id)), 0)::bigint,
+               count(*)
+        from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer;
+end
+$$;
+
+-- count_events
+-- Numbers handed out and rows that are there: they are the same, or something acknowledged was lost.
+create or replace function context.count_events(p_workspace text, p_developer text)
 returns table (numbered bigint, stored bigint, sessions bigint)
 language plpgsql as $$
 begin
@@ -802,10 +777,3 @@ begin
                 where s.workspace_id = p_workspace and s.developer_id = p_developer);
 end
 $$;
-
-revoke all on all functions in schema context from public;
-grant execute on all functions in schema context to holdfast_runtime;
-grant select, insert, update (ended_at, metadata, revision, last_sequence, head_hash) on context.sessions to holdfast_runtime;
-grant select, insert, update (content, parts_text, erased_at) on context.session_events to holdfast_runtime;
-grant select, insert, update (scratchpad, updated_at) on context.session_state to holdfast_runtime;
-grant select, insert on context.erasures to holdfast_runtime;

@@ -1,3 +1,4 @@
+-- check_table
 -- Whether a table `memori.memories` that somebody else made can be adopted. Asked before anything changes, so that what
 -- stands in the way is named with its column and its remedy. Constraints and triggers show later, when rows are tried.
 do $check$
@@ -53,8 +54,7 @@ begin
         from pg_class c left join pg_index i on i.indexrelid = c.oid
         where c.relnamespace = 'memori'::regnamespace and i.indrelid is distinct from there
           and c.relname in ('idx_memories_namespace_category', 'memories_by_id_text', 'memories_by_content',
-                            'memories_by_content_text', 'memories_by_time', 'memories_by_words', 'memories_by_text',
-                            'memories_by_age')
+                            'memories_by_content_text', 'memories_by_text', 'memories_by_age')
     ) found limit 1;
 
     if problem is null and not exists (select from pg_attribute a where a.attrelid = there and a.attname = 'content_tsv') then
@@ -72,4 +72,40 @@ begin
         raise exception using errcode = 'HF001', message = problem, hint = remedy;
     end if;
 end
-$check$
+$check$;
+
+-- try_verbs
+-- Each verb is tried once and undone: a table whose constraints or triggers refuse one is refused now, not in daily use.
+do $migration$
+declare
+    said text;
+    by_constraint text;
+    by_column text;
+    kind text;
+    one text;
+begin
+    if not memori.is_adopted() then
+        return;
+    end if;
+    set constraints all immediate;
+    foreach kind in array array['explicit', 'implicit', 'bootstrap', 'tool_output'] loop
+        select added.id into one
+        from memori.add_memory('-', '-', gen_random_uuid()::text, '-', kind, sha256(kind::bytea), '[]', null, '{}', kind, 0.8,
+                               '[]', null, 0, null, null, null) added;
+        perform memori.save_judgement('-', '-', one, 0.85, '["-"]', null);
+        perform memori.note_use('-', '-', jsonb_build_array(one)::text);
+        perform memori.expire_memory('-', '-', one);
+        perform memori.forget_memory('-', '-', one, sha256(kind::bytea), '-');
+    end loop;
+    raise exception using errcode = 'HF000';
+exception
+    when sqlstate 'HF000' then
+        null;
+    when others then
+        get stacked diagnostics said = message_text, by_constraint = constraint_name, by_column = column_name;
+        raise exception using errcode = 'HF001', message = format('it does not take a memory of source_type %s: %s', kind, said),
+            hint = case when by_constraint <> '' then format('ALTER TABLE memori.memories DROP CONSTRAINT %I', by_constraint)
+                        when by_column <> '' then format('ALTER TABLE memori.memories ALTER COLUMN %I DROP NOT NULL', by_column)
+                        else '' end;
+end
+$migration$;

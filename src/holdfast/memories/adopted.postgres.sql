@@ -1,0 +1,157 @@
+-- is_own
+-- Every row is: such a table knows no workspace.
+create or replace function memori.is_own(m memori.memories, p_workspace text, p_developer text)
+returns boolean
+language sql immutable as 'select true';
+
+-- words_of
+-- None of ours are kept there.
+create or replace function memori.words_of(m memori.memories) returns text
+language sql immutable as 'select null::text';
+
+-- as_query
+-- Its index has words as somebody else cuts them, so a word is looked for by its beginning.
+create or replace function memori.as_query(p_word text) returns tsquery
+language sql immutable as $$ select (quote_literal(rtrim(p_word, 'i')) || ':*')::tsquery $$;
+
+-- moment
+-- Times that any reader can hold, with or without a zone; one that nobody noted is the oldest. The index has the
+-- same in its own words, because whoever adds a row to the table would need the right to call this.
+create or replace function memori.moment(p_at anyelement) returns anyelement
+language sql immutable as $$ select least(greatest(p_at, '1970-01-02 00:00:00+00'), '9999-12-30 00:00:00+00') $$;
+
+-- as_row
+-- Values that are none of ours are read as the nearest that is.
+create or replace function memori.as_row(m memori.memories) returns memori.memory_row
+language sql stable as $$
+    select row(m.id::text, coalesce(m.user_id, ''), case when m.erased_at is null then coalesce(m.content, '') else '' end,
+               nullif(m.category, ''), coalesce(m.metadata::text, '{}'),
+               case when m.source_type in ('explicit', 'implicit', 'tool_output') then m.source_type else 'bootstrap' end,
+               least(greatest(coalesce(m.confidence, 0.80), 0), 1)::double precision, coalesce(m.lineage::text, '[]'),
+               case when m.last_used_at is not null then memori.moment(m.last_used_at)::timestamptz end,
+               least(greatest(m.use_count, 0), 2147483647)::bigint,
+               case when m.expires_at < 'infinity' then memori.moment(m.expires_at)::timestamptz end,
+               memori.moment(m.created_at)::timestamptz,
+               memori.moment(coalesce(m.updated_at, m.created_at))::timestamptz,
+               m.erased_at::timestamptz, null::text)::memori.memory_row
+$$;
+
+-- empty
+-- Where the table wants every text to be something, or to be there once, what is left says what happened. Whether
+-- there is a column of words to empty is found when this is made.
+do $adopted$
+declare
+    no_words text;
+begin
+    select case when a.attgenerated = '' then ', content_tsv = '''''::text else '' end into no_words
+    from pg_attribute a where a.attrelid = 'memori.memories'::regclass and a.attname = 'content_tsv';
+    execute format($make$
+        create or replace function memori.empty(p_id text) returns void language plpgsql as $$
+        begin
+            update memori.memories set content = '', category = null, metadata = '{}', erased_at = clock_timestamp(),
+                   updated_at = clock_timestamp() %1$s
+            where id::text = p_id and erased_at is null;
+        exception when check_violation or unique_violation then
+            update memori.memories set content = '(forgotten ' || p_id || ')', category = null, metadata = '{}',
+                   erased_at = clock_timestamp(), updated_at = clock_timestamp() %1$s
+            where id::text = p_id and erased_at is null;
+        end
+        $$
+    $make$, no_words);
+end
+$adopted$;
+
+-- list_memories
+-- The oldest first, beyond a given one; rows without a text or a time are there as well.
+create or replace function memori.list_memories(
+    p_workspace text, p_developer text, p_below text, p_limit bigint
+) returns setof memori.memory_row
+language plpgsql as $$
+declare
+    edge timestamptz;
+    below text := coalesce(p_below, '');
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    select memori.moment(m.created_at) into edge
+    from memori.memories m where m.id::text = p_below;
+    edge := coalesce(edge, '-infinity');
+    return query
+        select (memori.as_row(m)).* from memori.memories m
+        where m.erased_at is null and m.content <> ''
+          and (memori.moment(m.created_at), m.id::text) > (edge, below)
+        order by memori.moment(m.created_at), m.id::text
+        limit p_limit;
+end
+$$;
+
+-- newest_memories
+-- The newest first, below a given one, in the same way.
+create or replace function memori.newest_memories(
+    p_workspace text, p_developer text, p_below text, p_limit bigint
+) returns setof memori.memory_row
+language plpgsql as $$
+declare
+    edge timestamptz;
+    below text := coalesce(p_below, '');
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    select memori.moment(m.created_at) into edge
+    from memori.memories m where m.id::text = p_below;
+    edge := coalesce(edge, 'infinity');
+    return query
+        select (memori.as_row(m)).* from memori.memories m
+        where m.erased_at is null and m.content <> ''
+          and (memori.moment(m.created_at), m.id::text) < (edge, below)
+        order by memori.moment(m.created_at) desc, m.id::text desc
+        limit p_limit;
+end
+$$;
+
+-- count_words
+-- With the rights of whoever asks: there is no wall of ours to look over, and one of somebody else's holds.
+create or replace function memori.count_words(
+    p_workspace text, p_developer text, p_words text, p_most bigint, p_now text)
+returns table (word text, memories bigint)
+language plpgsql as $$
+declare
+    asked tsquery;
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    for word in select jsonb_array_elements_text(p_words::jsonb) loop
+        asked := memori.as_query(word);
+        select count(*) into memories from
+            (select from memori.memories m
+             where to_tsvector('english', left(m.content, 100000)) @@ asked
+               and m.erased_at is null and (m.expires_at is null or m.expires_at > p_now::timestamptz)
+             limit p_most) x;
+        return next;
+    end loop;
+    word := '';
+    select count(*) into memories from
+        (select from memori.memories m where m.erased_at is null and m.content <> '' limit 10 * p_most) x;
+    return next;
+end
+$$;
+
+-- find_candidates
+-- By the words of the text itself: a full-text column of somebody else may be empty, late, or of another language.
+create or replace function memori.find_candidates(
+    p_workspace text, p_developer text, p_words text, p_limit bigint, p_now text)
+returns setof memori.memory_row
+language plpgsql as $$
+declare
+    asked tsquery;
+    one text;
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    for one in select jsonb_array_elements_text(p_words::jsonb) loop
+        asked := case when asked is null then memori.as_query(one) else asked || memori.as_query(one) end;
+    end loop;
+    return query
+        select (memori.as_row(m)).* from memori.memories m
+        where to_tsvector('english', left(m.content, 100000)) @@ asked
+          and m.erased_at is null and (m.expires_at is null or m.expires_at > p_now::timestamptz)
+        order by m.updated_at desc nulls last, m.id desc
+        limit p_limit;
+end
+$$;

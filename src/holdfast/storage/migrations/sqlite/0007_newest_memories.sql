@@ -1,2 +1,0 @@
--- Nothing to change here: what PostgreSQL has as functions are queries in a file of the program. The number is taken on
--- both engines, so that one number means one schema.

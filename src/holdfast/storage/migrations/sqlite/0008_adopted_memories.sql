@@ -1,2 +1,0 @@
--- Nothing to change here: only PostgreSQL knows tables that were there before. The number is taken on both engines, so
--- that one number means one schema.

@@ -1,0 +1,124 @@
+"""Migrating a PostgreSQL database: the tables by numbered files, the functions as they are now.
+
+Both go into the ledger with a number and a checksum. A migration is applied once. Functions are replaced by those of a
+higher number; an older program neither replaces them nor runs on them, as with a newer schema.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.errors import shown
+from holdfast.storage import errors, functions
+from holdfast.storage.migrate import HERE, Migration, migrations, pending, read_ledger, refuse_newer
+from holdfast.storage.queries import Block, read_blocks
+
+INSUFFICIENT_PRIVILEGE = "42501"
+DUPLICATE_SCHEMA = "42P06"  # what a migration raises that finds somebody else's `memori.memories` and cannot use it
+NOT_ADOPTABLE = "HF001"  # the same, where it is a table: the error names what stands in the way and what mends it
+ABOUT_A_TABLE = ("22", "23", "42", "54")  # classes of errors: values, constraints, names and types, limits
+ADOPTION = os.path.join(HERE, "adoption.postgres.sql")
+UNRELEASED_MIGRATION = "0001_storage"  # of databases from before the first release
+
+
+def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
+    """Whether a database lacks something that this program has; one that is newer in any way is refused."""
+    newest = migrations("postgres")[-1].number
+    refuse_newer(where, schema or 0, newest)
+    refuse_newer(where, installed or 0, functions.NUMBER, "functions")
+    return (schema, installed) != (newest, functions.NUMBER)
+
+
+async def apply_postgres(connection: Any, where: str) -> list[str]:
+    """All that is pending, in one transaction: a crash in the middle leaves the old schema whole."""
+    ledger = read_ledger("postgres")
+    try:
+        async with connection.transaction(isolation="read_committed"):  # to see what was done while we waited
+            return await _apply_postgres(connection, ledger, where)
+    except Exception as error:
+        sqlstate: str = getattr(error, "sqlstate", None) or ""
+        if sqlstate == INSUFFICIENT_PRIVILEGE:
+            owner = await connection.fetchval(ledger["other_owner"])
+            raise errors.PermissionRefusedError(where, str(error), _owner_advice(owner)) from error
+        if sqlstate == DUPLICATE_SCHEMA:
+            raise errors.SchemaTakenError(where, "memori") from error
+        if sqlstate == NOT_ADOPTABLE or (
+            sqlstate[:2] in ABOUT_A_TABLE and await connection.fetchval(ledger["has_foreign_table"])
+        ):
+            raise errors.AdoptionRefusedError(where, str(error), getattr(error, "hint", None)) from error
+        raise
+
+
+async def _apply_postgres(connection: Any, ledger: dict[str, str], where: str) -> list[str]:
+    if (encoding := await connection.fetchval(ledger["server_encoding"])) != "UTF8":
+        raise errors.WrongEncodingError(where, encoding)
+    await connection.execute(ledger["lock_ledger"])
+    await connection.execute(ledger["make_ledger"])
+    applied = await _read_applied(connection, ledger, where)
+    todo = pending("postgres", applied, where)
+    installed = await _read_installed(connection, ledger, where)
+    if not todo and installed == functions.NUMBER:
+        return []
+    await _change_schema(connection, ledger, todo, installed)
+    names = [migration.name for migration in todo]
+    return names or [_name_of_functions()]
+
+
+async def _change_schema(connection: Any, ledger: dict[str, str], todo: Sequence[Migration], installed: int) -> None:
+    """What triggers and policies call, then the tables, then the verbs; a table of another program is tried at last."""
+    adoption = {block.name: block.sql for block in read_blocks(ADOPTION)}
+    await connection.execute(adoption["check_table"])
+    guards = functions.read_functions("guards")
+    if installed < functions.NUMBER:
+        await _install(connection, guards, installed)
+    for migration in todo:
+        await connection.execute(migration.sql)
+        await connection.execute(ledger["add_migration"], migration.number, migration.name, migration.checksum)
+    if installed < functions.NUMBER:
+        verbs = functions.list_verbs(is_adopted=await connection.fetchval(ledger["is_adopted"]))
+        await _install(connection, verbs, installed)
+        names = [functions.full_name(block) for block in (*guards, *verbs)]
+        await connection.execute(ledger["grant_functions"], names)
+        await connection.execute(ledger["add_functions"], functions.NUMBER, functions.compute_checksum())
+    await connection.execute(adoption["try_verbs"])
+
+
+async def _install(connection: Any, blocks: Sequence[Block], installed: int) -> None:
+    sql = "".join(block.sql for block in blocks)
+    if not installed:  # a function that is there already is another program's, and must not be replaced
+        sql = sql.replace("create or replace function", "create function")
+    await connection.execute(sql)
+
+
+async def _read_applied(connection: Any, ledger: dict[str, str], where: str) -> dict[int, str]:
+    rows = await connection.fetch(ledger["applied_migrations"])
+    if not rows and (schema := await connection.fetchval(ledger["taken_schema"])):
+        raise errors.SchemaTakenError(where, schema)
+    if UNRELEASED_MIGRATION in [row["name"] for row in rows]:
+        raise errors.UnreleasedSchemaError(where)
+    return {row["number"]: row["checksum"] for row in rows}
+
+
+async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -> int:
+    """The number of the functions that are installed, or 0; the same number must mean the same text."""
+    row = await connection.fetchrow(ledger["installed_functions"])
+    number, checksum = row or (0, "")
+    refuse_newer(where, number, functions.NUMBER, "functions")
+    if number == functions.NUMBER and checksum != functions.compute_checksum():
+        raise errors.ChangedMigrationError(where, _name_of_functions())
+    return int(number)
+
+
+def _name_of_functions() -> str:
+    return f"functions_{functions.NUMBER}"
+
+
+def _owner_advice(owner: str | None) -> str:
+    if owner:
+        return f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
+    return (
+        "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; it may create roles "
+        "too, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+    )
