@@ -78,6 +78,8 @@ docs: $(DEV)
 	@mv docs/help.txt.new docs/help.txt
 	$(PY) tools/verbs.py >docs/verbs.md.new
 	@mv docs/verbs.md.new docs/verbs.md
+	$(PY) -m tools.schema >docs/schema.md.new
+	@mv docs/schema.md.new docs/schema.md
 
 contract: $(DEV)
 	$(PY) -m tools.contract >tests/house/contract.txt.new

@@ -9,8 +9,10 @@ import asyncpg
 import pytest
 
 from holdfast.storage import sqlite as engine
+from tests.house import source
 from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster
+from tools import schema
 
 # PostgreSQL's jsonb reorders keys, so the text that was hashed is kept beside it.
 # Functions have a ledger of their own; on SQLite they are statements of the program.
@@ -149,6 +151,13 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(owner: Any,
         " and not exists (select from pg_constraint where conname = i.indexname)"
     )
     assert {row["indexname"] for row in rows} == {*indexes, WORDS_INDEX}
+
+
+async def test_the_page_of_the_schema_says_what_both_engines_have(owner: Any, file: apsw.Connection):
+    """`make docs` writes it again."""
+    page = schema.describe_schema(*await schema.read_postgres(owner), schema.read_sqlite(file))
+
+    assert (source.ROOT / "docs" / "schema.md").read_text() == page
 
 
 # --- spoilt on purpose -------------------------------------------------------------------------------------

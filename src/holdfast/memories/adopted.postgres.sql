@@ -62,7 +62,7 @@ end
 $adopted$;
 
 -- list_memories
--- The oldest first, beyond a given one; rows without a text or a time are there as well.
+-- The oldest first, beyond a given one; a row without a time is the oldest of all.
 create or replace function memori.list_memories(
     p_workspace text, p_developer text, p_below text, p_limit bigint
 ) returns setof memori.memory_row

@@ -23,6 +23,8 @@ create table if not exists holdfast.functions (
     checksum text not null,
     applied_at timestamptz not null default clock_timestamp()
 );
+comment on table holdfast.migrations is 'What was applied to this database, and the checksum of its text';
+comment on table holdfast.functions is 'Which functions were installed, and the checksum of their texts';
 do $$
 declare
     ledger regclass;

@@ -63,6 +63,10 @@ begin
 end
 $$;
 
+comment on procedure holdfast.put_walls(text, text, text) is
+    'Policies and triggers that every table of one developer''s rows needs; called by migrations.';
+comment on procedure holdfast.grant_functions(text[]) is
+    'The program may call these functions, and nobody else; called when functions are installed.';
 revoke all on procedure holdfast.put_walls(text, text, text), holdfast.grant_functions(text[]) from public;
 
 -- --- what belongs to no room -----------------------------------------------------------------------------------------
@@ -355,6 +359,8 @@ begin
                    case when there is null then 'false' else 'true' end);
 end
 $migration$;
+comment on function memori.is_adopted() is
+    'Whether the table of memories is another program''s, as the first migration found it.';
 call holdfast.grant_functions(array['memori.is_adopted']);
 
 -- A table of another program.
