@@ -54,15 +54,15 @@ def test_nothing_is_opened_before_it_is_needed(tmp_path: Path):
 def test_the_store_is_opened_once(settings: Settings):
     with App(settings) as app:
         database = app.database
-        session = app.run(app.sessions.create_session("coder", "u1"))
+        session = app.run(app.scope.sessions.create_session("coder", "u1"))
 
-        assert app.run(app.sessions.get_session(session.id)) == session
+        assert app.run(app.scope.sessions.get_session(session.id)) == session
         assert app.database is database
 
 
 def test_the_store_is_closed_at_the_end():
     with App() as app:
-        sessions = app.sessions
+        sessions = app.scope.sessions
 
     with pytest.raises(StoreClosedError):
         app.run(sessions.list_sessions())
@@ -73,23 +73,23 @@ def test_sqlite_needs_no_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.delitem(sys.modules, name)
 
     with App() as app:
-        app.run(app.sessions.create_session("coder", "u1"))
+        app.run(app.scope.sessions.create_session("coder", "u1"))
 
     assert "asyncio" not in sys.modules
 
 
 def test_services_act_for_the_developer_of_the_settings(settings: Settings):
     with App(settings) as app:
-        app.run(app.sessions.create_session("coder", "u1"))
+        app.run(app.scope.sessions.create_session("coder", "u1"))
     other = Settings(home=settings.home, database=settings.database, workspace="local", developer="bo")
 
     with App(other) as app:
-        assert app.run(app.sessions.list_sessions()) == []
+        assert app.run(app.scope.sessions.list_sessions()) == []
 
 
 def test_an_error_leaves_the_store_closed(tmp_path: Path):
     with pytest.raises(SessionNotFoundError), App() as app:
-        app.run(app.sessions.get_session("nobody"))
+        app.run(app.scope.sessions.get_session("nobody"))
 
     assert not (tmp_path / "holdfast" / "holdfast.db-wal").exists()
 
@@ -104,7 +104,7 @@ def test_a_locked_file_is_waited_for_no_longer_than_asked(tmp_path: Path):
     connection.execute("begin immediate")
 
     with App(wait_seconds=0.05) as app, pytest.raises(errors.StoreBusyError):
-        app.run(app.sessions.create_session("coder", "u1"))
+        app.run(app.scope.sessions.create_session("coder", "u1"))
 
     connection.close()
 
@@ -121,7 +121,7 @@ def test_a_locked_table_is_waited_for_no_longer_than_asked(
             _ = app.database
             app.wait_seconds = 0.1
             with pytest.raises(errors.StoreBusyError, match=r"holdfast_app:…@") as busy:
-                app.run(app.sessions.create_session("coder", "u1"))
+                app.run(app.scope.sessions.create_session("coder", "u1"))
             app.wait_seconds = 2.0
 
         assert "holdfast_app:…@" in busy.value.where
@@ -195,7 +195,7 @@ def test_a_record_of_an_unknown_owner_belongs_to_whoever_brings_it_in(settings: 
         app.spool.add(record(settings, workspace_id=None, developer_id=None, user_id=None))
         app.drain_spool()
 
-        [session] = app.run(app.sessions.list_sessions())
+        [session] = app.run(app.scope.sessions.list_sessions())
 
     assert (session.user_id, session.last_sequence) == ("ana", 1)
 
@@ -206,10 +206,10 @@ def test_a_record_is_stored_for_the_one_it_belongs_to(settings: Settings):
     with App(bo) as app:
         app.spool.add(record(settings))
         app.drain_spool()
-        assert app.run(app.sessions.list_sessions()) == []
+        assert app.run(app.scope.sessions.list_sessions()) == []
 
     with App(settings) as app:
-        [session] = app.run(app.sessions.list_sessions())
+        [session] = app.run(app.scope.sessions.list_sessions())
     assert (session.native_id, session.last_sequence) == ("n1", 1)
 
 

@@ -152,7 +152,7 @@ def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[t
 
 
 def _room(node: ast.expr, scope: dict[str, Any], rooms: dict[str, list[str]]) -> str:
-    """The room whose service this is: `sessions`, `app.sessions`, or what a function answers with that says so."""
+    """The room whose service this is: `sessions`, `scope.sessions`, or what a function returns that is called so."""
     called = node.func if isinstance(node, ast.Call) else node
     if (name := _name(called)) in rooms or not isinstance(called, ast.Name | ast.Attribute):
         return name

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast import errors, lifecycle
+from holdfast import errors
 from holdfast.ground.settings import Settings, load_settings, redacted, sqlite_path
+from holdfast.scope import Scope
 from holdfast.storage.database import drive
+from holdfast.storage.mark import mark_store
 from holdfast.storage.opening import open_database
+from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from holdfast.bundles.service import BundleService, RoundService
-    from holdfast.memories.service import MemoryService
-    from holdfast.sessions.service import SessionService
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
-    from holdfast.storage.idempotency import Idempotency
-    from holdfast.storage.journal import Journal
-    from holdfast.storage.outbox import Outbox
     from holdfast.storage.spool import Spool
     from holdfast.workstreams.service import WorkstreamService
 
@@ -98,43 +96,24 @@ class App:
         return self._database
 
     @property
-    def sessions(self) -> SessionService:
-        from holdfast.sessions.service import SessionService
-
-        return SessionService(self.database, owner=self.settings.owner)
-
-    @property
-    def memories(self) -> MemoryService:
-        from holdfast.memories.service import MemoryService
-
-        return MemoryService(self.database, owner=self.settings.owner)
-
-    @property
-    def outbox(self) -> Outbox:
-        from holdfast.storage.outbox import Outbox
-
-        return Outbox(self.database, self.settings.owner)
-
-    @property
-    def idempotency(self) -> Idempotency:
-        from holdfast.storage.idempotency import Idempotency
-
-        return Idempotency(self.database, self.settings.owner)
-
-    @property
-    def journal(self) -> Journal:
-        from holdfast.storage.journal import Journal
-
-        return Journal(self.database, self.settings.owner)
+    def scope(self) -> Scope:
+        """The rooms on the whole store, for the owner that the settings name."""
+        return Scope(self.database, self.settings.owner)
 
     def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:
         """Context in the repository that a folder is in; `share` is what a program says about the flag."""
         from holdfast.workstreams.service import WorkstreamService
 
-        return WorkstreamService(self.settings, self.journal, folder=folder, share=share)
+        return WorkstreamService(self.settings, self.scope.journal, folder=folder, share=share)
+
+    def work_in(self, worktree: str | None) -> WorkstreamService:
+        """In the caller's working tree; without one in that of the server."""
+        if worktree is None:
+            return self.served_work()
+        return self.workstreams(worktree)
 
     def served_work(self) -> WorkstreamService:
-        """For whoever asks a server and has no folder of his own. A team's server has nobody's files."""
+        """In the working tree that this server was started for. A team's server has none."""
         if self.folder is None or sqlite_path(self.settings.database) is None:
             raise errors.NoWorkingTreeError
         return self.workstreams(self.folder)
@@ -145,11 +124,12 @@ class App:
         from holdfast.clients import text_limit
         from holdfast.ground.user_settings import load_user_settings
 
+        scope = self.scope
         return BundleService(
-            self.journal,
-            self.sessions,
+            scope.journal,
+            scope.sessions,
             load=work.load,
-            recall=self.memories.recall,
+            recall=scope.memories.recall,
             native_ids=work.list_client_sessions,
             rules=load_user_settings(self.settings.home).pinned_rules,
             text_limit=text_limit,
@@ -165,7 +145,7 @@ class App:
         if self._spool is None:
             from holdfast.storage.spool import Spool
 
-            mark = lifecycle.store_mark(self.settings.database, self.settings.home)
+            mark = mark_store(self.settings.database, self.settings.home)
             self._spool = Spool(self.settings.home, store=mark, lock_seconds=self.wait_seconds)
         return self._spool
 
@@ -191,14 +171,14 @@ class App:
         from holdfast.storage.accounting import Accounting
 
         await self.drain()
-        store = self.sessions.store
+        store = self.scope.sessions.store
         numbered, stored, sessions = await (store.count_events() if every_row else store.count_ends())
         spooled, rejected, lost = self.spool.count_spooled(), self.spool.count_rejected(), self.spool.count_lost()
         return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
 
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
-            record = lifecycle.owned(record, self.settings)
-            await lifecycle.store_record(self.database, lifecycle.owner_of_record(record), record)
+            record = capture.with_owner(record, self.settings)
+            await capture.store_record(self.database, capture.get_owner(record), record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError("Spooled record", sorted(record), f"is not whole ({error!r})") from None

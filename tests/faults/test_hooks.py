@@ -141,8 +141,8 @@ def fire_wave(wave: list[Fired], chance: random.Random, url: str, codes: dict[st
 
 def stored_contents() -> list[str]:
     with App() as app:
-        sessions = app.run(app.sessions.list_all_sessions())
-        events = [event for one in sessions for event in app.run(app.sessions.get_recent_events(one.id, 10_000))]
+        sessions = app.run(app.scope.sessions.list_all_sessions())
+        events = [event for one in sessions for event in app.run(app.scope.sessions.get_recent_events(one.id, 10_000))]
     assert len(sessions) <= len(SESSIONS)
     return [event.content for event in events]
 
@@ -188,9 +188,9 @@ def test_a_drain_that_is_killed_in_the_middle_is_repeated_without_a_trace(
 
     with App(settings) as app:
         accounts = app.count()
-        [session] = app.run(app.sessions.list_sessions())
-        events = app.run(app.sessions.get_recent_events(session.id, 10_000))
-        verification = app.run(app.sessions.verify_session(session.id))
+        [session] = app.run(app.scope.sessions.list_sessions())
+        events = app.run(app.scope.sessions.get_recent_events(session.id, 10_000))
+        verification = app.run(app.scope.sessions.verify_session(session.id))
 
     assert [event.content for event in events] == added
     assert (accounts.accepted, accounts.spooled, accounts.rejected, accounts.lost) == (len(added), 0, 0, 0)

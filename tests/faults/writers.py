@@ -19,7 +19,7 @@ import holdfast
 from holdfast.errors import StoreUnreachableError, Unavailable
 from holdfast.ground import ids
 from holdfast.sessions.service import SessionService
-from holdfast.sessions.store import QUERIES
+from holdfast.sessions.store import QUERIES, SessionStore
 from holdfast.storage import migrate
 from holdfast.storage.database import drive
 from holdfast.storage.errors import StoreClosedError
@@ -169,13 +169,13 @@ def tell_slowly(line: Line, url: str, session_id: str, writer: int, count: int) 
         chance = random.Random(writer)
         for number in range(count):
 
-            async def work(tx: Any, number: int = number) -> None:
-                await sessions.store.lock_session(tx, session_id)
+            async def work(store: SessionStore, number: int = number) -> None:
+                await store.lock_session(session_id)
                 event = f'{{"from":"{writer}.{number}"}}'
-                await sessions.store.save_metadata(tx, session_id, "{}", "session.renamed", event)
+                await store.save_metadata(session_id, "{}", "session.renamed", event)
                 await asyncio.sleep(chance.uniform(0, 0.005))
 
-            await sessions.db.transaction(work)
+            await sessions.store.in_transaction(work)
 
     with_sessions(url, body)
 

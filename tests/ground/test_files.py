@@ -14,13 +14,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import (
-    InvalidValueError,
-    StoreBusyError,
-    StoreFullError,
-    StoreReadOnlyError,
-    StoreUnreachableError,
-)
+from holdfast.errors import InvalidValueError, StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import files
 
 

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
 
 # Folders that are no rooms: what stands below all rooms, and the wings that stand above or beside them.
-NO_ROOMS = {"ground", "storage", "clients", "surfaces"}
+NO_ROOMS = {"ground", "storage", "clients", "usecases", "surfaces"}
 
 
 def files() -> list[Path]:

@@ -71,9 +71,9 @@ from holdfast.storage.sqlite import open_sqlite
 settings = load_settings()
 database = open_sqlite(sqlite_path(settings.database))
 store = SessionStore(database, settings.owner)
-session = drive(store.create_session(user_id="u1", chatmode="claude"))
+session_id = drive(store.start_session(user_id="u1", chatmode="claude"))
 event = rules.check_event("user_message", "user", "kept", {"tool": "Bash"}, None)
-drive(store.append_events(session[0], [event], None))
+drive(store.append_events(session_id, [event], None))
 drive(database.close())
 """
 
@@ -118,8 +118,8 @@ def test_a_hook_that_appends_loads_nothing_dear(bare: set[str], tmp_path: Path):
 
     assert too_dear(modules - bare) == []
     with App() as app:
-        [session] = app.run(app.sessions.list_sessions())
-        [event] = app.run(app.sessions.get_recent_events(session.id))
+        [session] = app.run(app.scope.sessions.list_sessions())
+        [event] = app.run(app.scope.sessions.get_recent_events(session.id))
     assert (session.client, event.content) == ("claude", "Done.")
 
 
@@ -133,7 +133,7 @@ def test_a_hook_that_finds_its_session_loads_nothing_dear(bare: set[str], tmp_pa
     assert too_dear(modules - bare) == []
     assert modules & NOT_EVERY_TIME == set()
     with App() as app:
-        assert app.run(app.sessions.store.count_events())[1] == 2
+        assert app.run(app.scope.sessions.store.count_events())[1] == 2
 
 
 def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path: Path):

@@ -71,7 +71,7 @@ def test_nobody_opens_the_file_with_a_second_sqlite():
 
 
 def test_rooms_do_not_import_rooms():
-    """What two rooms share lies below them, or in lifecycle."""
+    """What two rooms share lies below them, or in usecases."""
     sideways = [
         f"{source.module_of(path)} imports {name}"
         for room in source.rooms()

@@ -19,7 +19,7 @@ from holdfast.ground.settings import Owner
 from holdfast.memories.service import MemoryService
 from holdfast.storage import sqlite as engine
 from holdfast.storage.health import check_health
-from holdfast.storage.idempotency import Idempotency
+from holdfast.storage.idempotency import RequestKeys
 from holdfast.storage.journal import Journal
 from tests.house import source
 from tests.rig import catalogue
@@ -43,16 +43,12 @@ async def fill(database: Any) -> None:
     memories = MemoryService(database, owner=ANA)
     await memories.remember("kept", category="c")
     await memories.forget((await memories.remember("forgotten")).memory.id)
-    await Idempotency(database, ANA).do_once("end", "k1", {}, _nothing)
+    await RequestKeys(database, ANA).keep("end", "k1", b"0" * 32, "s1")
     journal = Journal(database, ANA)
     for number in range(2):
         entry = await journal.add("proof", ["repo"], {"number": number})
     await journal.erase(entry.id)
     await check_health(database, ANA)
-
-
-async def _nothing(_: Any) -> str:
-    return "nothing"
 
 
 # Columns that a verb of ours may move forward; every other column of these tables stays as it was inserted.

@@ -21,8 +21,8 @@ from holdfast.storage import migrate
 
 with App() as app:
     home = app.settings.home
-    session = app.run(app.sessions.create_session("architect", "u1"))
-    app.run(app.sessions.append_event(session.id, "user_message", "user", "private words"))
+    session = app.run(app.scope.sessions.create_session("architect", "u1"))
+    app.run(app.scope.sessions.append_event(session.id, "user_message", "user", "private words"))
     app.spool.add({"event": {"id": "1"}})
     app.spool.reject({"event": {"id": "2"}}, InvalidValueError("event", "x", "is wrong"))
     path = os.path.join(home, "spool", "torn.jsonl")

@@ -85,26 +85,30 @@ def hostile_store(tmp_path: Path, scale: Callable[[int], int]) -> list[str]:
     with App() as app:
         for name in names:
             session = app.run(
-                app.sessions.create_session(name, name, name, name, name, name=name, worktree=str(tmp_path / "project"))
+                app.scope.sessions.create_session(
+                    name, name, name, name, name, name=name, worktree=str(tmp_path / "project")
+                )
             )
-            app.run(app.sessions.set_relevant_context(session.id, name, [name, *names[:9]]))
-            app.run(app.sessions.update_metadata(session.id, {"currentIntent": name, "envHint": name}))
-            app.run(app.sessions.end_session(session.id))
-        session = app.run(app.sessions.create_session("coder", "u1", name="work", worktree=str(tmp_path / "project")))
+            app.run(app.scope.sessions.set_relevant_context(session.id, name, [name, *names[:9]]))
+            app.run(app.scope.sessions.update_metadata(session.id, {"currentIntent": name, "envHint": name}))
+            app.run(app.scope.sessions.end_session(session.id))
+        session = app.run(
+            app.scope.sessions.create_session("coder", "u1", name="work", worktree=str(tmp_path / "project"))
+        )
         for start in range(0, count, 500):
             texts = [nasty_text(chance, anything) for _ in range(min(500, count - start))]
             events = [
                 {"type": "user_message", "role": "user", "content": f"{text} find me", "parts": {text: text}}
                 for text in texts
             ]
-            app.run(app.sessions.append_events(session.id, events))
+            app.run(app.scope.sessions.append_events(session.id, events))
         app.run(
-            app.sessions.update_state(
+            app.scope.sessions.update_state(
                 session.id, {nasty_text(chance, anything): nasty_text(chance, anything) for _ in range(50)}
             )
         )
-        app.run(app.sessions.set_relevant_context(session.id, "files", names[:10]))
-        app.run(app.sessions.update_metadata(session.id, {"envHint": names[0]}))
+        app.run(app.scope.sessions.set_relevant_context(session.id, "files", names[:10]))
+        app.run(app.scope.sessions.update_metadata(session.id, {"envHint": names[0]}))
     return names
 
 

@@ -18,7 +18,7 @@ import holdfast
 from holdfast.ground.settings import Owner
 from holdfast.memories.service import MemoryService
 from holdfast.storage.health import check_health
-from holdfast.storage.idempotency import Idempotency
+from holdfast.storage.idempotency import RequestKeys
 from holdfast.storage.journal import Journal
 from tests.rig import catalogue
 from tests.rig.postgres import Cluster, execute
@@ -55,13 +55,9 @@ async def fill(database: Any, owner: Owner) -> None:
     for text in ("kept", "forgotten"):
         kept = (await memories.remember(f"{text} by {owner.developer_id}")).memory
     await memories.forget(kept.id)
-    await Idempotency(database, owner).do_once("end", "k1", {}, _nothing)
+    await RequestKeys(database, owner).keep("end", "k1", b"0" * 32, "s1")
     await Journal(database, owner).add("proof", ["repo"], {"command": ["true"]})
     await check_health(database, owner)
-
-
-async def _nothing(_: Any) -> str:
-    return "nothing"
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ async def test_an_event_comes_back_as_it_went_in(sessions):
     event = await sessions.append_event(s.id, "tool_call", "tool", content, parts)
 
     assert (event.type, event.role, event.content, event.parts) == ("tool_call", "tool", content, parts)
-    assert event.content_hash == rules.check_event("tool_call", "tool", content, parts, None)[5].hex()
+    assert event.content_hash == rules.check_event("tool_call", "tool", content, parts, None).content_hash.hex()
     assert [event] == await sessions.get_recent_events(s.id)
 
 
@@ -277,7 +277,7 @@ async def test_an_event_id_that_another_session_is_writing_right_now_is_a_confli
     async with pool.acquire() as connection:
         writing = connection.transaction()
         await writing.start()
-        columns = [[value] for value in (0, None, *event)]
+        columns = [[value] for value in (0, None, *event.to_row())]
         await connection.fetch(
             "select * from context.append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             *postgres_sessions.store.owner,
@@ -285,7 +285,7 @@ async def test_an_event_id_that_another_session_is_writing_right_now_is_a_confli
             *columns,
         )
         late = asyncio.create_task(
-            postgres_sessions.append_event(second.id, "user_message", "user", "hi", event_id=event[0])
+            postgres_sessions.append_event(second.id, "user_message", "user", "hi", event_id=event.id)
         )
         while not await pool.fetchval(WAITING):
             assert not late.done()

@@ -125,6 +125,8 @@ class Example:
                 return {**answer.__dict__, **times, **ids}
             case model.SessionState():
                 return self.named(answer.session_id), answer.scratchpad
+            case model.SetChange():
+                return {**answer.__dict__, "session_id": self.named(answer.session_id)}
             case model.Verification():
                 return answer.checked, answer.erased, answer.damage
         return answer

@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.errors import InvalidValueError
 from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.sessions.model import PatchedSession
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 
@@ -17,9 +18,10 @@ async def told(sessions, topic):
 async def test_name_and_context_change_together(sessions):
     s = await sessions.create_session("architect", "u1")
 
-    patched, warnings = await sessions.patch_session(
+    done = await sessions.patch_session(
         s.id, metadata={"name": "spec"}, set_context=("files", ["/a.md"]), union_context=("fles", ["x"])
     )
+    patched, warnings = done.session, list(done.warnings)
 
     assert (patched.name, patched.context) == ("spec", {"files": ["/a.md"], "fles": ["x"]})
     assert patched == await sessions.get_session(s.id)
@@ -33,7 +35,8 @@ async def test_a_whole_context_replaces_what_was_there(sessions):
     await sessions.set_relevant_context(s.id, "files", ["/a.md", "/b.md"])
     await sessions.set_relevant_context(s.id, "ports", ["80"])
 
-    patched, _ = await sessions.patch_session(s.id, context={"files": ["/b.md", "/c.md"], "applet": ["git-diff"]})
+    done = await sessions.patch_session(s.id, context={"files": ["/b.md", "/c.md"], "applet": ["git-diff"]})
+    patched = done.session
 
     assert patched.context == {"applet": ["git-diff"], "files": ["/b.md", "/c.md"]}
     last = (await told(sessions, "caco.context"))[-1]
@@ -53,7 +56,8 @@ async def test_what_is_there_already_changes_nothing_and_is_told_to_nobody(sessi
         assert (change.items, change.added, change.removed) == (("/a.md", "/b.md"), (), ())
         await sessions.set_relevant_context(s.id, "ports", [])
         assert (await sessions.replace_context(s.id, files)).context == files
-        patched, warnings = await sessions.patch_session(s.id, context=files, union_context=("files", ["/b.md"]))
+        done = await sessions.patch_session(s.id, context=files, union_context=("files", ["/b.md"]))
+        patched, warnings = done.session, list(done.warnings)
         assert (patched.context, warnings) == (files, [])
         await sessions.patch_session(empty.id, context={}, metadata={"name": "spec"})
 
@@ -65,8 +69,8 @@ async def test_nothing_to_change_changes_nothing(sessions):
     s = await sessions.create_session("architect", "u1")
 
     async with nothing_changes(sessions):
-        assert await sessions.patch_session(s.id) == (s, [])
-        assert await sessions.patch_session(s.id, metadata={}) == (s, [])
+        assert await sessions.patch_session(s.id) == PatchedSession(s)
+        assert await sessions.patch_session(s.id, metadata={}) == PatchedSession(s)
         with pytest.raises(SessionNotFoundError):
             await sessions.patch_session(UNKNOWN)
 
@@ -85,8 +89,8 @@ async def test_what_a_union_pushes_out_is_named_and_an_unusual_name_is_noted(ses
     s = await sessions.create_session("architect", "u1")
     await sessions.set_relevant_context(s.id, "files", [str(number) for number in range(10)])
 
-    _, pushed = await sessions.patch_session(s.id, union_context=("files", ["new"]))
-    _, noted = await sessions.patch_session(s.id, context={"fils": ["a"]})
+    pushed = (await sessions.patch_session(s.id, union_context=("files", ["new"]))).warnings
+    noted = (await sessions.patch_session(s.id, context={"fils": ["a"]})).warnings
 
-    assert pushed == ["'files' is full: the oldest left to make room: 0."]
-    assert noted == ["'fils' is not a known context set; it was kept as it is. Did you mean 'files'?"]
+    assert pushed == ("'files' is full: the oldest left to make room: 0.",)
+    assert noted == ("'fils' is not a known context set; it was kept as it is. Did you mean 'files'?",)

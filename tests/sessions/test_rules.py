@@ -41,15 +41,22 @@ def test_every_type_and_role_of_the_seed_is_taken(event_type, role):
     checked = rules.check_event(event_type, role, "hi", {"b": 1, "a": 2.0}, EVENT_ID.upper())
 
     parts = '{"a":2,"b":1}'
-    assert checked == (EVENT_ID, event_type, role, "hi", parts, chain.content_hash(event_type, role, "hi", parts))
+    assert checked.to_row() == (
+        EVENT_ID,
+        event_type,
+        role,
+        "hi",
+        parts,
+        chain.content_hash(event_type, role, "hi", parts),
+    )
 
 
 def test_an_event_without_an_id_gets_one():
     first, second = (rules.check_event("tool_call", "tool", "", None, None) for _ in range(2))
 
-    assert ids.parse_id(first[0])
-    assert first[0] != second[0]
-    assert first[4] is None
+    assert ids.parse_id(first.id)
+    assert first.id != second.id
+    assert first.parts_text is None
 
 
 @pytest.mark.parametrize("unknown", ["", "USER_MESSAGE", "user_message ", "note", None, 7, ["user_message"]])
@@ -100,7 +107,7 @@ def test_a_list_of_events_is_checked_one_by_one():
     one = {"type": "user_message", "role": "user", "content": "hi"}
     full = {**one, "parts": {}, "event_id": EVENT_ID}
 
-    assert [event[0] for event in rules.check_events([one, full])][1] == EVENT_ID
+    assert [event.id for event in rules.check_events([one, full])][1] == EVENT_ID
     assert rules.check_events(()) == []
 
 
@@ -127,9 +134,9 @@ def test_an_event_that_is_repeated_inside_a_call_counts_once():
     event = rules.check_event("user_message", "user", "hi", None, EVENT_ID)
     other = rules.check_event("user_message", "user", "hi", None, None)
 
-    assert rules.each_once([event, other, event]) == {EVENT_ID: event, other[0]: other}
+    assert rules.drop_repeated([event, other, event]) == [event, other]
     with pytest.raises(EventConflictError):
-        rules.each_once([event, rules.check_event("user_message", "user", "bye", None, EVENT_ID)])
+        rules.drop_repeated([event, rules.check_event("user_message", "user", "bye", None, EVENT_ID)])
 
 
 # --- labels and counts -------------------------------------------------------------------------------------

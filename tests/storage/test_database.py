@@ -21,7 +21,7 @@ def session_arguments(session_id: str) -> tuple[object, ...]:
 
 
 def event_row(content: str, event_id: str | None = None) -> tuple[object, ...]:
-    return (None, *rules.check_event("user_message", "user", content, None, event_id))
+    return (None, *rules.check_event("user_message", "user", content, None, event_id).to_row())
 
 
 async def new_session(database: Any) -> str:

@@ -41,7 +41,9 @@ def sessions(database: PostgresDatabase) -> holdfast.SessionService:
 
 
 def rows(*contents: str, event_id: str | None = None) -> list[tuple[Any, ...]]:
-    return [(None, *rules.check_event("user_message", "user", content, None, event_id)) for content in contents]
+    return [
+        (None, *rules.check_event("user_message", "user", content, None, event_id).to_row()) for content in contents
+    ]
 
 
 def append(database: PostgresDatabase, session_id: str, events: list[tuple[Any, ...]]) -> Any:

@@ -44,8 +44,11 @@ def fire(client: str, event: str, stdin: bytes | str | dict[str, Any], **env: st
 def stored() -> dict[str, list[SessionEvent]]:
     """What the store holds: the events of each session by the client's own id."""
     with App() as app:
-        sessions: list[Session] = app.run(app.sessions.list_all_sessions())
-        return {str(one.native_id): app.run(app.sessions.get_recent_events(one.id, 1000)) for one in reversed(sessions)}
+        sessions: list[Session] = app.run(app.scope.sessions.list_all_sessions())
+        return {
+            str(one.native_id): app.run(app.scope.sessions.get_recent_events(one.id, 1000))
+            for one in reversed(sessions)
+        }
 
 
 def contents() -> list[str]:
@@ -93,7 +96,7 @@ def test_a_whole_turn_of_each_client_is_kept_in_order(client: str):
         (one["event_type"], one["role"], one["content"], one["parts"]) for one in expected.values()
     ]
     with App() as app:
-        [session] = app.run(app.sessions.list_sessions())
+        [session] = app.run(app.scope.sessions.list_sessions())
     assert (session.client, session.chatmode, session.worktree) == (client, client, "/home/dev/project")
 
 
@@ -110,8 +113,8 @@ def test_a_repeated_hook_after_the_end_of_its_session_starts_no_other():
     once = payload("claude", "Stop")
     fire("claude", "Stop", once)
     with App() as app:
-        [session] = app.run(app.sessions.list_sessions())
-        app.run(app.sessions.end_session(session.id))
+        [session] = app.run(app.scope.sessions.list_sessions())
+        app.run(app.scope.sessions.end_session(session.id))
 
     fire("claude", "Stop", once)
 
@@ -121,13 +124,13 @@ def test_a_repeated_hook_after_the_end_of_its_session_starts_no_other():
 def test_a_session_that_was_ended_goes_on_in_a_new_one():
     fire("claude", "Stop", payload("claude", "Stop"))
     with App() as app:
-        [session] = app.run(app.sessions.list_sessions())
-        app.run(app.sessions.end_session(session.id))
+        [session] = app.run(app.scope.sessions.list_sessions())
+        app.run(app.scope.sessions.end_session(session.id))
 
     fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="more"))
 
     with App() as app:
-        newest, oldest = app.run(app.sessions.list_sessions())
+        newest, oldest = app.run(app.scope.sessions.list_sessions())
     assert (newest.native_id, newest.ended_at, oldest.id) == (session.native_id, None, session.id)
 
 
@@ -138,7 +141,7 @@ def test_the_working_tree_is_found_above_the_folder(tmp_path: Path):
     fire("codex", "Stop", payload("codex", "Stop", cwd=str(tmp_path / "repo" / "src" / "deep")))
 
     with App() as app:
-        [session] = app.run(app.sessions.find_current_sessions(str(tmp_path / "repo")))
+        [session] = app.run(app.scope.sessions.find_current_sessions(str(tmp_path / "repo")))
     assert session.client == "codex"
 
 
@@ -581,8 +584,8 @@ def test_a_prompt_of_an_ended_session_that_is_told_again_is_known():
     one, two = (payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text) for text in ("one", "two"))
     fire("claude", "UserPromptSubmit", one)
     with App() as app:
-        [session] = app.run(app.sessions.list_sessions())
-        app.run(app.sessions.end_session(session.id))
+        [session] = app.run(app.scope.sessions.list_sessions())
+        app.run(app.scope.sessions.end_session(session.id))
     fire("claude", "UserPromptSubmit", two)
 
     assert fire("claude", "UserPromptSubmit", one) == SILENT

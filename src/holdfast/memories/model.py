@@ -29,6 +29,10 @@ class Memory:
     updated_at: datetime
     erased_at: datetime | None = None
 
+    @property
+    def subject(self) -> str:
+        return self.id
+
     def is_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
 
@@ -56,6 +60,10 @@ class Remembered:
 
     memory: Memory
     is_new: bool
+
+    @property
+    def subject(self) -> str:
+        return self.memory.id
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.memory.to_dict(), "is_new": self.is_new}

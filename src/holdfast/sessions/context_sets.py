@@ -23,28 +23,42 @@ ITEM_BYTES = 2000
 
 
 def change_set(
-    context: Mapping[str, Sequence[str]], set_name: object, items: object, mode: object = "replace"
+    context: Mapping[str, Sequence[str]],
+    set_name: object,
+    items: object,
+    mode: object = "replace",
 ) -> SetChange:
     """The one rule for every door: a set replaced, merged or cleared, within the limits."""
     name = rules.check_label("setName", set_name)
     new = check_items(items)
     if mode not in MODES:
         raise InvalidValueError("mode", mode, "is unknown", known=MODES)
-    current = list(context.get(name, ()))
+    current = context.get(name, [])
     kept = new if mode == "replace" else merge_items(current, new)
-    changed = {key: list(value) for key, value in context.items() if key != name}
-    if kept:
-        changed[name] = kept
-    if (total := sum(map(len, changed.values()))) > ITEMS_IN_ALL:
-        raise ContextFullError(total, ITEMS_IN_ALL)
     return SetChange(
         set_name=name,
         items=tuple(kept),
         added=tuple(item for item in kept if item not in current),
         removed=tuple(item for item in current if item not in kept),
-        context=dict(sorted(changed.items())),
+        context=put_set(context, name, kept),
         warning=name_warning(name),
     )
+
+
+def make_no_change(context: Mapping[str, Sequence[str]], set_name: str) -> SetChange:
+    """A set as it is: nothing was added or removed."""
+    sets = {name: list(items) for name, items in context.items()}
+    items = tuple(sets.get(set_name, ()))
+    return SetChange(set_name, items, (), (), sets, name_warning(set_name))
+
+
+def put_set(context: Mapping[str, Sequence[str]], name: str, items: Sequence[str]) -> dict[str, list[str]]:
+    """All sets with one of them replaced; an empty one is left out."""
+    changed = {**context, name: items}
+    total = sum(len(kept) for kept in changed.values())
+    if total > ITEMS_IN_ALL:
+        raise ContextFullError(total, ITEMS_IN_ALL)
+    return {key: list(kept) for key, kept in sorted(changed.items()) if kept}
 
 
 def check_context(context: object) -> dict[str, list[str]]:
@@ -53,7 +67,7 @@ def check_context(context: object) -> dict[str, list[str]]:
         raise InvalidValueError("context", context, "is not a JSON object")
     checked: dict[str, list[str]] = {}
     for name, items in context.items():
-        checked = change_set(checked, name, items).context
+        checked = put_set(checked, rules.check_label("setName", name), check_items(items))
     return checked
 
 
@@ -71,7 +85,7 @@ def merge_items(current: Sequence[str], new: Sequence[str]) -> list[str]:
     return [*(item for item in current if item not in new), *new][-ITEMS_PER_SET:]
 
 
-def pushed_out(change: SetChange) -> str | None:
+def describe_removed(change: SetChange) -> str | None:
     """Of a merge, which only adds: whatever left had to make room."""
     if not change.removed:
         return None

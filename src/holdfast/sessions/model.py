@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.ground import clock
+
+if TYPE_CHECKING:
+    from holdfast.sessions.rules import CheckedEvent
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,10 @@ class Session:
     revision: int = 1
     last_sequence: int = 0
     head_hash: str = ""
+
+    @property
+    def subject(self) -> str:
+        return self.id
 
     @property
     def context(self) -> dict[str, list[str]]:
@@ -62,6 +69,10 @@ class SessionEvent:
     content_hash: str = ""
     chain_hash: str = ""
     erased_at: datetime | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.id
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -108,6 +119,10 @@ class SessionState:
     scratchpad: dict[str, Any]
     updated_at: datetime
 
+    @property
+    def subject(self) -> str:
+        return self.session_id
+
     def to_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "updated_at": clock.to_text(self.updated_at)}
 
@@ -122,9 +137,26 @@ class SetChange:
     removed: tuple[str, ...]
     context: dict[str, list[str]] = field(default_factory=dict)
     warning: str | None = None
+    session_id: str = ""
+
+    @property
+    def subject(self) -> str:
+        return self.session_id
 
     def to_dict(self) -> dict[str, Any]:
         return {"context": self.context, "added": list(self.added), "removed": list(self.removed)}
+
+
+@dataclass(frozen=True)
+class PatchedSession:
+    """A session after several changes, and what to look at, such as a set's unusual name."""
+
+    session: Session
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        return self.session.id
 
 
 @dataclass(frozen=True)
@@ -174,6 +206,27 @@ def event_from(row: Any) -> SessionEvent:
     at["chain_hash"] = chain_hash.hex()
     at["erased_at"] = _moment(erased_at)
     return event
+
+
+def appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
+    """An event that was just stored, or was there before, from what was sent and what the store answered."""
+    _, sequence, created_at, chain_hash, erased_at, *_ = answer
+    content, parts_text = event.content, event.parts_text
+    if erased_at is not None:
+        content, parts_text = "", None
+    row = (event.id, session_id, sequence, event.type, event.role, content, parts_text)
+    return event_from((*row, created_at, event.content_hash, chain_hash, erased_at))
+
+
+def sequence_of(row: Any) -> int:
+    """An event's number, where the event itself is not needed."""
+    number: int = row[2]
+    return number
+
+
+def texts_of(row: Any) -> tuple[str, str | None]:
+    """An event's content and the canonical text of its parts."""
+    return row[5], row[6]
 
 
 def sample_from(row: Any) -> EventSample:

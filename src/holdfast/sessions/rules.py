@@ -43,16 +43,35 @@ _CONTROL = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
 EVENT_FIELDS = ("type", "role", "content", "parts", "event_id")
 
 
-def check_event(event_type: object, role: object, content: object, parts: object, event_id: object) -> tuple[Any, ...]:
-    """An event as it is stored: id, type, role, content, canonical parts, content hash."""
+class CheckedEvent:
+    """An event as it is stored. Not a dataclass: a hook could not afford the import."""
+
+    __slots__ = ("content", "content_hash", "id", "parts_text", "role", "type")
+
+    def __init__(self, event_id: str, event_type: str, role: str, content: str, parts_text: str | None):
+        self.id = event_id
+        self.type = event_type
+        self.role = role
+        self.content = content
+        self.parts_text = parts_text
+        self.content_hash = chain.content_hash(event_type, role, content, parts_text)
+
+    def to_row(self) -> tuple[str, str, str, str, str | None, bytes]:
+        """Its columns in the order in which the query takes them."""
+        return self.id, self.type, self.role, self.content, self.parts_text, self.content_hash
+
+
+def check_event(event_type: object, role: object, content: object, parts: object, event_id: object) -> CheckedEvent:
     if event_type not in EVENT_TYPES:
         raise InvalidValueError("Event type", event_type, "is unknown", known=EVENT_TYPES)
     if role not in ROLES:
         raise InvalidValueError("Role", role, "is unknown", known=ROLES)
     checked = canonical.check_text("content", content, max_bytes=CONTENT_BYTES)
-    parts_text = None if parts is None else canonical.canonical_object("parts", parts, max_bytes=CONTENT_BYTES)
+    parts_text = None
+    if parts is not None:
+        parts_text = canonical.canonical_object("parts", parts, max_bytes=CONTENT_BYTES)
     checked_id = ids.new_id() if event_id is None else check_event_id(event_id)
-    return checked_id, event_type, role, checked, parts_text, chain.content_hash(event_type, role, checked, parts_text)
+    return CheckedEvent(checked_id, str(event_type), str(role), checked, parts_text)
 
 
 def check_event_id(event_id: object) -> str:
@@ -61,19 +80,21 @@ def check_event_id(event_id: object) -> str:
     return checked
 
 
-def check_events(events: object) -> list[tuple[Any, ...]]:
-    """Several events as they are stored."""
+def check_events(events: object) -> list[CheckedEvent]:
     if not isinstance(events, list | tuple):
         raise InvalidValueError("events", events, "is not a list of events")
     if len(events) > EVENTS_PER_CALL:
         raise InvalidValueError("events", len(events), f"are more than {EVENTS_PER_CALL} in one call")
-    checked = [
-        check_event(one["type"], one["role"], one["content"], one.get("parts"), one.get("event_id"))
-        for one in map(check_event_fields, events)
-    ]
-    if sum(len(event[3]) + len(event[4] or "") for event in checked) > CALL_BYTES:
-        raise InvalidValueError("events", len(checked), f"hold more than {CALL_BYTES:,} characters in one call")
+    checked = [_check_fields_and_event(event) for event in events]
+    if sum(len(event.content) + len(event.parts_text or "") for event in checked) > CALL_BYTES:
+        problem = f"hold more than {CALL_BYTES:,} characters in one call"
+        raise InvalidValueError("events", len(checked), problem)
     return checked
+
+
+def _check_fields_and_event(given: object) -> CheckedEvent:
+    event = check_event_fields(given)
+    return check_event(event["type"], event["role"], event["content"], event.get("parts"), event.get("event_id"))
 
 
 def check_event_fields(event: object) -> dict[str, Any]:
@@ -89,13 +110,14 @@ def check_event_fields(event: object) -> dict[str, Any]:
     return event
 
 
-def each_once(events: Sequence[tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Checked events by their ids: one that is repeated inside a call is written once, with other content never."""
-    once: dict[str, tuple[Any, ...]] = {}
+def drop_repeated(events: Sequence[CheckedEvent]) -> list[CheckedEvent]:
+    """An event that is repeated inside a call is written once; the same id with other content is refused."""
+    known: dict[str, CheckedEvent] = {}
     for event in events:
-        if once.setdefault(event[0], event) != event:
-            raise EventConflictError(event[0])
-    return once
+        first = known.setdefault(event.id, event)
+        if first.to_row() != event.to_row():
+            raise EventConflictError(event.id)
+    return list(known.values())
 
 
 def check_label(field: str, value: object, *, max_bytes: int = LABEL_BYTES) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock, settings
@@ -12,23 +13,27 @@ from holdfast.sessions import chain, context_sets, rules
 from holdfast.sessions.errors import EventNotFoundError, RevisionConflictError
 from holdfast.sessions.model import (
     EventSample,
+    PatchedSession,
     Session,
     SessionEvent,
     SessionState,
     SetChange,
     Verification,
+    appended_event,
     event_from,
     sample_from,
+    sequence_of,
     session_from,
     state_from,
+    texts_of,
 )
 from holdfast.sessions.store import SessionStore
-from holdfast.storage.in_transaction import InTransaction
 from holdfast.storage.opening import as_database
 
 if TYPE_CHECKING:
-    from holdfast.storage.database import Transaction
+    from holdfast.sessions.rules import CheckedEvent
 
+CONTEXT = "caco.context"
 FIRST_PAGE = 64
 PAGE = 1000
 # Of one event on a page for reading; a click brings the rest.
@@ -84,8 +89,8 @@ class SessionService:
         return session_from(await self.store.get_session(session_id))
 
     async def lock_session(self, session_id: str) -> Session:
-        """The same, and nobody else changes it before the transaction ends in which it was asked for."""
-        return session_from(await self.db.transaction(lambda tx: self.store.lock_session(tx, session_id)))
+        """The same, and no other writer changes it before the transaction ends that this is called in."""
+        return session_from(await self.store.lock_session(session_id))
 
     async def find_session(self, id_or_name: str) -> Session:
         """By id, or the newest one of that name; raises when there is neither."""
@@ -99,7 +104,7 @@ class SessionService:
     async def list_sessions(self, limit: int = 50, below: str | None = None) -> list[Session]:
         """Newest first; `below` is the last id of the page before."""
         rules.check_count("limit", limit, least=1)
-        last = None if below is None else (await self.store.get_session(below))[0]
+        last = None if below is None else (await self.get_session(below)).id
         rows = await self.store.list_sessions(last, limit)
         return [session_from(row) for row in rows]
 
@@ -160,38 +165,54 @@ class SessionService:
         await self.store.end_session(session_id)
 
     async def update_metadata(
-        self, session_id: str, changes: Mapping[str, object], *, expected_revision: int | None = None
+        self,
+        session_id: str,
+        changes: Mapping[str, object],
+        *,
+        expected_revision: int | None = None,
     ) -> Session:
         """Change name, intent, hint or times; None removes one."""
         checked = rules.check_meta(changes)
         if expected_revision is not None:
             rules.check_count("expected_revision", expected_revision)
 
-        def apply(session: Session) -> tuple[dict[str, Any], str | None, dict[str, Any] | None]:
-            kept = {**session.metadata, **checked}
-            topic = "session.renamed" if "name" in checked else None
-            data = {"session_id": session.id, "name": checked.get("name")} if topic else None
-            return {key: value for key, value in kept.items() if value is not None}, topic, data
+        async def work(store: SessionStore) -> Session:
+            session = session_from(await store.lock_session(session_id))
+            if expected_revision is not None and session.revision != expected_revision:
+                raise RevisionConflictError(session.id, expected_revision, session.revision)
+            metadata = {**session.metadata, **checked}
+            kept = {key: value for key, value in metadata.items() if value is not None}
+            event = None
+            if "name" in checked:
+                event = OutboxMessage("session.renamed", _name_data(session.id, checked["name"]))
+            return await _save_metadata(store, session, kept, event)
 
-        return await self._change_metadata(session_id, apply, expected_revision)
+        return await self.store.in_transaction(work)
 
     async def replace_metadata(self, session_id: str, metadata: dict[str, Any]) -> Session:
-        """All of it at once, checked before; for imports."""
-        return await self._change_metadata(session_id, lambda session: (metadata, None, None), None)
+        """All of it at once, already checked; for imports."""
+
+        async def work(store: SessionStore) -> Session:
+            session = session_from(await store.lock_session(session_id))
+            return await _save_metadata(store, session, metadata, None)
+
+        return await self.store.in_transaction(work)
 
     async def rename_session(self, session_id: str, name: str) -> Session:
         return await self.update_metadata(session_id, {"name": rules.check_label("name", name)})
 
     async def resume_session(self, session_id: str) -> Session:
         """An open session as it is; an ended one goes on in a new session with its name, context and scratchpad."""
-        old = await self.get_session(session_id)
-        session = await self._start_again(old.id) if old.ended_at else old
 
-        def apply(found: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
-            metadata = {**found.metadata, "lastObservedAt": clock.to_text(clock.now())}
-            return metadata, "caco.context", context_sets.context_event("resume", found, found.context)
+        async def work(store: SessionStore) -> Session:
+            session = session_from(await store.lock_session(session_id))
+            if session.ended_at is not None:
+                session = await _start_successor(store, session)
+            metadata = {**session.metadata, "lastObservedAt": clock.to_text(clock.now())}
+            data = context_sets.context_event("resume", session, session.context)
+            return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
 
-        return await self._change_metadata(session.id, apply, None)
+        return await self.store.in_transaction(work)
 
     async def list_thread(self, session_id: str) -> list[Session]:
         """Every session that this line of work went through, oldest first."""
@@ -291,20 +312,22 @@ class SessionService:
     async def sample_events(self, session_id: str, limit: int = 24) -> list[EventSample]:
         """Events spread evenly over the log, first and last included: all of them, or so many."""
         rules.check_count("limit", limit, least=1)
-        session = await self.store.get_session(session_id)
-        return [sample_from(row) for row in await self.store.sample_events(session[0], limit)]
+        session = await self.get_session(session_id)
+        rows = await self.store.sample_events(session.id, limit)
+        return [sample_from(row) for row in rows]
 
     async def find_first_request(self, session_id: str, max_chars: int = 200) -> str | None:
         """The first words of the first request, if there is one."""
-        session = await self.store.get_session(session_id)
-        return await self.store.first_request(session[0], max_chars)
+        session = await self.get_session(session_id)
+        return await self.store.first_request(session.id, max_chars)
 
     async def list_events(self, session_id: str, after: int = 0, limit: int = PAGE) -> list[SessionEvent]:
         """The next events beyond a number, oldest first."""
         rules.check_count("after", after)
         rules.check_count("limit", limit, least=1)
-        session = await self.store.get_session(session_id)
-        return [event_from(row) for row in await self.store.events_after(session[0], after, limit)]
+        session = await self.get_session(session_id)
+        rows = await self.store.events_after(session.id, after, limit)
+        return [event_from(row) for row in rows]
 
     async def get_event(self, event_id: str) -> SessionEvent:
         row = await self.store.find_event(rules.check_event_id(event_id))
@@ -315,11 +338,11 @@ class SessionService:
     async def read_events(self, session_id: str, after: int = 0) -> AsyncIterator[SessionEvent]:
         """All events beyond a number, in order, page by page."""
         rules.check_count("after", after)
-        session = await self.store.get_session(session_id)
-        while rows := await self.store.events_after(session[0], after, PAGE):
+        session = await self.get_session(session_id)
+        while rows := await self.store.events_after(session.id, after, PAGE):
             for row in rows:
                 yield event_from(row)
-            after = rows[-1][2]
+            after = sequence_of(rows[-1])
 
     async def verify_session(self, session_id: str) -> Verification:
         """Walk the hash chain and name every place where the log was edited, cut, reordered or added to."""
@@ -329,9 +352,10 @@ class SessionService:
         while after < session.last_sequence and (rows := await self.store.events_after(session.id, after, PAGE)):
             if check.misses_tombstones(rows):  # asked for after the rows, because somebody may be forgetting right now
                 check.tombstones |= await self.store.erased_hashes(session.id)
-            check.walk(row for row in rows if row[2] <= session.last_sequence)
-            after = rows[-1][2]
-        check.finish(session.last_sequence, bytes.fromhex(session.head_hash), newest[0][2] if newest else 0)
+            check.walk(row for row in rows if sequence_of(row) <= session.last_sequence)
+            after = sequence_of(rows[-1])
+        last_stored = sequence_of(newest[0]) if newest else 0
+        check.finish(session.last_sequence, bytes.fromhex(session.head_hash), last_stored)
         return Verification(session.id, check.checked, check.erased, tuple(check.damage))
 
     # --- forgetting ----------------------------------------------------------------------------------------
@@ -369,7 +393,7 @@ class SessionService:
         session = await self.get_session(session_id)
         events = await self.find_events_to_forget(session_id=session.id)
         await self._erase([event.id for event in events], reason)
-        await self.db.transaction(lambda tx: self._clear(tx, session))
+        await self.store.in_transaction(lambda store: _clear_session(store, session))
         await self.db.scrub()
         return len(events)
 
@@ -387,30 +411,37 @@ class SessionService:
     async def set_relevant_context(
         self, session_id: str, set_name: str, items: Sequence[str], *, mode: str = "replace"
     ) -> SetChange:
-        """Change one context set and tell every listener, or change nothing."""
-        changes: list[SetChange] = []
+        """Change one context set and notify every listener, or change nothing."""
 
-        def apply(session: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
+        async def work(store: SessionStore) -> SetChange:
+            session = session_from(await store.lock_session(session_id))
             change = context_sets.change_set(session.context, set_name, items, mode)
-            changes.append(change)
-            event = context_sets.context_event("changed", session, change.context, change)
-            return {**session.metadata, "context": change.context}, "caco.context", event
+            data = context_sets.context_event("changed", session, change.context, change)
+            metadata = {**session.metadata, "context": change.context}
+            await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+            return replace(change, session_id=session.id)
 
-        await self._change_metadata(session_id, apply, None)
-        return changes[-1]
+        return await self.store.in_transaction(work)
+
+    async def get_set_change(self, session_id: str, set_name: str) -> SetChange:
+        """What a change to this set answers when nothing is left to change."""
+        session = await self.get_session(session_id)
+        unchanged = context_sets.make_no_change(session.context, set_name)
+        return replace(unchanged, session_id=session.id)
 
     async def replace_context(self, session_id: str, context: Mapping[str, Sequence[str]]) -> Session:
         """All context sets at once."""
         checked = context_sets.check_context(context)
 
-        def apply(session: Session) -> tuple[dict[str, Any], str, dict[str, Any]]:
-            files = context_sets.change_set(
-                {"files": session.context.get("files", [])}, "files", checked.get("files", [])
-            )
-            event = context_sets.context_event("changed", session, checked, files)
-            return {**session.metadata, "context": checked}, "caco.context", event
+        async def work(store: SessionStore) -> Session:
+            session = session_from(await store.lock_session(session_id))
+            before = {"files": session.context.get("files", [])}
+            files = context_sets.change_set(before, "files", checked.get("files", []))
+            data = context_sets.context_event("changed", session, checked, files)
+            metadata = {**session.metadata, "context": checked}
+            return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
 
-        return await self._change_metadata(session_id, apply, None)
+        return await self.store.in_transaction(work)
 
     async def patch_session(
         self,
@@ -420,27 +451,27 @@ class SessionService:
         context: Mapping[str, Sequence[str]] | None = None,
         set_context: tuple[str, Sequence[str]] | None = None,
         union_context: tuple[str, Sequence[str]] | None = None,
-    ) -> tuple[Session, list[str]]:
-        """Any of these together, all or none; also answers with what to look at, such as a set's unusual name."""
+    ) -> PatchedSession:
+        """Any of these together, all or none."""
 
-        async def work(tx: Transaction) -> tuple[Session, list[str]]:
-            inside = SessionService(InTransaction(self.db.engine, tx), owner=self.owner)
+        async def work(store: SessionStore) -> PatchedSession:
+            inside = SessionService(store.database, owner=self.owner)
+            warnings: list[str | None] = []
             if metadata:
                 await inside.update_metadata(session_id, metadata)
             if context is not None:
                 await inside.replace_context(session_id, context)
-            changes = [
-                await inside.set_relevant_context(session_id, name, items, mode=mode)
-                for mode, given in (("replace", set_context), ("merge", union_context))
-                if given is not None
-                for name, items in [given]
-            ]
-            names = [context_sets.name_warning(name) for name in context or ()]
-            pushed = context_sets.pushed_out(changes[-1]) if union_context is not None else None
-            warnings = [note for note in (*names, *(change.warning for change in changes), pushed) if note]
-            return await inside.get_session(session_id), warnings
+                warnings += [context_sets.name_warning(name) for name in context]
+            if set_context is not None:
+                change = await inside.set_relevant_context(session_id, *set_context)
+                warnings.append(change.warning)
+            if union_context is not None:
+                change = await inside.set_relevant_context(session_id, *union_context, mode="merge")
+                warnings += [change.warning, context_sets.describe_removed(change)]
+            session = await inside.get_session(session_id)
+            return PatchedSession(session, tuple(note for note in warnings if note))
 
-        return await self.db.transaction(work)
+        return await self.store.in_transaction(work)
 
     async def get_relevant_context(self, session_id: str, set_name: str | None = None) -> dict[str, list[str]]:
         """All context sets, or one of them, empty when nothing was set."""
@@ -457,94 +488,94 @@ class SessionService:
     # --- within --------------------------------------------------------------------------------------------
 
     async def _append(
-        self, session_id: str, events: Sequence[tuple[Any, ...]], expected_sequence: int | None
+        self, session_id: str, events: Sequence[CheckedEvent], expected_sequence: int | None
     ) -> list[SessionEvent]:
         rules.check_sequence(expected_sequence)
-        once = rules.each_once(events)
-        answers = await self.store.append_events(session_id, list(once.values()), expected_sequence)
-        answer_to = dict(zip(once, answers, strict=True))
+        distinct = rules.drop_repeated(events)
+        answers = await self.store.append_events(session_id, distinct, expected_sequence)
         known = str(session_id).lower()
-        return [_appended(known, event, answer_to[event[0]]) for event in events]
+        stored = {
+            event.id: appended_event(known, event, answer) for event, answer in zip(distinct, answers, strict=True)
+        }
+        return [stored[event.id] for event in events]
 
     async def _recent_within(self, session_id: str, max_turns: int, max_tokens: int) -> list[Any]:
         """Page by page from the newest on, until the tokens are spent: the cost follows the limit, not the log."""
         kept: list[Any] = []
-        used, page = 0, FIRST_PAGE if max_turns else 1
-        while rows := await self.store.recent_events(session_id, max_turns, kept[-1][2] if kept else None, page):
-            costs = [rules.event_cost(row[5], row[6]) for row in rows]
+        used = 0
+        page = FIRST_PAGE if max_turns else 1
+        below = None
+        while rows := await self.store.recent_events(session_id, max_turns, below, page):
+            costs = [rules.event_cost(*texts_of(row)) for row in rows]
             fitting = rules.fit_tokens(costs, used, max_tokens)
             kept += rows[: fitting if kept else max(fitting, 1)]
             used += sum(costs[:fitting])
             if fitting < len(rows) or not max_turns:
                 break
+            below = sequence_of(kept[-1])
             page = min(page * 2, PAGE)
         return kept
-
-    async def _change_metadata(
-        self,
-        session_id: str,
-        apply: Callable[[Session], tuple[dict[str, Any], str | None, dict[str, Any] | None]],
-        expected_revision: int | None,
-    ) -> Session:
-        """Read, change and write a session's metadata under its lock, with what listeners are told of it."""
-
-        async def work(tx: Any) -> None:
-            session = session_from(await self.store.lock_session(tx, session_id))
-            if expected_revision is not None and session.revision != expected_revision:
-                raise RevisionConflictError(session.id, expected_revision, session.revision)
-            metadata, topic, data = apply(session)
-            if _with_context(metadata) == _with_context(session.metadata):
-                return  # nothing to keep, nobody to tell
-            event = None if data is None else _as_event_data(data)
-            await self.store.save_metadata(tx, session.id, _as_metadata(metadata), topic, event)
-
-        await self.db.transaction(work)
-        return await self.get_session(session_id)
-
-    async def _start_again(self, session_id: str) -> Session:
-        """Under the old session's lock: what somebody forgets meanwhile must not live on in the new one."""
-
-        async def work(tx: Any) -> Any:
-            old = session_from(await self.store.lock_session(tx, session_id))
-            state = await self.store.get_state(session_id, tx)
-            return await self.store.create_session(
-                chatmode=old.chatmode,
-                user_id=old.user_id,
-                workflow=old.workflow,
-                skill=old.skill,
-                git_branch=old.git_branch,
-                client=old.client,
-                repo=old.repo,
-                worktree=old.worktree,
-                resumed_from=old.id,
-                metadata=_as_metadata(old.metadata),
-                scratchpad=state[1],
-                tx=tx,
-            )
-
-        return session_from(await self.db.transaction(work))
-
-    async def _clear(self, tx: Transaction, session: Session) -> None:
-        """What listeners were told before is gone with it, so they are told how it stands now."""
-        await self.store.clear_session(tx, session.id)
-        for topic, data in (
-            ("caco.context", context_sets.context_event("changed", session, {})),
-            ("session.renamed", {"session_id": session.id, "name": None}),
-        ):
-            await self.store.save_metadata(tx, session.id, _as_metadata({}), topic, _as_event_data(data))
 
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         for start in range(0, len(event_ids), rules.EVENTS_PER_CALL):
             await self.store.erase_events(event_ids[start : start + rules.EVENTS_PER_CALL], reason)
 
 
-def _appended(session_id: str, event: tuple[Any, ...], answer: Any) -> SessionEvent:
-    event_id, event_type, role, content, parts_text, content_hash = event
-    _, sequence, created_at, chain_hash, erased_at, *_ = answer
-    if erased_at is not None:
-        content, parts_text = "", None
-    row = (event_id, session_id, sequence, event_type, role, content, parts_text, created_at, content_hash, chain_hash)
-    return event_from((*row, erased_at))
+# --- in a transaction --------------------------------------------------------------------------------------
+
+
+class OutboxMessage(NamedTuple):
+    """What listeners are told of a change, in its transaction."""
+
+    topic: str
+    data: Mapping[str, Any]
+
+
+async def _save_metadata(
+    store: SessionStore,
+    session: Session,
+    metadata: dict[str, Any],
+    message: OutboxMessage | None,
+) -> Session:
+    """Write a locked session's metadata and the message together; where nothing changes, neither."""
+    if _with_context(metadata) == _with_context(session.metadata):
+        return session
+    text = _as_metadata(metadata)
+    topic = None if message is None else message.topic
+    data = None if message is None else _as_event_data(message.data)
+    revision = await store.save_metadata(session.id, text, topic, data)
+    return replace(session, metadata=metadata, name=metadata.get("name"), revision=revision)
+
+
+async def _start_successor(store: SessionStore, old: Session) -> Session:
+    """Under the old session's lock: what is forgotten meanwhile must not live on in the new one."""
+    state = state_from(await store.get_state(old.id))
+    row = await store.create_session(
+        chatmode=old.chatmode,
+        user_id=old.user_id,
+        workflow=old.workflow,
+        skill=old.skill,
+        git_branch=old.git_branch,
+        client=old.client,
+        repo=old.repo,
+        worktree=old.worktree,
+        resumed_from=old.id,
+        metadata=_as_metadata(old.metadata),
+        scratchpad=rules.check_scratchpad(state.scratchpad),
+    )
+    return session_from(row)
+
+
+async def _clear_session(store: SessionStore, session: Session) -> None:
+    """Erase its own texts, and tell listeners how it stands now: what they were told before is erased too."""
+    await store.clear_session(session.id)
+    context = context_sets.context_event("changed", session, {})
+    for topic, data in ((CONTEXT, context), ("session.renamed", _name_data(session.id, None))):
+        await store.save_metadata(session.id, _as_metadata({}), topic, _as_event_data(data))
+
+
+def _name_data(session_id: str, name: str | None) -> dict[str, Any]:
+    return {"session_id": session_id, "name": name}
 
 
 def _checked_match(match: object) -> str:

@@ -11,16 +11,20 @@ from holdfast.errors import HoldfastError
 from holdfast.ground import ids
 from holdfast.sessions import chain, errors, rules
 from holdfast.storage.errors import IdTakenError
+from holdfast.storage.in_transaction import in_transaction
 from holdfast.storage.queries import Room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
-    from typing import Any
+    from typing import Any, TypeVar
 
     from holdfast.ground.settings import Owner
-    from holdfast.storage.database import Database, Row, Transaction
+    from holdfast.sessions.rules import CheckedEvent
+    from holdfast.storage.database import Database, Row
+
+    T = TypeVar("T")
 
 QUERIES = Room(
     "context",
@@ -33,7 +37,12 @@ QUERIES = Room(
 class SessionStore:
     def __init__(self, database: Database, owner: Owner):
         self.database = database
+        self._owner = owner
         self.owner = owner.workspace_id, owner.developer_id
+
+    async def in_transaction(self, work: Callable[[SessionStore], Awaitable[T]]) -> T:
+        """Several queries, all or none, on a store like this one."""
+        return await in_transaction(self.database, lambda database: work(SessionStore(database, self._owner)))
 
     # --- sessions ------------------------------------------------------------------------------------------
 
@@ -52,12 +61,10 @@ class SessionStore:
         resumed_from: str | None = None,
         metadata: str = "{}",
         scratchpad: str = "{}",
-        tx: Transaction | None = None,
     ) -> Row:
         session_id = ids.new_id()
         fields = (user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree, resumed_from)
-        write = self.database.write if tx is None else tx.run
-        rows = await write(
+        rows = await self.database.write(
             QUERIES["create_session"],
             *self.owner,
             session_id,
@@ -78,9 +85,12 @@ class SessionStore:
             raise errors.SessionNotFoundError(session_id)
         return row
 
-    async def lock_session(self, tx: Transaction, session_id: object) -> Row:
+    async def lock_session(self, session_id: object) -> Row:
+        """Only in a transaction: no other writer changes it before that ends."""
         known = ids.parse_id(session_id)
-        row = first(await tx.run(QUERIES["lock_session"], *self.owner, known)) if known else None
+        if known is None:
+            raise errors.SessionNotFoundError(session_id)
+        row = first(await self.database.write(QUERIES["lock_session"], *self.owner, known))
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
@@ -90,6 +100,15 @@ class SessionStore:
 
     async def find_native(self, client: str, native_id: str) -> Row | None:
         return first(await self.database.read(QUERIES["native_session"], *self.owner, client, native_id))
+
+    async def find_native_id(self, client: str, native_id: str) -> str | None:
+        """The id of the open session that a client calls by its own id."""
+        row = await self.find_native(client, native_id)
+        return None if row is None else _get_id(row)
+
+    async def start_session(self, **fields: Any) -> str:
+        """Create a session and return its id."""
+        return _get_id(await self.create_session(**fields))
 
     async def list_open(self, worktree: str, client: str | None) -> list[Row]:
         return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree, client)
@@ -117,35 +136,47 @@ class SessionStore:
         if known is None or not await self.database.write(QUERIES["end_session"], *self.owner, known):
             raise errors.SessionNotFoundError(session_id)
 
-    async def save_metadata(
-        self, tx: Transaction, session_id: str, metadata: str, topic: str | None, data: str | None
-    ) -> int:
-        [row] = await tx.run(QUERIES["save_metadata"], *self.owner, session_id, metadata, topic, data)
-        revision: int = row[0]
-        return revision
+    async def save_metadata(self, session_id: str, metadata: str, topic: str | None, data: str | None) -> int:
+        """Write it with the event that tells listeners; returns the new revision."""
+        query = QUERIES["save_metadata"]
+        rows = await self.database.write(query, *self.owner, session_id, metadata, topic, data)
+        [(revision,)] = rows
+        return int(revision)
 
     # --- events --------------------------------------------------------------------------------------------
 
     async def append_events(
-        self, session_id: object, events: Sequence[tuple[Any, ...]], expected_sequence: int | None
+        self, session_id: object, events: Sequence[CheckedEvent], expected_sequence: int | None
     ) -> list[Row]:
         """All of them or none; answers (refused, sequence, created_at, chain_hash, erased_at, …) for each."""
         known = ids.parse_id(session_id)
         if known is None:
             raise errors.SessionNotFoundError(session_id)
         # Each event expects the one before it: a repeated call whose first events are there is checked as well.
-        first = expected_sequence
-        rows = [(None if first is None else first + position, *event) for position, event in enumerate(events)]
+        expected = _expect_sequences(expected_sequence, len(events))
+        rows = [(number, *event.to_row()) for number, event in zip(expected, events, strict=True)]
+        head = (*self.owner, known)
         try:
-            answers = await self.database.write_rows(QUERIES["append_events"], (*self.owner, known), rows)
-        except IdTakenError:  # by somebody whose rows we cannot see: nobody can tell which one
-            raise errors.EventConflictError(*(event[0] for event in events)) from None
-        for answer, row in zip(answers, rows, strict=True):
-            if answer[0] == "sequence":  # on SQLite its own call may have counted before it was undone
-                raise errors.SequenceConflictError(known, row[0], (await self.get_session(known))[16])
-            if answer[0] is not None:
-                raise _refusal(answer, known, row[1])
+            answers = await self.database.write_rows(QUERIES["append_events"], head, rows)
+        except IdTakenError:  # by a developer whose rows are hidden: which id it was cannot be told
+            raise errors.EventConflictError(*(event.id for event in events)) from None
+        for answer, event, number in zip(answers, events, expected, strict=True):
+            refused, *_, ended_at = answer
+            if refused is not None:
+                raise await self._make_refusal(refused, known, event.id, number, ended_at)
         return answers
+
+    async def _make_refusal(
+        self, refused: str, session_id: str, event_id: str, expected: int | None, ended_at: Any
+    ) -> HoldfastError:
+        if refused == "sequence":  # asked anew: on SQLite the call may have counted before it was undone
+            actual = _get_last_sequence(await self.get_session(session_id))
+            return errors.SequenceConflictError(session_id, expected, actual)
+        if refused == "missing":
+            return errors.SessionNotFoundError(session_id)
+        if refused == "ended":
+            return errors.SessionEndedError(session_id, as_moment(ended_at))
+        return errors.EventConflictError(event_id)
 
     async def recent_events(
         self, session_id: object, max_turns: int, below: int | None, limit: int | None
@@ -179,6 +210,14 @@ class SessionStore:
     async def find_event(self, event_id: str) -> Row | None:
         return first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
 
+    async def has_event(self, event_id: str, content_hash: bytes | None = None) -> bool:
+        """Whether an event was stored; with a hash, whether it has that content or was erased."""
+        row = await self.find_event(event_id)
+        if row is None or content_hash is None:
+            return row is not None
+        *_, known_hash, _chain_hash, erased_at = row
+        return erased_at is not None or known_hash == content_hash
+
     async def matching_events(self, text: str) -> list[Row]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         return await self.database.read(QUERIES["matching_events"], *self.owner, text, escaped)
@@ -191,38 +230,41 @@ class SessionStore:
     async def erase_events(self, event_ids: Sequence[str], reason: str) -> None:
         """All of them, or none when one does not exist."""
 
-        async def work(tx: Transaction) -> None:
-            for event_id in event_ids:
-                if not await tx.run(QUERIES["erase_event"], *self.owner, event_id, reason):
-                    raise errors.EventNotFoundError(event_id)
+        await self.in_transaction(lambda store: store._erase_each(event_ids, reason))
 
-        await self.database.transaction(work)
+    async def _erase_each(self, event_ids: Sequence[str], reason: str) -> None:
+        for event_id in event_ids:
+            if not await self.database.write(QUERIES["erase_event"], *self.owner, event_id, reason):
+                raise errors.EventNotFoundError(event_id)
 
-    async def clear_session(self, tx: Transaction, session_id: str) -> None:
-        await tx.run(QUERIES["clear_session"], *self.owner, session_id)
+    async def clear_session(self, session_id: str) -> None:
+        await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
 
     async def erased_hashes(self, session_id: str) -> dict[str, bytes]:
         rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)
-        return {row[0]: row[1] for row in rows}
+        return {event_id: content_hash for event_id, content_hash in rows}  # noqa: C416  # rows are no pairs to mypy
 
     # --- the scratchpad and the accounts -------------------------------------------------------------------
 
-    async def get_state(self, session_id: object, tx: Transaction | None = None) -> Row:
+    async def get_state(self, session_id: object) -> Row:
         known = ids.parse_id(session_id)
-        read = self.database.read if tx is None else tx.run
-        row = first(await read(QUERIES["get_state"], *self.owner, known)) if known else None
+        if known is None:
+            raise errors.SessionNotFoundError(session_id)
+        row = first(await self.database.read(QUERIES["get_state"], *self.owner, known))
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
 
     async def update_state(self, session_id: object, patch: str) -> Row:
-        """ "Missing or ended?" is asked only when the statement touched no row."""
+        """Whether it is missing or ended is asked only when the statement touched no row."""
         known = ids.parse_id(session_id)
-        row = first(await self.database.write(QUERIES["update_state"], *self.owner, known, patch)) if known else None
-        if row is not None:
-            return row
-        session = await self.get_session(session_id)
-        raise errors.SessionEndedError(session[0], moment(session[7]))
+        if known is None:
+            raise errors.SessionNotFoundError(session_id)
+        query = QUERIES["update_state"]
+        row = first(await self.database.write(query, *self.owner, known, patch))
+        if row is None:
+            raise _make_ended_error(await self.get_session(session_id))
+        return row
 
     async def count_ends(self) -> Row:
         """Numbers handed out, numbers that the logs end with, sessions: what it costs does not follow the logs."""
@@ -238,16 +280,28 @@ def first(rows: Sequence[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def moment(value: str | datetime) -> datetime:
+def as_moment(value: str | datetime) -> datetime:
     from holdfast.ground import clock  # only an error needs `datetime`
 
     return clock.from_text(value) if isinstance(value, str) else value
 
 
-def _refusal(answer: Row, session_id: str, event_id: str) -> HoldfastError:
-    refused, *_, ended_at = answer
-    if refused == "missing":
-        return errors.SessionNotFoundError(session_id)
-    if refused == "ended":
-        return errors.SessionEndedError(session_id, moment(ended_at))
-    return errors.EventConflictError(event_id)
+def _expect_sequences(first_expected: int | None, count: int) -> list[int | None]:
+    if first_expected is None:
+        return [None] * count
+    return list(range(first_expected, first_expected + count))
+
+
+# --- columns of a session's row, where making a `Session` would cost a hook too much -----------------------
+
+
+def _get_id(row: Row) -> str:
+    return str(row[0])
+
+
+def _get_last_sequence(row: Row) -> int:
+    return int(row[16])
+
+
+def _make_ended_error(row: Row) -> errors.SessionEndedError:
+    return errors.SessionEndedError(_get_id(row), as_moment(row[7]))

@@ -1,7 +1,8 @@
-"""Requests that may come twice.
+"""Keys of requests that may come twice.
 
-Whoever lost an answer asks again with the same key. The key is kept in the transaction of the effect, so that there
-is never one without the other; what the request was about is named there, and the answer is read anew.
+The answer to a request can be lost after its effect was stored, and the caller sends it again. The key names the
+request, its hash tells whether it is really the same one, and the subject says what it was about, so that the answer
+to the repeated request is read anew. Keys never expire: an expired key would do the work a second time.
 """
 
 from __future__ import annotations
@@ -10,60 +11,49 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
-from holdfast.storage.errors import IdTakenError
-from holdfast.storage.in_transaction import InTransaction
 from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
     from holdfast.ground.settings import Owner
-    from holdfast.storage.database import Database, Transaction
+    from holdfast.storage.database import Database
 
 KEY_BYTES = 200
 REQUEST_BYTES = 16 << 20
-ATTEMPTS = 3  # of two who bring one key at once, the second finds it when it tries again
 
 
-class Idempotency:
-    """Does a request once for each key of one developer."""
+class RequestKeys:
+    """The keys that one developer has used, by operation."""
 
     def __init__(self, database: Database, owner: Owner):
         self.database = database
         self.owner = owner.workspace_id, owner.developer_id
 
-    async def do_once(
-        self,
-        operation: str,
-        key: str,
-        request: Mapping[str, Any],
-        effect: Callable[[Database], Awaitable[str]],
-    ) -> tuple[str, bool]:
-        """What the request is about, and whether this was the first time; `effect` answers with its subject."""
-        checked = check_key(key)
-        text = canonical.canonical_object("request", dict(request), max_bytes=REQUEST_BYTES)
-        digest = canonical.sha256(text.encode())
+    async def find_subject(self, operation: str, key: str, digest: bytes) -> str | None:
+        """What the request with this key was about, or None; a key of another request is refused."""
+        rows = await self.database.read(QUERIES["find_key"], *self.owner, operation, key)
+        if not rows:
+            return None
+        [(known_digest, subject)] = rows
+        if bytes(known_digest) != digest:
+            raise KeyReusedError(key)
+        found: str = subject
+        return found
 
-        async def work(tx: Transaction) -> tuple[str, bool]:
-            if known := await tx.run(QUERIES["find_key"], *self.owner, operation, checked):
-                [(known_digest, subject)] = known
-                if bytes(known_digest) != digest:
-                    raise KeyReusedError(checked)
-                return subject, False
-            subject = await effect(InTransaction(self.database.engine, tx))
-            await tx.run(QUERIES["keep_key"], *self.owner, operation, checked, digest, subject)
-            return subject, True
+    async def keep(self, operation: str, key: str, digest: bytes, subject: str) -> None:
+        """Raises IdTakenError when another caller kept the same key first."""
+        await self.database.write(QUERIES["keep_key"], *self.owner, operation, key, digest, subject)
 
-        for _ in range(ATTEMPTS - 1):
-            try:
-                return await self.database.transaction(work)
-            except IdTakenError:
-                continue
-        return await self.database.transaction(work)
+
+def hash_request(arguments: Mapping[str, Any]) -> bytes:
+    text = canonical.canonical_object("request", dict(arguments), max_bytes=REQUEST_BYTES)
+    return canonical.sha256(text.encode())
 
 
 def check_key(key: object) -> str:
     checked = canonical.check_text("idempotency key", key, max_bytes=KEY_BYTES)
     if not checked or not checked.isascii() or not checked.isprintable():
-        raise InvalidValueError("idempotency key", checked, "is not a line of printable ASCII characters")
+        problem = "is not a line of printable ASCII characters"
+        raise InvalidValueError("idempotency key", checked, problem)
     return checked

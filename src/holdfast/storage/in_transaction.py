@@ -1,21 +1,27 @@
-"""A database that is somebody's open transaction: a verb of any room runs inside it and knows nothing of that."""
+"""A database that is one open transaction: a verb of any room runs inside it and need not know."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from typing import TypeVar
 
-    from holdfast.storage.database import Row, Transaction
+    from holdfast.storage.database import Database, Row, Transaction
     from holdfast.storage.queries import Query
 
-T = TypeVar("T")
+    T = TypeVar("T")
+
+
+async def in_transaction(database: Database, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Run `work` on one transaction of a database; where that is one already, on the same."""
+    return await database.transaction(lambda tx: work(InTransaction(database.engine, tx)))
 
 
 class InTransaction:
     def __init__(self, engine: str, tx: Transaction):
-        self.engine, self._tx = engine, tx
+        self.engine = engine
+        self._tx = tx
 
     async def read(self, query: Query, *args: object) -> list[Row]:
         return await self._tx.run(query, *args)
@@ -24,14 +30,14 @@ class InTransaction:
         return await self._tx.run(query, *args)
 
     async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
-        """A refused row does not undo the others here: the verb raises, and with it the whole transaction ends."""
+        """A refused row does not undo the others here: the verb raises, and the transaction ends."""
         return await self._tx.run_rows(query, head, rows)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         return await work(self._tx)
 
     async def scrub(self) -> None:
-        """The write-ahead log is not to be emptied from inside a transaction."""
+        """The write-ahead log cannot be emptied from inside a transaction."""
 
     async def close(self) -> None:
-        """Whoever opened it closes it."""
+        """Closed by the caller that opened it."""

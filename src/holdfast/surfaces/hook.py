@@ -12,12 +12,12 @@ import select
 import sys
 import time
 
-from holdfast import lifecycle
 from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.clients.contract import CONTENT_BYTES, fitted, storable
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
+from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def keep(event: HookEvent) -> None:
         _note(error, event.client)
     if sqlite_path(settings.database) is None:
         _silence()
-    record = lifecycle.as_record(event, settings, wrong)
+    record = capture.make_record(event, settings, wrong)
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         _store_or_spool(app, record, may_store=not wrong)
     if app.left_behind:
@@ -137,7 +137,7 @@ def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> Non
         app.spool.add(record)
         return
     try:
-        app.run(lifecycle.store_record(database, app.settings.owner, record))
+        app.run(capture.store_record(database, app.settings.owner, record))
     except BaseException as error:
         app.spool.keep(record, error)
         _raise_unless_ours(error)

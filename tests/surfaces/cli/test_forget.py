@@ -183,9 +183,9 @@ def test_erasing_again_finds_nothing_left(cli: Call, secret: dict[str, str]):
 
 def test_more_events_than_fit_a_screen_are_counted(cli: Call):
     with App() as app:
-        session = app.run(app.sessions.create_session("coder", "u1", name="long"))
+        session = app.run(app.scope.sessions.create_session("coder", "u1", name="long"))
         event = {"type": "user_message", "role": "user", "content": "again"}
-        app.run(app.sessions.append_events(session.id, [event] * 25))
+        app.run(app.scope.sessions.append_events(session.id, [event] * 25))
 
     lines = cli("forget", "--session", "long", "--dry-run").out.splitlines()
 

@@ -143,9 +143,9 @@ def test_a_bug_exits_with_1_and_says_where_without_a_stack_trace(run: Call, tmp_
 def test_a_reader_who_leaves_is_no_error(run: Call, project: Path):
     """`holdfast session events work | head -1`, with more behind it than a pipe holds."""
     with App() as app:
-        session = app.run(app.sessions.create_session("coder", "u1", name="work"))
+        session = app.run(app.scope.sessions.create_session("coder", "u1", name="work"))
         event = {"type": "user_message", "role": "user", "content": "x" * 4000}
-        app.run(app.sessions.append_events(session.id, [event] * 200))
+        app.run(app.scope.sessions.append_events(session.id, [event] * 200))
     read, write = os.pipe()
     listing = subprocess.Popen(
         [*HOLDFAST, "session", "events", "work", "--turns", "500", "--json"],

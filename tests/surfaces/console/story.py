@@ -26,7 +26,7 @@ def with_sessions(settings: Settings, work: Any) -> Any:
 
     async def run() -> Any:
         async with App(settings) as app:
-            return await work(app.sessions)
+            return await work(app.scope.sessions)
 
     return apart(run())
 

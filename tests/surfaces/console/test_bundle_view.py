@@ -102,4 +102,4 @@ async def test_the_app_gives_what_the_page_looks_with(tmp_path: Path):
         bundles = app.bundles(app.workstreams(str(tmp_path)))
         shown = await bundle_view.look(bundles, "planning", None, None, str(tmp_path))
         assert shown.bundle.chars <= 2_200
-        assert await app.journal.newest_of_kind(RECEIPT, 10) == []
+        assert await app.scope.journal.newest_of_kind(RECEIPT, 10) == []

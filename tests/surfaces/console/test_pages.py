@@ -33,7 +33,7 @@ class Pages:
 
     @property
     def sessions(self) -> SessionService:
-        return self.app.sessions
+        return self.app.scope.sessions
 
     async def get(self, path: str, status: int = 200) -> str:
         answer = await self.client.get(path)

@@ -175,7 +175,7 @@ async def test_reading_the_screen_leaves_nothing_behind(screen: Screen):
     for path in ("/workstreams", "/console/workstreams/bundle?phase=planning&limit=500"):
         await screen.get(path)
 
-    assert await screen.app.journal.newest_of_kind(RECEIPT, 5) == []
+    assert await screen.app.scope.journal.newest_of_kind(RECEIPT, 5) == []
     assert sorted(screen.root.rglob("*")) == before
 
 

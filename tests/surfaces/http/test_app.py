@@ -67,7 +67,7 @@ async def test_a_store_that_is_down_ends_a_stream_and_not_the_server(app, monkey
         raise StoreBusyError("the store")
 
     async with client_of(app) as client:
-        cursor = await app.outbox.end()
+        cursor = await app.scope.outbox.end()
         reads = iter([Outbox.read])  # the first look is at the cursor; the next is the stream's own
 
         async def read(self: Outbox, *args: object) -> object:

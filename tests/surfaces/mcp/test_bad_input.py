@@ -79,7 +79,7 @@ async def test_every_bad_call_is_told_what_is_wrong_and_starts_nothing(project: 
             assert words in (await refused(client, tool, **arguments))["message"], arguments
 
     async with App() as app:
-        assert await app.sessions.list_sessions() == []
+        assert await app.scope.sessions.list_sessions() == []
 
 
 async def test_every_bad_call_changes_nothing_in_a_session_that_is_there(project: Path, store: str):
@@ -91,7 +91,7 @@ async def test_every_bad_call_changes_nothing_in_a_session_that_is_there(project
             await refused(client, tool, **arguments)
 
     async with App() as app:
-        [session] = await app.sessions.list_sessions()
+        [session] = await app.scope.sessions.list_sessions()
     assert (session.last_sequence, session.context, session.revision) == (1, {"ports": ["1"]}, 2)
 
 

@@ -55,7 +55,7 @@ async def test_the_store_is_the_one_that_the_host_has_open(store: str):
         await asyncio.gather(*(call(client, "session", operation="start", chatmode=f"c{n}") for n in range(10)))
 
     async with App() as app:
-        assert len(await app.sessions.list_sessions()) == 10
+        assert len(await app.scope.sessions.list_sessions()) == 10
 
 
 async def test_the_transport_refuses_what_the_protocol_forbids():

@@ -30,8 +30,8 @@ OTHER = [
 
 async def counted() -> tuple[int, int, list[dict[str, Any]]]:
     async with App() as app:
-        sessions = await app.sessions.list_all_sessions()
-        numbered, *_ = await app.sessions.store.count_events()
+        sessions = await app.scope.sessions.list_all_sessions()
+        numbered, *_ = await app.scope.sessions.store.count_events()
         return len(sessions), numbered, [session.to_dict() for session in sessions]
 
 

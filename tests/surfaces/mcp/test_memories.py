@@ -47,7 +47,7 @@ async def test_the_session_that_is_meant_is_the_witness(project: Path, store: st
     assert kept["lineage"] == named["memory"]["lineage"] == [session["id"]]
     assert unknown["code"] == "session_not_found"
     async with App() as app:
-        assert len(await app.sessions.list_sessions()) == 1
+        assert len(await app.scope.sessions.list_sessions()) == 1
 
 
 async def test_a_repeated_key_is_done_once(project: Path, store: str):
@@ -92,4 +92,4 @@ async def test_bad_input_has_a_clear_answer(project: Path, store: str, arguments
 
     assert answer["code"] == code
     async with App() as app:
-        assert list(await app.memories.list_memories()) == []
+        assert list(await app.scope.memories.list_memories()) == []

@@ -100,7 +100,7 @@ async def test_of_many_names_a_hundred_are_offered(project: Path, store: str):
     resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
     async with App() as app, doors.on_app(app, project) as client:
         for number in range(101):
-            await app.sessions.create_session("debug", "u1", name=f"name {number}")
+            await app.scope.sessions.create_session("debug", "u1", name=f"name {number}")
         many = (await client.complete(resume, {"name": "session_id", "value": "NAME"})).completion
         few = (await client.complete(resume, {"name": "session_id", "value": "name 10"})).completion
         strange = (await client.complete(resume, {"name": "session_id", "value": "\x00%_"})).completion

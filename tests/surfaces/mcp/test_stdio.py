@@ -89,7 +89,7 @@ def test_what_was_asked_before_the_end_is_answered(project: Path):
     assert all(answer["result"].get("isError") is not True for answer in answers)
     assert (done.returncode, done.stderr) == (0, b"")
     with App() as app:
-        assert app.run(app.sessions.store.count_events())[0] == 20
+        assert app.run(app.scope.sessions.store.count_events())[0] == 20
 
 
 def test_nothing_but_the_end_is_no_trouble(project: Path):
@@ -257,7 +257,7 @@ def test_a_signal_ends_it_cleanly(process: subprocess.Popen[bytes], number: sign
     assert process.wait(PATIENCE_SECONDS) == 0
     assert process.stderr.read() == b""
     with App() as app:
-        assert app.run(app.sessions.store.count_events())[0] == 1
+        assert app.run(app.scope.sessions.store.count_events())[0] == 1
 
 
 def test_a_client_that_stops_reading_does_not_keep_it_alive(process: subprocess.Popen[bytes]):
@@ -415,7 +415,10 @@ def test_the_list_of_tools_loads_rules_and_no_store(project: Path):
 
     assert not {"apsw", "asyncpg", "sqlite3", "fastapi", "jinja2", "holdfast.surfaces.cli"} & modules
     assert not {name for name in ours(modules) if name.startswith("holdfast.storage")}
-    assert not {"holdfast.app", "holdfast.lifecycle", "holdfast.sessions.service", "holdfast.sessions.store"} & modules
+    assert (
+        not {"holdfast.app", "holdfast.usecases.capture", "holdfast.sessions.service", "holdfast.sessions.store"}
+        & modules
+    )
 
 
 def test_a_call_on_sqlite_does_not_load_the_other_engine(project: Path):

@@ -49,8 +49,8 @@ async def test_what_a_client_wrote_is_what_the_service_reads(connect: doors.Conn
         event = (await data(client, "session", operation="append", **MESSAGE))["event"]
 
     async with App() as app:
-        [session] = await app.sessions.list_sessions()
-        [stored] = await app.sessions.get_recent_events(session.id)
+        [session] = await app.scope.sessions.list_sessions()
+        [stored] = await app.scope.sessions.get_recent_events(session.id)
     assert stored.to_dict() == event
     assert (session.client, session.chatmode, session.user_id) == (
         doors.SOMEBODY,
@@ -70,7 +70,7 @@ async def test_a_read_before_anything_was_written_is_empty_and_no_error(project:
     assert nothing["data"] == {"session": None}
     assert nothing["warnings"] == ["No session is open here, so none was ended."]
     async with App() as app:
-        assert await app.sessions.list_sessions() == []
+        assert await app.scope.sessions.list_sessions() == []
 
 
 async def test_start_with_an_id_goes_on_with_that_session(project: Path, store: str):

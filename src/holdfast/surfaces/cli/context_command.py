@@ -7,11 +7,22 @@ import os
 import click
 
 from holdfast.app import App
-from holdfast.lifecycle import branch_of
-from holdfast.sessions.context_sets import change_set
-from holdfast.sessions.model import Session
+from holdfast.scope import Scope
+from holdfast.sessions.model import Session, SetChange
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, current_folder, find_session, here, prints
+from holdfast.surfaces.cli.running import (
+    Group,
+    Output,
+    current_folder,
+    find_session,
+    here,
+    prints,
+)
+from holdfast.usecases import which_session
+from holdfast.usecases.which_session import Caller, SessionChoice
+from holdfast.write import Request
+
+ANOTHER = "Choose another with --session"
 
 
 @click.group("context", cls=Group)
@@ -30,18 +41,27 @@ def command() -> None:
 @prints
 def set_(app: App, name: str, items: tuple[str, ...], merge: bool, session_id: str | None) -> Output:
     """Set, merge or clear a context set; no items clears it"""
-    session, warnings = _chosen(app, session_id)
-    mode, kept = "merge" if merge else "replace", _as_kept(name, items)
-    if session is None:
-        change_set({}, name, kept, mode)  # what will be refused must not leave a session behind
-        session = _started(app)
-        warnings.append(f"Started session {session.id}, because none was open here.")
-    change = app.run(app.sessions.set_relevant_context(session.id, name, kept, mode=mode))
-    if change.warning:
-        warnings.append(change.warning)
-    if missing := [item for item in kept if name == "files" and not os.path.exists(item)]:
-        warnings.append(f"Kept, and not there now: {', '.join(missing)}")
-    return Output({**change.to_dict(), "session_id": session.id}, wording.changed(change), warnings)
+    kept = _make_absolute(name, items)
+    mode = "merge" if merge else "replace"
+
+    async def verb(scope: Scope, session: Session) -> SetChange:
+        return await scope.sessions.set_relevant_context(session.id, name, kept, mode=mode)
+
+    request: Request[SetChange] = Request("context.set")
+    done, choice = app.run(
+        which_session.write_in_session(
+            app.scope,
+            request,
+            verb,
+            session_id=_find_id(app, session_id),
+            caller=Caller(worktree=here()),
+            user_id=app.settings.developer,
+        )
+    )
+    change = done.result
+    data = {**change.to_dict(), "session_id": change.session_id}
+    warnings = _describe_changes(change, choice, kept)
+    return Output(data, wording.changed(change), warnings)
 
 
 @command.command("show")
@@ -50,33 +70,37 @@ def set_(app: App, name: str, items: tuple[str, ...], merge: bool, session_id: s
 @prints
 def show(app: App, name: str | None, session_id: str | None) -> Output:
     """Show all context sets, or one of them"""
-    session, warnings = _chosen(app, session_id)
-    context = app.run(app.sessions.get_relevant_context(session.id, name)) if session else {}
+    chosen = which_session.find_session(app.scope, _find_id(app, session_id), Caller(worktree=here()))
+    choice = app.run(chosen)
+    session = choice.session
+    context = {}
+    if session is not None:
+        context = app.run(app.scope.sessions.get_relevant_context(session.id, name))
     shown = {key: items for key, items in context.items() if items}
     data = {"context": context, "session_id": session.id if session else None}
-    return Output(data, wording.context_sets(shown, name), warnings)
+    return Output(data, wording.context_sets(shown, name), choice.describe(ANOTHER))
 
 
-def _chosen(app: App, session_id: str | None) -> tuple[Session | None, list[str]]:
-    """The session that is meant, and a note when that was a choice."""
-    if session_id is not None:
-        return find_session(app, session_id), []
-    found = app.run(app.sessions.find_current_sessions(here()))
-    if len(found) < 2:
-        return (found[0] if found else None), []
-    note = f"Several sessions are open here; the newest is meant: {found[0].id}. Choose another with --session."
-    return found[0], [note]
+def _find_id(app: App, session_id: str | None) -> str | None:
+    """The whole id of a session that a person has named."""
+    return None if session_id is None else find_session(app, session_id).id
 
 
-def _as_kept(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
-    """Files as absolute paths: whoever is reminded of them may stand in another folder."""
+def _describe_changes(change: SetChange, choice: SessionChoice, items: tuple[str, ...]) -> list[str]:
+    warnings = list(choice.describe(ANOTHER))
+    if choice.session is None:
+        warnings.append(f"Started session {change.session_id}, because none was open here.")
+    if change.warning:
+        warnings.append(change.warning)
+    missing = [item for item in items if not os.path.exists(item)]
+    if change.set_name == "files" and missing:
+        warnings.append(f"Kept, and not there now: {', '.join(missing)}")
+    return warnings
+
+
+def _make_absolute(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
+    """Files as absolute paths: the session that is reminded of them may be in another folder."""
     if name != "files":
         return items
     folder = current_folder()
     return tuple(os.path.normpath(os.path.join(folder, item)) if item.strip() else item for item in items)
-
-
-def _started(app: App) -> Session:
-    worktree, user_id = here(), app.settings.developer
-    branch = branch_of(worktree)
-    return app.run(app.sessions.create_session("cli", user_id, git_branch=branch, client="cli", worktree=worktree))

@@ -30,9 +30,10 @@ ACKNOWLEDGED = 40  # before the kill
 WRITER = """
 from holdfast.app import App
 with App() as app:
-    session = app.run(app.sessions.find_session({name!r}))
+    session = app.run(app.scope.sessions.find_session({name!r}))
     while True:
-        print(app.run(app.sessions.append_event(session.id, "model_message", "assistant", "…")).sequence, flush=True)
+        event = app.run(app.scope.sessions.append_event(session.id, "model_message", "assistant", "…"))
+        print(event.sequence, flush=True)
 """
 
 

@@ -86,13 +86,13 @@ def command(
         return _output(wanted, found, _remains(app, wanted), erased=0, dry_run=True)
     if not yes and (session or not found.is_nothing):
         _ask(wanted, found)
-    erased = app.run(app.sessions.forget_events([event.id for event in found.events]))
+    erased = app.run(app.scope.sessions.forget_events([event.id for event in found.events]))
     for memory in found.memories:
-        app.run(app.memories.forget(memory.id))
+        app.run(app.scope.memories.forget(memory.id))
     for entry_id in found.documents:
-        app.run(app.journal.erase(entry_id))
+        app.run(app.scope.journal.erase(entry_id))
     if session is not None:
-        app.run(app.sessions.forget_session(session))
+        app.run(app.scope.sessions.forget_session(session))
     # Only now: while the question was open, somebody may have resumed the session.
     return _output(wanted, found, _remains(app, wanted), erased=erased, dry_run=False)
 
@@ -102,7 +102,7 @@ def _find(app: App, wanted: Wanted) -> Found:
     documents = _documents(app, wanted)
     others = [one for one in wanted.event_ids if one not in named and one not in documents]
     events = app.run(
-        app.sessions.find_events_to_forget(event_ids=others, session_id=wanted.session, match=wanted.match)
+        app.scope.sessions.find_events_to_forget(event_ids=others, session_id=wanted.session, match=wanted.match)
     )
     return Found(events, memories, documents)
 
@@ -110,15 +110,15 @@ def _find(app: App, wanted: Wanted) -> Found:
 def _documents(app: App, wanted: Wanted) -> dict[str, str]:
     """Saved contexts, proofs, receipts and rounds, as the journal has them."""
     if wanted.match is not None:
-        return dict(app.run(app.journal.list_with_text(wanted.match)))
+        return dict(app.run(app.scope.journal.list_with_text(wanted.match)))
     named = ((one, kind) for one in wanted.event_ids for kind in DOCUMENTS)
-    return {one: kind for one, kind in named if (entry := app.run(app.journal.find(kind, one))) and entry.content}
+    return {one: kind for one, kind in named if (entry := app.run(app.scope.journal.find(kind, one))) and entry.content}
 
 
 def _memories(app: App, wanted: Wanted) -> tuple[set[str], list[Memory]]:
     """Which of the ids are memories, forgotten ones among them, and what of memories there is to erase."""
-    named = [memory for one in wanted.event_ids if (memory := app.run(app.memories.find_memory(one)))]
-    matching = [] if wanted.match is None else app.run(app.memories.list_memories_with_text(wanted.match))
+    named = [memory for one in wanted.event_ids if (memory := app.run(app.scope.memories.find_memory(one)))]
+    matching = [] if wanted.match is None else app.run(app.scope.memories.list_memories_with_text(wanted.match))
     live = {memory.id: memory for memory in [*named, *matching] if memory.erased_at is None}
     return {memory.id for memory in named}, list(live.values())
 
@@ -147,12 +147,14 @@ def _as_typed(wanted: Wanted) -> str:
 def _remains(app: App, wanted: Wanted) -> Remains:
     sessions: list[str] = []
     if wanted.match is not None:
-        sessions = app.run(app.sessions.list_sessions_with_text(wanted.match))
+        sessions = app.run(app.scope.sessions.list_sessions_with_text(wanted.match))
         spooled = app.spool.places_with_text(wanted.match)
     else:
         spooled = [app.spool.rejected] if app.spool.count_rejected() else []
     if wanted.session is not None:
-        sessions = [one.id for one in app.run(app.sessions.list_thread(wanted.session)) if one.id != wanted.session]
+        sessions = [
+            one.id for one in app.run(app.scope.sessions.list_thread(wanted.session)) if one.id != wanted.session
+        ]
     path = sqlite_path(app.settings.database)
     places = [*spooled, *_unscrubbed(app), *_context_files(app, wanted.match)]
     return Remains(sessions, migrate.backups(path) if path else [], places)

@@ -9,7 +9,7 @@ import click
 from holdfast.app import App
 from holdfast.sessions.caco import import_caco
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Command, Output, prints
+from holdfast.surfaces.cli.running import Command, Output, prints, run_write
 
 SOURCES = ("caco",)
 
@@ -23,7 +23,7 @@ def command(app: App, clients: tuple[str, ...]) -> Output:
     So far: session names, hints and context sets of ~/.caco/sessions. Repeating it changes nothing.
     """
     folder = os.path.expanduser("~/.caco/sessions")
-    report = app.run(import_caco(app.sessions, folder))
+    report = run_write(app, "session.import", lambda scope: import_caco(scope.sessions, folder))
     text = f"Imported {wording.plural(report.imported, 'session')}; {report.known:,} were known."
     if not (report.imported or report.known or report.problems):
         text = f"Nothing to import: {folder} holds no sessions."

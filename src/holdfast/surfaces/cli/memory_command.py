@@ -9,7 +9,7 @@ from holdfast.ground import clock
 from holdfast.memories import rules
 from holdfast.memories.model import Memory
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, prints
+from holdfast.surfaces.cli.running import Group, Output, prints, run_write
 
 NOTHING = "Nothing that answers this is remembered."
 NONE = "Nothing is remembered yet. Keep a statement with `holdfast memory remember TEXT`."
@@ -31,10 +31,16 @@ def command() -> None:
 @prints
 def remember(app: App, text: str, category: str | None, source: str, ttl_days: int | None) -> Output:
     """Keep a statement; one that is known is corroborated"""
-    kept = app.run(
-        app.memories.remember(
-            text, category=category, source_type=source, ttl_days=ttl_days, user_id=app.settings.developer
-        )
+    kept = run_write(
+        app,
+        "memory.remember",
+        lambda scope: scope.memories.remember(
+            text,
+            category=category,
+            source_type=source,
+            ttl_days=ttl_days,
+            user_id=app.settings.developer,
+        ),
     )
     done = "Remembered" if kept.is_new else "Known already, and believed more now"
     return Output(kept.to_dict(), f"{done}:\n{wording.memory_line(kept.memory)}")
@@ -49,7 +55,7 @@ def remember(app: App, text: str, category: str | None, source: str, ttl_days: i
 @prints
 def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -> Output:
     """Show what answers a question, best first"""
-    found = app.run(app.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance))
+    found = app.run(app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance))
     lines = [f"{wording.memory_line(one.memory)}  ({one.relevance:.0%})" for one in found]
     return Output({"memories": [one.to_dict() for one in found]}, "\n".join(lines) or NOTHING)
 
@@ -60,7 +66,7 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
 @prints
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List what is remembered, newest first"""
-    found, now = app.run(app.memories.list_memories(limit, below)), clock.now()
+    found, now = app.run(app.scope.memories.list_memories(limit, below)), clock.now()
     data = [{**one.to_dict(), "expired": one.is_expired(now)} for one in found]
     lines = [f"{wording.memory_line(one)}{'  (expired)' if one.is_expired(now) else ''}" for one in found]
     return Output({"memories": data}, "\n".join(lines) or NONE)
@@ -71,7 +77,8 @@ def list_(app: App, limit: int, below: str | None) -> Output:
 @prints
 def corroborate(app: App, memory_id: str) -> Output:
     """Believe it more"""
-    return _shown("Believed more now", app.run(app.memories.corroborate(memory_id)))
+    memory = run_write(app, "memory.corroborate", lambda scope: scope.memories.corroborate(memory_id))
+    return _shown("Believed more now", memory)
 
 
 @command.command("contradict")
@@ -79,7 +86,8 @@ def corroborate(app: App, memory_id: str) -> Output:
 @prints
 def contradict(app: App, memory_id: str) -> Output:
     """Believe it less"""
-    return _shown("Believed less now", app.run(app.memories.contradict(memory_id)))
+    memory = run_write(app, "memory.contradict", lambda scope: scope.memories.contradict(memory_id))
+    return _shown("Believed less now", memory)
 
 
 @command.command("expire")
@@ -87,7 +95,8 @@ def contradict(app: App, memory_id: str) -> Output:
 @prints
 def expire(app: App, memory_id: str) -> Output:
     """Recall it no more from now on; nothing of it is removed"""
-    return _shown("Recalled no more", app.run(app.memories.expire(memory_id)))
+    memory = run_write(app, "memory.expire", lambda scope: scope.memories.expire(memory_id))
+    return _shown("Recalled no more", memory)
 
 
 @command.command("import")
@@ -97,7 +106,7 @@ def import_(app: App, file: str) -> Output:
     """Bring in a file of JSON lines; repeating it changes nothing"""
     from holdfast.memories.jsonl_store import import_memories
 
-    report = app.run(import_memories(app.memories, file))
+    report = run_write(app, "memory.import", lambda scope: import_memories(scope.memories, file))
     text = f"Imported {report.imported:,}; {report.known:,} were known, {report.forgotten:,} stay forgotten."
     return Output(report.to_dict(), text, report.problems)
 
@@ -109,7 +118,7 @@ def export(app: App, file: str) -> Output:
     """Write all memories into a file of JSON lines"""
     from holdfast.memories.jsonl_store import export_memories
 
-    count = app.run(export_memories(app.memories, file))
+    count = app.run(export_memories(app.scope.memories, file))
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
 
 

@@ -12,10 +12,10 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -24,8 +24,12 @@ from holdfast.errors import HoldfastError, InvalidValueError, bug_message, shown
 from holdfast.ground.text import term_safe
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.ground.worktree import find_worktree
+from holdfast.scope import Scope
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.model import Session
+from holdfast.write import Effect, Request, write
+
+R = TypeVar("R")
 
 PROGRAM = "holdfast"
 TELL_US = "Tell us what you ran, and this line."
@@ -137,6 +141,12 @@ def prints(function: Callable[..., Output]) -> Callable[..., int]:
     return command
 
 
+def run_write(app: App, operation: str, verb: Callable[[Scope], Awaitable[R]], *, effect: Effect = "store") -> R:
+    """A write of a command: typed once by a person, so it has neither a key nor a condition."""
+    request: Request[R] = Request(operation, effect=effect)
+    return app.run(write(app.scope, request, verb)).result
+
+
 def here() -> str:
     """The working tree in which the command was typed."""
     return find_worktree(current_folder())
@@ -152,21 +162,21 @@ def current_folder() -> str:
 def find_session(app: App, given: str) -> Session:
     """By id, by name, or by the beginning of an id, as a person copies it; programs at other doors name it whole."""
     try:
-        return app.run(app.sessions.find_session(given))
+        return app.run(app.scope.sessions.find_session(given))
     except SessionNotFoundError:
         found = _begun(app, given.casefold())
         if not found:
             raise
     if len(found) > 1:
         raise InvalidValueError("Session", given, f"is the beginning of {len(found):,} ids", known=found[:SHOWN_IDS])
-    return app.run(app.sessions.get_session(found[0]))
+    return app.run(app.scope.sessions.get_session(found[0]))
 
 
 def _begun(app: App, beginning: str) -> list[str]:
     """Reads every session, which only happens where there is none of that name."""
     if len(beginning) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(beginning):
         return []
-    return [one.id for one in app.run(app.sessions.list_all_sessions()) if one.id.startswith(beginning)]
+    return [one.id for one in app.run(app.scope.sessions.list_all_sessions()) if one.id.startswith(beginning)]
 
 
 def _note_ignored_settings(app: App) -> None:

@@ -10,11 +10,11 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.canonical import parse_json
-from holdfast.lifecycle import branch_of
 from holdfast.sessions.model import Session
 from holdfast.sessions.rules import EVENT_TYPES, ROLES, check_count
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, find_session, here, prints
+from holdfast.surfaces.cli.running import Group, Output, find_session, here, prints, run_write
+from holdfast.usecases.location import locate_branch
 
 SHOWN_EVENTS = 6
 
@@ -37,9 +37,14 @@ def command() -> None:
 @prints
 def start(app: App, chatmode: str, user: str | None, branch: str | None, **fields: Any) -> Output:
     """Start a session"""
-    user_id, worktree = app.settings.developer if user is None else user, here()
-    branch = branch_of(worktree) if branch is None else branch
-    session = app.run(app.sessions.create_session(chatmode, user_id, git_branch=branch, worktree=worktree, **fields))
+    worktree = here()
+    fields["user_id"] = app.settings.developer if user is None else user
+    fields["git_branch"] = locate_branch(worktree) if branch is None else branch
+    session = run_write(
+        app,
+        "session.start",
+        lambda scope: scope.sessions.create_session(chatmode, worktree=worktree, **fields),
+    )
     return Output(session.to_dict(), session.id, _same_name(app, session))
 
 
@@ -56,8 +61,8 @@ def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Outpu
     """Append an event"""
     _check_given("--expected-sequence", fields["expected_sequence"])
     found = find_session(app, session_id)
-    structured = None if parts is None else parse_json("--parts", parts)
-    event = app.run(app.sessions.append_event(found.id, parts=structured, **fields))
+    fields["parts"] = None if parts is None else parse_json("--parts", parts)
+    event = run_write(app, "session.append", lambda scope: scope.sessions.append_event(found.id, **fields))
     return Output(event.to_dict(), f"{event.sequence}  {event.id}")
 
 
@@ -80,7 +85,7 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     _check_given("--turns", turns)
     _check_given("--tokens", tokens)
     found = find_session(app, session_id)
-    recent = app.run(app.sessions.get_recent_events(found.id, turns, tokens))
+    recent = app.run(app.scope.sessions.get_recent_events(found.id, turns, tokens))
     return Output({"events": [event.to_dict() for event in recent]}, wording.event_list(recent))
 
 
@@ -92,9 +97,14 @@ def state(app: App, session_id: str, patch: str | None) -> Output:
     """Show or change the scratchpad"""
     found = find_session(app, session_id)
     if patch is None:
-        result = app.run(app.sessions.get_state(found.id))
+        result = app.run(app.scope.sessions.get_state(found.id))
     else:
-        result = app.run(app.sessions.update_state(found.id, parse_json("--set", patch)))
+        changes = parse_json("--set", patch)
+        result = run_write(
+            app,
+            "session.update_state",
+            lambda scope: scope.sessions.update_state(found.id, changes),
+        )
     return Output(result.to_dict(), wording.pretty(result.scratchpad))
 
 
@@ -104,8 +114,8 @@ def state(app: App, session_id: str, patch: str | None) -> Output:
 def end(app: App, session_id: str) -> Output:
     """End a session; nothing of it is removed"""
     found = find_session(app, session_id)
-    app.run(app.sessions.end_session(found.id))
-    session = app.run(app.sessions.get_session(found.id))
+    run_write(app, "session.end", lambda scope: scope.sessions.end_session(found.id))
+    session = app.run(app.scope.sessions.get_session(found.id))
     return Output(session.to_dict(), wording.ended(session, before=found.ended_at is not None))
 
 
@@ -117,7 +127,7 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     """List sessions, newest first"""
     _check_given("--limit", limit, least=1)
     last = None if below is None else find_session(app, below).id
-    sessions = app.run(app.sessions.list_sessions(limit, last))
+    sessions = app.run(app.scope.sessions.list_sessions(limit, last))
     empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
     return Output({"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty)
 
@@ -129,7 +139,7 @@ def list_(app: App, limit: int, below: str | None) -> Output:
 def rename(app: App, session_id: str, name: str) -> Output:
     """Give a session a name"""
     found = find_session(app, session_id)
-    session = app.run(app.sessions.rename_session(found.id, name))
+    session = run_write(app, "session.rename", lambda scope: scope.sessions.rename_session(found.id, name))
     return Output(session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session))
 
 
@@ -139,12 +149,12 @@ def rename(app: App, session_id: str, name: str) -> Output:
 def resume(app: App, session_id: str) -> Output:
     """Continue a session; an ended one goes on in a new one"""
     found = find_session(app, session_id)
-    thread = app.run(app.sessions.list_thread(found.id))
+    thread = app.run(app.scope.sessions.list_thread(found.id))
     others = [one for one in thread if found.ended_at and one.ended_at is None]
-    session = app.run(app.sessions.resume_session(found.id))
-    text = app.run(app.sessions.get_resume_text(session.id))
-    last = app.run(app.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
-    state = app.run(app.sessions.get_state(session.id))
+    session = run_write(app, "session.resume", lambda scope: scope.sessions.resume_session(found.id))
+    text = app.run(app.scope.sessions.get_resume_text(session.id))
+    last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
+    state = app.run(app.scope.sessions.get_state(session.id))
     warnings = [f"It went on in {one.id} already, which is open; now there are two." for one in others]
     data = {**session.to_dict(), "resume_text": text}
     return Output(data, wording.resumed(found, session, text, state.scratchpad, last), warnings)
@@ -156,8 +166,8 @@ def resume(app: App, session_id: str) -> Output:
 def thread(app: App, session_id: str) -> Output:
     """Show one line of work: its sessions, read as one"""
     found = find_session(app, session_id)
-    sessions = app.run(app.sessions.list_thread(found.id))
-    events = app.run(app.sessions.list_thread_events(found.id))
+    sessions = app.run(app.scope.sessions.list_thread(found.id))
+    events = app.run(app.scope.sessions.list_thread_events(found.id))
     data = {"sessions": [one.to_dict() for one in sessions], "events": [event.to_dict() for event in events]}
     return Output(data, f"{wording.session_table(sessions)}\n\n{wording.event_list(events)}")
 
@@ -167,9 +177,9 @@ def thread(app: App, session_id: str) -> Output:
 @prints
 def verify(app: App, session_id: str | None) -> Output:
     """Check that no event was edited, removed or moved"""
-    chosen = app.run(app.sessions.list_all_sessions()) if session_id is None else [find_session(app, session_id)]
+    chosen = app.run(app.scope.sessions.list_all_sessions()) if session_id is None else [find_session(app, session_id)]
     with click.progressbar(chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)) as bar:
-        results = [app.run(app.sessions.verify_session(session.id)) for session in bar]
+        results = [app.run(app.scope.sessions.verify_session(session.id)) for session in bar]
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
     return Output(data, wording.verdict(results), exit_code=0 if sound else 5)
@@ -183,7 +193,7 @@ def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
 
 def _same_name(app: App, session: Session) -> list[str]:
     """Names are for people and need not be unique, but a person should know."""
-    found = [] if session.name is None else app.run(app.sessions.list_named(session.name, 2))
+    found = [] if session.name is None else app.run(app.scope.sessions.list_named(session.name, 2))
     if len(found) < 2:
         return []
     first = f"Another session is called {session.name!r} too."

@@ -61,12 +61,12 @@ class Console:
     async def known_session(self, session_id: str) -> str | None:
         """An applet opens without a session as well, and so it does with one that is gone."""
         try:
-            return (await self.app.sessions.get_session(session_id)).id
+            return (await self.app.scope.sessions.get_session(session_id)).id
         except SessionNotFoundError:
             return None
 
     async def detail(self, session: Session, below: int | None) -> dict[str, Any]:
-        sessions = self.app.sessions
+        sessions = self.app.scope.sessions
         row, timeline, figures = await asyncio.gather(
             screens.row_of(sessions, session, clock.now()),
             screens.timeline_of(sessions, session.id, below),
@@ -132,7 +132,7 @@ def zone_of(request: Request) -> tzinfo | None:
 
 
 def _add_pages(router: APIRouter, console: Console) -> None:
-    sessions, shell = console.app.sessions, console.shell
+    sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/")
     async def show_home(request: Request, older: Below = None) -> Response:
@@ -206,7 +206,7 @@ def _line(given: str) -> int:
 
 
 def _add_fragments(router: APIRouter, console: Console) -> None:
-    sessions, shell = console.app.sessions, console.shell
+    sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/console/strip")
     async def show_strip(request: Request) -> Response:

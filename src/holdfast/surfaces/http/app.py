@@ -49,7 +49,7 @@ def make_http_app(
     api = FastAPI(title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.holdfast, api.state.keys, api.state.port, api.state.seen = app, keys, site.port, seen
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
-    api.state.streams = events.Streams(Tail(app.outbox), keys, stopping or asyncio.Event())
+    api.state.streams = events.Streams(Tail(app.scope.outbox), keys, stopping or asyncio.Event())
     problems.answer_errors(api)
     for room in (health, state, sessions, memories, workstreams, events, login, metadata):
         api.include_router(room.router)

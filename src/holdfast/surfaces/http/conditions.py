@@ -16,9 +16,9 @@ from starlette.requests import Request
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.scope import Scope
 from holdfast.sessions.errors import RevisionConflictError
 from holdfast.sessions.model import Session, SessionState
-from holdfast.sessions.service import SessionService
 
 TAG_CHARS = 16
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
@@ -30,18 +30,18 @@ class Condition:
     given: str
     tags: frozenset[str] | None  # None: any will do
 
-    async def check(self, sessions: SessionService, session_id: str) -> None:
-        """To be asked in the transaction that changes the session."""
-        session = await sessions.lock_session(session_id)
-        self._meet(session, session_tag(session))
+    async def check(self, scope: Scope, session_id: str) -> None:
+        """To be called in the transaction that changes the session."""
+        session = await scope.sessions.lock_session(session_id)
+        self._match(session, session_tag(session))
 
-    async def check_state(self, sessions: SessionService, session_id: str) -> None:
+    async def check_state(self, scope: Scope, session_id: str) -> None:
         """The same for its scratchpad; the session's own tag will do as well."""
-        state = await sessions.update_state(session_id, {})  # changes nothing, and nobody else does until the end
-        session = await sessions.lock_session(session_id)
-        self._meet(session, state_tag(state), session_tag(session))
+        state = await scope.sessions.update_state(session_id, {})  # changes nothing, and holds it until the end
+        session = await scope.sessions.lock_session(session_id)
+        self._match(session, state_tag(state), session_tag(session))
 
-    def _meet(self, session: Session, *current: str) -> None:
+    def _match(self, session: Session, *current: str) -> None:
         if self.tags is not None and self.tags.isdisjoint(current):
             raise RevisionConflictError(session.id, self.given, current[0])
 

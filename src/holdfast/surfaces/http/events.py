@@ -72,8 +72,8 @@ async def follow_events(
     streams: Streams = request.app.state.streams
     given = last_event_id or query.after  # a browser that reconnects keeps its address and brings the header
     if given is not None:
-        await app.outbox.read(given, 1)  # refuses what is no cursor while there is still a status to answer with
-    cursor = await app.outbox.end() if given is None else given
+        await app.scope.outbox.read(given, 1)  # refuses what is no cursor while there is still a status to answer with
+    cursor = await app.scope.outbox.end() if given is None else given
     streams.take_place()
     return EventStream(streams, request.state.token, blocks(streams.tail, cursor))
 

@@ -1,10 +1,10 @@
-"""What every route needs: the app, the id in the path, the files it may look for, requests that may come twice."""
+"""What every route needs: the app, the id in the path, the files it may look for, the key of a request."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 from fastapi import Depends, Header, Path
 from starlette.requests import Request
@@ -14,11 +14,6 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.errors import SessionNotFoundError
-from holdfast.sessions.service import SessionService
-from holdfast.storage.in_transaction import InTransaction
-
-if TYPE_CHECKING:
-    from holdfast.storage.database import Database, Transaction
 
 
 async def the_app(request: Request) -> App:
@@ -72,38 +67,3 @@ Here = Annotated[App, Depends(the_app)]
 SessionId = Annotated[str, Depends(the_session_id)]
 SeenFiles = Annotated[Callable[[str], bool], Depends(the_seen_files)]
 Key = Annotated[str | None, Depends(the_key)]
-Effect = Callable[[SessionService], Awaitable[str]]
-
-
-async def do_once(
-    app: App,
-    operation: str,
-    key: str | None,
-    request: Mapping[str, Any],
-    effect: Effect,
-    check: Callable[[SessionService], Awaitable[None]] | None = None,
-) -> str:
-    """What the request is about; with a key its effect is had once, in the transaction that keeps the key.
-
-    What `check` finds out is still so when the effect is had.
-    """
-    if key is None and check is None:
-        return await effect(app.sessions)
-
-    async def within(database: Database) -> str:
-        sessions = SessionService(database, owner=app.settings.owner)
-        if check is not None:
-            await check(sessions)
-        return await effect(sessions)
-
-    if key is None:
-        return await _in_transaction(app, within)
-    subject, _ = await app.idempotency.do_once(operation, key, request, within)
-    return subject
-
-
-async def _in_transaction(app: App, within: Callable[[Database], Awaitable[str]]) -> str:
-    async def work(tx: Transaction) -> str:
-        return await within(InTransaction(app.database.engine, tx))
-
-    return await app.database.transaction(work)

@@ -11,13 +11,14 @@ from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
 from holdfast.ground.settings import redacted
+from holdfast.memories import model
 from holdfast.memories.rules import LIMIT, MIN_RELEVANCE, SOURCE_TYPES
-from holdfast.memories.service import MemoryService
-from holdfast.sessions.service import SessionService
+from holdfast.scope import Scope
 from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.errors import AdoptedMemoriesError
-from holdfast.surfaces.http.here import Here, Key, do_once
+from holdfast.surfaces.http.here import Here, Key
 from holdfast.surfaces.http.models import Asked, Given, Taken
+from holdfast.write import Request, write
 
 router = APIRouter(prefix="/api/memories", route_class=JsonRoute)
 
@@ -73,25 +74,31 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
     """What answers a question, best first, or nothing; without a question what is remembered, newest first"""
     found: Sequence[Any]
     if asked.query is None:
-        found = await app.memories.list_memories(asked.limit, asked.below)
+        found = await app.scope.memories.list_memories(asked.limit, asked.below)
     else:
-        found = await app.memories.recall(asked.query, limit=asked.limit, min_relevance=asked.min_relevance)
+        found = await app.scope.memories.recall(asked.query, limit=asked.limit, min_relevance=asked.min_relevance)
     return JSONResponse({"memories": [one.to_dict() for one in found]})
 
 
 @router.post("", status_code=201, responses={201: {"model": Memory}})
 async def remember(app: Here, body: Remember, key: Key = None) -> Response:
     """Keep a statement; one that is known is corroborated instead"""
+    fields = body.model_dump()
 
-    async def effect(sessions: SessionService) -> str:
-        memories = MemoryService(sessions.db, owner=sessions.owner)
-        return (await memories.remember(**body.model_dump(), user_id=app.settings.developer)).memory.id
+    async def verb(scope: Scope) -> model.Memory:
+        remembered = await scope.memories.remember(**fields, user_id=app.settings.developer)
+        return remembered.memory
 
-    subject = await do_once(app, "POST /api/memories", key, body.model_dump(), effect)
-    return JSONResponse((await app.memories.get_memory(subject)).to_dict(), 201)
+    request = Request("memory.remember", fields, key=key, target="http", read_again=_get_memory)
+    done = await write(app.scope, request, verb)
+    return JSONResponse(done.result.to_dict(), 201)
+
+
+async def _get_memory(scope: Scope, memory_id: str) -> model.Memory:
+    return await scope.memories.get_memory(memory_id)
 
 
 async def refuse_adopted_memories(app: App) -> None:
     """A table without walls is for one person, not for a door that others can reach."""
-    if app.database.engine == "postgres" and await app.memories.is_adopted():
+    if app.database.engine == "postgres" and await app.scope.memories.is_adopted():
         raise AdoptedMemoriesError(redacted(app.settings.database))

@@ -7,19 +7,25 @@ status of the first time and with the thing as it is now.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
 from holdfast.errors import InvalidValueError
-from holdfast.sessions.model import Session, SessionEvent, SessionState
-from holdfast.sessions.service import SessionService
+from holdfast.scope import Scope
+from holdfast.sessions.model import PatchedSession, Session, SessionEvent, SessionState
 from holdfast.surfaces.http import models
 from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.conditions import Condition, IfMatch, session_tag, state_tag
-from holdfast.surfaces.http.here import Effect, Here, Key, SeenFiles, SessionId, do_once
+from holdfast.surfaces.http.here import Here, Key, SeenFiles, SessionId
+from holdfast.write import Request, write
+
+R = TypeVar("R")
 
 META = {
     "name": "name",
@@ -36,7 +42,7 @@ router = APIRouter(prefix="/api/sessions", route_class=JsonRoute)
 @router.get("", responses={200: {"model": models.SessionList}})
 async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]) -> Response:
     """One's own sessions, newest first"""
-    found = await app.sessions.list_sessions(page.limit + 1, page.below)
+    found = await app.scope.sessions.list_sessions(page.limit + 1, page.below)
     shown = found[: page.limit]
     more = len(found) > len(shown)
     below = shown[-1].id if more else None
@@ -48,19 +54,16 @@ async def create_session(app: Here, body: models.StartSession, key: Key = None) 
     """Start a session"""
     fields = {**body.model_dump(), "user_id": app.settings.developer if body.user_id is None else body.user_id}
 
-    async def effect(sessions: SessionService) -> str:
-        return (await sessions.create_session(**fields)).id
-
-    subject = await do_once(app, "POST /api/sessions", key, fields, effect)
-    session = await app.sessions.get_session(subject)
-    return answer(session, status=201, location=True)
+    request = Request("session.start", fields, key=key, target="http", read_again=_get_session)
+    done = await write(app.scope, request, lambda scope: scope.sessions.create_session(**fields))
+    return answer(done.result, status=201, location=True)
 
 
 @router.get("/{session_id}", responses={200: {"model": models.SessionWithResume}})
 async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Response:
     """A session, its context sets, and what whoever continues it is told"""
-    session = await app.sessions.get_session(session_id)
-    return answer(session, resume=await app.sessions.get_resume_text(session.id, exists))
+    session = await app.scope.sessions.get_session(session_id)
+    return answer(session, resume=await app.scope.sessions.get_resume_text(session.id, exists))
 
 
 @router.patch("/{session_id}", responses={200: {"model": models.ChangedSession}})
@@ -69,31 +72,28 @@ async def patch_session(
 ) -> Response:
     """Change its name, hints and context sets, all or none"""
     given = body.model_dump(by_alias=True, exclude_unset=True)
-    notes: list[str] = []
-
-    async def effect(sessions: SessionService) -> str:
-        session, notes[:] = await sessions.patch_session(session_id, **_changes(body))
-        return session.id
-
-    request = {"body": given, "if_match": None}
-    operation = f"PATCH /api/sessions/{{id}} {session_id}"
-    subject = await _change(app, session_id, operation, key, request, if_match, effect)
-    return answer(await app.sessions.get_session(subject), warnings=notes)
+    request = _change("session.patch", session_id, given, key, if_match, _get_patched)
+    changes = _changes(body)
+    done = await write(app.scope, request, lambda scope: scope.sessions.patch_session(session_id, **changes))
+    return answer(done.result.session, warnings=list(done.result.warnings))
 
 
 @router.post("/{session_id}/end", responses={200: {"model": models.Session}})
 async def end_session(
-    app: Here, session_id: SessionId, body: models.Nothing, key: Key = None, if_match: IfMatch = None
+    app: Here,
+    session_id: SessionId,
+    body: models.Nothing,
+    key: Key = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """End it; ending it again does nothing, and nothing of it is removed"""
 
-    async def effect(sessions: SessionService) -> str:
-        await sessions.end_session(session_id)
-        return session_id
+    async def verb(scope: Scope) -> Session:
+        await scope.sessions.end_session(session_id)
+        return await scope.sessions.get_session(session_id)
 
-    operation = f"POST /api/sessions/{{id}}/end {session_id}"
-    subject = await _change(app, session_id, operation, key, {}, if_match, effect)
-    return answer(await app.sessions.get_session(subject))
+    request = _change("session.end", session_id, {}, key, if_match, _get_session)
+    return answer((await write(app.scope, request, verb)).result)
 
 
 @router.post(
@@ -109,13 +109,10 @@ async def resume_session(
     if_match: IfMatch = None,
 ) -> Response:
     """Continue a session: an open one as it is (200), an ended one in a new session (201)"""
-
-    async def effect(sessions: SessionService) -> str:
-        return (await sessions.resume_session(session_id)).id
-
-    operation = f"POST /api/sessions/{{id}}/resume {session_id}"
-    subject = await _change(app, session_id, operation, key, {}, if_match, effect)
-    session, text = await app.sessions.get_session(subject), await app.sessions.get_resume_text(subject, exists)
+    request = _change("session.resume", session_id, {}, key, if_match, _get_session)
+    done = await write(app.scope, request, lambda scope: scope.sessions.resume_session(session_id))
+    session = done.result
+    text = await app.scope.sessions.get_resume_text(session.id, exists)
     is_new = session.id != session_id
     return answer(session, status=201 if is_new else 200, location=is_new, resume=text)
 
@@ -130,7 +127,7 @@ async def list_events(app: Here, session_id: SessionId, page: Annotated[models.E
         events, more = await _page(app, session_id, page.after or 0, page.limit or models.PAGE)
     elif page.after is None and page.limit is None:
         turns = TURNS if page.turns is None else page.turns
-        events, more = await app.sessions.get_recent_events(session_id, turns, page.tokens), False
+        events, more = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens), False
     else:
         raise InvalidValueError("query", "after, limit", "does not go together with turns or tokens")
     after = events[-1].sequence if events else page.after or 0
@@ -143,18 +140,13 @@ async def append_event(
 ) -> Response:
     """Append an event; its number follows the last one"""
     fields = _without(body.model_dump(), "type")
-    if key is None and if_match is None:
-        event = await app.sessions.append_event(session_id, body.type, **fields)
-        return JSONResponse(event.to_dict(), 201)
-
-    async def effect(sessions: SessionService) -> str:
-        return str((await sessions.append_event(session_id, body.type, **fields)).sequence)
-
-    operation = f"POST /api/sessions/{{id}}/events {session_id}"
-    subject = await _change(app, session_id, operation, key, body.model_dump(), if_match, effect)
-    # Read anew: whoever came second at the same moment has seen an event that was undone.
-    [event], _ = await _page(app, session_id, int(subject) - 1, 1)
-    return JSONResponse(event.to_dict(), 201)
+    request = _change("session.append", session_id, body.model_dump(), key, if_match, _get_event)
+    done = await write(
+        app.scope,
+        request,
+        lambda scope: scope.sessions.append_event(session_id, body.type, **fields),
+    )
+    return JSONResponse(done.result.to_dict(), 201)
 
 
 # --- the scratchpad ----------------------------------------------------------------------------------------
@@ -163,7 +155,7 @@ async def append_event(
 @router.get("/{session_id}/state", responses={200: {"model": models.SessionState}})
 async def get_state(app: Here, session_id: SessionId) -> Response:
     """Its scratchpad"""
-    return answer_state(await app.sessions.get_state(session_id))
+    return answer_state(await app.scope.sessions.get_state(session_id))
 
 
 @router.patch("/{session_id}/state", responses={200: {"model": models.SessionState}})
@@ -171,13 +163,11 @@ async def update_state(
     app: Here, session_id: SessionId, body: models.PatchState, key: Key = None, if_match: IfMatch = None
 ) -> Response:
     """Merge into its scratchpad; `If-Match` takes its own tag or the session's"""
-
-    async def effect(sessions: SessionService) -> str:
-        return (await sessions.update_state(session_id, body.scratchpad)).session_id
-
-    operation = f"PATCH /api/sessions/{{id}}/state {session_id}"
-    subject = await _change(app, session_id, operation, key, body.model_dump(), if_match, effect, of_state=True)
-    return answer_state(await app.sessions.get_state(subject))
+    request = _change("session.update_state", session_id, body.model_dump(), key, if_match, _get_state)
+    if if_match is not None:
+        request = replace(request, condition=partial(if_match.check_state, session_id=session_id))
+    done = await write(app.scope, request, lambda scope: scope.sessions.update_state(session_id, body.scratchpad))
+    return answer_state(done.result)
 
 
 # --- within ------------------------------------------------------------------------------------------------
@@ -196,28 +186,44 @@ def answer_state(state: SessionState) -> Response:
     return JSONResponse(state.to_dict(), headers={"ETag": state_tag(state)})
 
 
-async def _change(
-    app: App,
-    session_id: str,
+def _change(
     operation: str,
+    session_id: str,
+    body: Mapping[str, Any],
     key: str | None,
-    request: dict[str, Any],
     if_match: Condition | None,
-    effect: Effect,
-    *,
-    of_state: bool = False,
-) -> str:
-    """A write to a session that is there; a condition belongs to the request that a key stands for."""
+    read_again: Callable[[Scope, str], Awaitable[R]],
+) -> Request[R]:
+    """A write to a session that exists; the condition belongs to what a key stands for."""
+    request = Request(operation, {"body": body}, key=key, target=f"http {session_id}", read_again=read_again)
     if if_match is None:
-        return await do_once(app, operation, key, request, effect)
-    check = if_match.check_state if of_state else if_match.check
-    request = {**request, "if_match": if_match.given}
-    return await do_once(app, operation, key, request, effect, lambda sessions: check(sessions, session_id))
+        return request
+    return replace(
+        request,
+        arguments={"body": body, "if_match": if_match.given},
+        condition=partial(if_match.check, session_id=session_id),
+    )
+
+
+async def _get_session(scope: Scope, session_id: str) -> Session:
+    return await scope.sessions.get_session(session_id)
+
+
+async def _get_patched(scope: Scope, session_id: str) -> PatchedSession:
+    return PatchedSession(await scope.sessions.get_session(session_id))
+
+
+async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
+    return await scope.sessions.get_event(event_id)
+
+
+async def _get_state(scope: Scope, session_id: str) -> SessionState:
+    return await scope.sessions.get_state(session_id)
 
 
 async def _page(app: App, session_id: str, after: int, limit: int) -> tuple[list[SessionEvent], bool]:
     """The events beyond a number, and whether there are more; as many rows as were asked for, and one."""
-    events = await app.sessions.list_events(session_id, after, limit + 1)
+    events = await app.scope.sessions.list_events(session_id, after, limit + 1)
     return events[:limit], len(events) > limit
 
 

@@ -18,7 +18,7 @@ router = APIRouter()
 async def get_state(app: Here) -> Response:
     """Workspace, developer and the newest sessions; what has no room yet is empty"""
     workspace = app.settings.workspace
-    sessions = await app.sessions.list_sessions(SESSIONS)
+    sessions = await app.scope.sessions.list_sessions(SESSIONS)
     rooms_to_come = ("developers", "sessionContexts", "claims", "handoffs", "workEvents")
     return JSONResponse(
         {

@@ -5,39 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.surfaces.mcp.answer import Answer
-from holdfast.surfaces.mcp.call import NO_SESSION
-from holdfast.surfaces.mcp.sessions import repeated
+from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
 
 if TYPE_CHECKING:
+    from holdfast.scope import Scope
     from holdfast.sessions.model import Session, SetChange
-    from holdfast.sessions.service import SessionService
     from holdfast.surfaces.mcp.call import Call
 
-CONTEXT: Schema = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
 ITEMS: Schema = {"type": "array", "items": {"type": "string"}}
+CONTEXT: Schema = {"type": "object", "additionalProperties": ITEMS}
 
 
 async def set_relevant_context(call: Call) -> Answer:
-    from holdfast.sessions.context_sets import pushed_out
+    from holdfast.sessions.context_sets import describe_removed
 
-    name, items, mode = call.arguments["setName"], call.arguments["items"], call.arguments.get("mode", "replace")
+    name, items = call.arguments["setName"], call.arguments["items"]
+    mode = call.arguments.get("mode", "replace")
 
-    async def verb(sessions: SessionService, session: Session) -> tuple[str, SetChange]:
-        return session.id, await sessions.set_relevant_context(session.id, name, items, mode=mode)
+    async def verb(scope: Scope, session: Session) -> SetChange:
+        return await scope.sessions.set_relevant_context(session.id, name, items, mode=mode)
 
-    async def again(sessions: SessionService, session_id: str) -> tuple[str, SetChange]:
-        from holdfast.sessions.context_sets import name_warning
-        from holdfast.sessions.model import SetChange
+    async def read_again(scope: Scope, session_id: str) -> SetChange:
+        return await scope.sessions.get_set_change(session_id, name)
 
-        context = await sessions.get_relevant_context(session_id)
-        return session_id, SetChange(name, tuple(context.get(name, ())), (), (), context, name_warning(name))
-
-    (session_id, change), is_first, choice = await call.write(verb, subject=lambda done: done[0], again=again)
-    warnings = [*choice.warnings, *([change.warning] if change.warning else ()), *repeated(is_first)]
-    if mode == "merge" and (note := pushed_out(change)):
-        warnings.append(note)
-    return Answer({**change.to_dict(), "session_id": session_id}, warnings)
+    done, choice = await call.write_in_session(verb, read_again)
+    change = done.result
+    removed = describe_removed(change) if mode == "merge" else None
+    notes = [change.warning, *describe_repeated(done), removed]
+    warnings = [*describe_choice(choice), *(note for note in notes if note)]
+    return Answer({**change.to_dict(), "session_id": change.session_id}, warnings)
 
 
 async def get_relevant_context(call: Call) -> Answer:
@@ -47,10 +44,10 @@ async def get_relevant_context(call: Call) -> Answer:
     name = check_optional_label("setName", call.arguments.get("setName"))
     unusual = name_warning(name, kept=False) if name else None
     choice = await call.find_session()
-    warnings = [*choice.warnings, *([unusual] if unusual else ())]
+    warnings = [*describe_choice(choice), *([unusual] if unusual else ())]
     if choice.session is None:
         return Answer({"context": {}, "session_id": None}, warnings, next_actions=NO_SESSION)
-    context = await call.app.sessions.get_relevant_context(choice.session.id, name)
+    context = await call.scope.sessions.get_relevant_context(choice.session.id, name)
     return Answer({"context": context, "session_id": choice.session.id}, warnings)
 
 

@@ -3,83 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.surfaces.mcp.answer import Answer
-from holdfast.surfaces.mcp.sessions import repeated
+from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
 
 if TYPE_CHECKING:
-    from holdfast.memories.model import Memory
+    from holdfast.memories.model import Memory, Remembered
     from holdfast.memories.service import MemoryService
-    from holdfast.sessions.service import SessionService
+    from holdfast.scope import Scope
     from holdfast.surfaces.mcp.call import Call
 
 STATEMENT = ("category", "source_type", "ttl_days")
 NOTHING = ("Nothing that answers this is remembered. Do not guess: look at the repository, or ask.",)
+KNOWN = "This was known already: it is believed more now, and not kept twice."
 
 
 async def remember(call: Call) -> Answer:
-    given = {name: call.arguments[name] for name in STATEMENT if name in call.arguments}
-    notes: list[str] = []
+    choice = await call.find_session()
+    session_id = choice.session.id if choice.session else None
 
-    async def verb(memories: MemoryService, session_id: str | None) -> Memory:
-        kept = await memories.remember(
-            call.arguments["content"], **given, session_id=session_id, user_id=call.app.settings.developer
+    async def verb(scope: Scope) -> Remembered:
+        return await scope.memories.remember(
+            call.arguments["content"],
+            **call.pick(*STATEMENT),
+            session_id=session_id,
+            user_id=call.app.settings.developer,
         )
-        notes[:] = [] if kept.is_new else ["This was known already: it is believed more now, and not kept twice."]
-        return kept.memory
 
-    return await _write(call, verb, notes)
+    done = await call.write(verb, _get_remembered)
+    warnings = [*describe_choice(choice), *describe_repeated(done)]
+    if done.is_first and not done.result.is_new:
+        warnings.append(KNOWN)
+    return Answer({"memory": done.result.memory.to_dict()}, warnings)
 
 
 async def recall(call: Call) -> Answer:
-    limits: dict[str, Any] = {
-        name: call.arguments[name] for name in ("limit", "min_relevance") if name in call.arguments
-    }
-    found = await call.app.memories.recall(call.arguments["query"], **limits)
-    return Answer({"memories": [one.to_dict() for one in found]}, next_actions=() if found else NOTHING)
+    limits = call.pick("limit", "min_relevance")
+    found = await call.scope.memories.recall(call.arguments["query"], **limits)
+    memories = [recalled.to_dict() for recalled in found]
+    return Answer({"memories": memories}, next_actions=() if found else NOTHING)
 
 
 async def corroborate(call: Call) -> Answer:
-    return await _write(call, lambda memories, session: memories.corroborate(call.arguments["memory_id"], session))
+    return await _change(
+        call, lambda memories, session_id: memories.corroborate(call.arguments["memory_id"], session_id)
+    )
 
 
 async def contradict(call: Call) -> Answer:
-    return await _write(call, lambda memories, session: memories.contradict(call.arguments["memory_id"], session))
+    return await _change(
+        call, lambda memories, session_id: memories.contradict(call.arguments["memory_id"], session_id)
+    )
 
 
 async def forget(call: Call) -> Answer:
-    answer = await _write(call, lambda memories, _: memories.forget(call.arguments["memory_id"]))
-    await call.app.database.scrub()  # with a key it was done inside a transaction, where the log cannot be emptied
+    answer = await _change(call, lambda memories, _: memories.forget(call.arguments["memory_id"]))
+    await call.app.database.scrub()  # inside the transaction of a key the log cannot be emptied
     return answer
 
 
 # --- within ------------------------------------------------------------------------------------------------
 
 
-async def _write(
-    call: Call, verb: Callable[[MemoryService, str | None], Awaitable[Memory]], notes: list[str] | None = None
-) -> Answer:
+async def _change(call: Call, verb: Callable[[MemoryService, str | None], Awaitable[Memory]]) -> Answer:
     """With the session that is meant as its witness, if there is one; a memory needs none and starts none."""
     choice = await call.find_session()
     session_id = choice.session.id if choice.session else None
-
-    async def effect(sessions: SessionService) -> Memory:
-        return await verb(_on(sessions), session_id)
-
-    async def again(sessions: SessionService, memory_id: str) -> Memory:
-        return await _on(sessions).get_memory(memory_id)
-
-    memory, is_first = await call.once(effect, subject=lambda one: one.id, again=again)
-    return Answer({"memory": memory.to_dict()}, [*choice.warnings, *(notes or ()), *repeated(is_first)])
+    done = await call.write(lambda scope: verb(scope.memories, session_id), _get_memory)
+    warnings = [*describe_choice(choice), *describe_repeated(done)]
+    return Answer({"memory": done.result.to_dict()}, warnings)
 
 
-def _on(sessions: SessionService) -> MemoryService:
-    """On the same database, which may be a transaction, for the same developer."""
-    from holdfast.memories.service import MemoryService
+async def _get_memory(scope: Scope, memory_id: str) -> Memory:
+    return await scope.memories.get_memory(memory_id)
 
-    return MemoryService(sessions.db, owner=sessions.owner)
+
+async def _get_remembered(scope: Scope, memory_id: str) -> Remembered:
+    from holdfast.memories.model import Remembered
+
+    return Remembered(await scope.memories.get_memory(memory_id), is_new=False)
 
 
 def _properties() -> dict[str, Schema]:

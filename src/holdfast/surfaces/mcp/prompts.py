@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidValueError
-from holdfast.surfaces import which_session
 from holdfast.surfaces.mcp.prose import prose
+from holdfast.usecases import which_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from holdfast.app import App
     from holdfast.sessions.model import Session
-    from holdfast.surfaces.which_session import Caller
+    from holdfast.usecases.which_session import Caller
 
 # Name, title, description. Each takes one optional argument: which session.
 PROMPTS = (
@@ -40,12 +40,12 @@ def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
 async def resume_text(app: App, caller: Caller, session_id: str | None, exists: Callable[[str], bool]) -> str:
     """What the newest session here left behind, or plainly that there is none."""
     if session_id:
-        session: Session | None = await app.sessions.find_session(session_id)
+        session: Session | None = await app.scope.sessions.find_session(session_id)
     else:
-        session = await which_session.find_latest(app.sessions, caller)
+        session = await which_session.find_latest(app.scope, caller)
     if session is None:
         return NONE_HERE
-    left = await app.sessions.get_resume_text(session.id, exists)
+    left = await app.scope.sessions.get_resume_text(session.id, exists)
     return prose("workspace-resume").format(title=_title(session), session_id=session.id, left=left or NOTHING_NOTED)
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.answer import Answer
-from holdfast.surfaces.mcp.sessions import repeated
+from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
 
 if TYPE_CHECKING:
-    from holdfast.app import App
+    from holdfast.scope import Scope
     from holdfast.surfaces.mcp.call import Call
-    from holdfast.surfaces.which_session import Caller
     from holdfast.workstreams.model import JudgedContext
     from holdfast.workstreams.service import WorkstreamService
+    from holdfast.write import Done
 
 ABOUT = ("phase", "workstream_id")
 STEPS = ("start", "next", "submit", "close", "abandon")
@@ -46,80 +46,91 @@ async def bundle(call: Call) -> Answer:
         session_id=choice.session.id if choice.session else None,
         worktree=call.caller.worktree,
     )
-    return Answer({"bundle": built.to_dict()}, choice.warnings)
+    return Answer({"bundle": built.to_dict()}, describe_choice(choice))
 
 
 async def decide(call: Call) -> Answer:
     given, work = call.arguments, _work(call)
 
-    async def effect(request_id: str | None) -> str:
+    async def verb() -> str:
         entry = await work.decide(
             given["text"],
             decision_id=given.get("id"),
             status=given.get("decision_status"),
             because=given.get("because"),
-            request_id=request_id,
+            request_id=given.get("idempotency_key"),
             **_about(call),
         )
         return str(entry["uid"])
 
-    uid, notes = await _once(call, effect)
+    done = await _write(call, verb)
     context = await _context(work, call)
-    found: dict[str, Any] = next((one for one in context["open_decisions"] if one.get("uid") == uid), {})
-    return Answer({"decision": found, "context": context}, notes)
+    entries = [entry for entry in context["open_decisions"] if entry.get("uid") == done.result.subject]
+    found = entries[0] if entries else {}
+    return Answer({"decision": found, "context": context}, describe_repeated(done))
 
 
 async def claim(call: Call) -> Answer:
-    given, work, evidence = call.arguments, _work(call), _listed(call, "evidence")
+    given, work = call.arguments, _work(call)
+    evidence = _listed(call, "evidence")
 
-    async def effect(request_id: str | None) -> str:
+    async def verb() -> str:
         judged = await work.claim(
-            given["text"], evidence, kind=given.get("kind"), request_id=request_id, **_about(call)
+            given["text"],
+            evidence,
+            kind=given.get("kind"),
+            request_id=given.get("idempotency_key"),
+            **_about(call),
         )
         return judged.id
 
-    claim_id, notes = await _once(call, effect)
-    claims = (await work.load(**_about(call))).claims
-    return Answer({"claims": [one.to_dict() for one in claims if one.id == claim_id]}, notes)
+    done = await _write(call, verb)
+    context = await work.load(**_about(call))
+    claims = [entry.to_dict() for entry in context.claims if entry.id == done.result.subject]
+    return Answer({"claims": claims}, describe_repeated(done))
 
 
 async def save(call: Call) -> Answer:
     work = _work(call)
-    more: dict[str, Any] = {name: call.arguments.get(name) for name in ("feature_request", "expected_revision")}
-    told: list[str] = []
+    options: dict[str, Any] = {
+        "feature_request": call.arguments.get("feature_request"),
+        "expected_revision": call.arguments.get("expected_revision"),
+    }
 
-    async def effect(_: str | None) -> str:
-        saved = await work.save(call.arguments["summary"], **more, **_about(call))
-        told[:] = saved.notes
-        return ""
+    async def verb(scope: Scope) -> NotedWork:
+        saved = await work.save(call.arguments["summary"], **options, **_about(call))
+        return NotedWork("", notes=tuple(saved.notes))
 
-    _, notes = await _once(call, effect)
-    return Answer({"context": await _context(work, call)}, [*told, *notes])
+    done = await call.write(verb, _get_noted, effect="files")
+    warnings = [*done.result.notes, *describe_repeated(done)]
+    return Answer({"context": await _context(work, call)}, warnings)
 
 
 async def fail(call: Call) -> Answer:
     work = _work(call)
-    said = {name: call.arguments[name] for name in ("step", "error", "next_action")}
+    run = call.pick("step", "error", "next_action")
 
-    async def effect(request_id: str | None) -> str:
-        await work.fail(**said, **_about(call), request_id=request_id)
+    async def verb() -> str:
+        await work.fail(**run, **_about(call), request_id=call.arguments.get("idempotency_key"))
         return ""
 
-    _, notes = await _once(call, effect)
-    return Answer({"context": await _context(work, call)}, notes)
+    done = await _write(call, verb)
+    return Answer({"context": await _context(work, call)}, describe_repeated(done))
 
 
 async def round_(call: Call) -> Answer:
     """One step of a role round; what a step needs is checked by the round itself."""
-    done: list[dict[str, Any]] = []
 
-    async def effect(_: str | None) -> str:
-        done[:] = [await _step(call)]
-        return str(done[0]["started_at"])
+    async def verb(scope: Scope) -> NotedWork:
+        step = await _step(call)
+        return NotedWork(str(step["started_at"]), answer=step)
 
-    started_at, notes = await _once(call, effect)
-    told = done[0] if done else await _round_now(call, started_at)
-    return Answer({"round": told}, [*told.get("notes", ()), *notes])
+    async def read_again(scope: Scope, started_at: str) -> NotedWork:
+        return NotedWork(started_at, answer=await _round_now(call, started_at))
+
+    done = await call.write(verb, read_again, effect="files")
+    step = done.result.answer
+    return Answer({"round": step}, [*step.get("notes", ()), *describe_repeated(done)])
 
 
 async def _step(call: Call) -> dict[str, Any]:
@@ -158,12 +169,7 @@ async def _round_now(call: Call, started_at: str) -> dict[str, Any]:
 
 
 def _work(call: Call) -> WorkstreamService:
-    return work_of(call.app, call.caller)
-
-
-def work_of(app: App, caller: Caller) -> WorkstreamService:
-    """In the client's working tree; over HTTP in the one that the server was started for."""
-    return app.workstreams(caller.worktree) if caller.worktree else app.served_work()
+    return call.app.work_in(call.caller.worktree)
 
 
 def _about(call: Call) -> dict[str, Any]:
@@ -185,32 +191,26 @@ def _listed(call: Call, name: str) -> list[Any]:
     return given
 
 
-async def _once(call: Call, effect: Callable[[str | None], Awaitable[str]]) -> tuple[str, list[str]]:
-    """What the request is about, and what to tell. With a key that was used before, nothing is done again.
+@dataclass(frozen=True)
+class NotedWork:
+    """What a write was about, and what its answer needs that cannot be read from the notes."""
 
-    A file is no part of the store's transaction, so the key is kept after the effect. Between the two a program may
-    die: what is asked again then finds its own entry by the id that follows from the key.
-    """
-    key = call.arguments.get("idempotency_key")
-    if key is None:
-        return await effect(None), []
-    keys, request = call.app.idempotency, {"arguments": call.arguments, "caller": call.caller.to_list()}
-    done: list[str] = []
-
-    async def known(_: object) -> str:
-        if not done:
-            raise _NewKeyError
-        return done[0]
-
-    with suppress(_NewKeyError):
-        return (await keys.do_once(f"mcp.{call.name}", key, request, known))[0], list(repeated(is_first=False))
-    done.append(await effect(key))
-    await keys.do_once(f"mcp.{call.name}", key, request, known)
-    return done[0], []
+    subject: str
+    notes: tuple[str, ...] = ()
+    answer: dict[str, Any] = field(default_factory=dict)
 
 
-class _NewKeyError(Exception):
-    """Nothing was asked with this key before."""
+async def _write(call: Call, verb: Callable[[], Awaitable[str]]) -> Done[NotedWork]:
+    """For verbs whose answer is read from the notes afterwards: they return the id of their entry."""
+
+    async def run(scope: Scope) -> NotedWork:
+        return NotedWork(await verb())
+
+    return await call.write(run, _get_noted, effect="files")
+
+
+async def _get_noted(scope: Scope, subject: str) -> NotedWork:
+    return NotedWork(subject)
 
 
 async def _context(work: WorkstreamService, call: Call) -> dict[str, Any]:

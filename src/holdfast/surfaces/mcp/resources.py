@@ -11,7 +11,7 @@ from holdfast.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from holdfast.app import App
-    from holdfast.surfaces.which_session import Caller
+    from holdfast.usecases.which_session import Caller
 
 BUNDLE = "holdfast://bundle/"
 TEMPLATE = BUNDLE + "{phase}"
@@ -22,13 +22,12 @@ ADDRESSES = tuple(BUNDLE + phase for phase in PHASES)
 
 
 async def read(app: App, caller: Caller, uri: str) -> str:
-    from holdfast.surfaces.mcp.repo_context import work_of
-    from holdfast.surfaces.which_session import find_session
+    from holdfast.usecases.which_session import find_session
 
     if uri not in ADDRESSES:
         raise InvalidValueError("Resource", uri, "is unknown", known=ADDRESSES)
-    session = (await find_session(app.sessions, None, caller)).session
-    built = await app.bundles(work_of(app, caller)).build(
+    session = (await find_session(app.scope, None, caller)).session
+    built = await app.bundles(app.work_in(caller.worktree)).build(
         uri.removeprefix(BUNDLE), session_id=session.id if session else None, worktree=caller.worktree
     )
     return built.text

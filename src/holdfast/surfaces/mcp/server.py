@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.app import App
     from holdfast.surfaces.mcp.answer import Answer
     from holdfast.surfaces.mcp.tool import Tool
-    from holdfast.surfaces.which_session import Caller
+    from holdfast.usecases.which_session import Caller
 
     Context = ServerRequestContext[Any, Any]
 
@@ -136,7 +136,7 @@ class Desk:
         if params.ref.type == "ref/prompt" and params.argument.name == "session_id":
             with suppress(HoldfastError, OSError):  # a help for typing is no place for complaints
                 app = await self.app_for(context.request)
-                names = await app.sessions.list_names(params.argument.value, COMPLETIONS + 1)
+                names = await app.scope.sessions.list_names(params.argument.value, COMPLETIONS + 1)
         has_more = len(names) > COMPLETIONS
         total = None if has_more else len(names)
         return types.CompleteResult(
@@ -160,7 +160,7 @@ class Desk:
             return refused
 
     def _caller(self, context: Context) -> Caller:
-        from holdfast.surfaces.which_session import who_calls
+        from holdfast.usecases.which_session import who_calls
 
         client = context.session.client_params
         meta: Any = context.meta

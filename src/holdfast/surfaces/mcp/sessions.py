@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidValueError
-from holdfast.surfaces import which_session
 from holdfast.surfaces.mcp.answer import Answer
-from holdfast.surfaces.mcp.call import NO_SESSION
+from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
+from holdfast.usecases import which_session
 
 if TYPE_CHECKING:
+    from holdfast.scope import Scope
     from holdfast.sessions.model import Session, SessionEvent, SessionState
-    from holdfast.sessions.service import SessionService
     from holdfast.surfaces.mcp.call import Call
 
-NOBODY = "none"  # what a call is about that found nothing to end
+NONE_ENDED = "none"  # what a call is about that found nothing to end
+NONE_OPEN = "No session is open here, so none was ended."
 LABELS = ("chatmode", "user_id", "workflow", "skill", "git_branch", "name")
 
 
@@ -23,27 +25,25 @@ async def start(call: Call) -> Answer:
     if call.session_id is not None:
         return await _resume(call)
     if "chatmode" not in call.arguments:
-        raise InvalidValueError("Operation", "start", "needs chatmode, or the session_id of one to go on with")
-    caller, given = call.caller, {name: call.arguments[name] for name in LABELS if name in call.arguments}
-    open_one = await _open_native(call)
+        problem = "needs chatmode, or the session_id of one to go on with"
+        raise InvalidValueError("Operation", "start", problem)
+    already_open = await _find_native(call)
 
-    async def effect(sessions: SessionService) -> Session:
-        return open_one or await sessions.create_session(
-            **{"user_id": call.app.settings.developer, "git_branch": caller.branch, **given},
-            client=caller.client or which_session.NO_CLIENT,
-            native_id=caller.native_id,
-            worktree=caller.worktree,
-        )
+    async def verb(scope: Scope) -> Session:
+        return already_open or await _create_session(scope, call)
 
-    session, is_first = await call.once(effect, subject=_id, again=_get_session)
-    return Answer({"session": session.to_dict()}, _was_open(session) if open_one and is_first else ())
+    done = await call.write(verb, _get_session)
+    warnings = []
+    if already_open and done.is_first:
+        warnings.append(_describe_open(done.result))
+    return Answer({"session": done.result.to_dict()}, warnings)
 
 
 async def append(call: Call) -> Answer:
     given = call.arguments
 
-    async def verb(sessions: SessionService, session: Session) -> SessionEvent:
-        return await sessions.append_event(
+    async def verb(scope: Scope, session: Session) -> SessionEvent:
+        return await scope.sessions.append_event(
             session.id,
             given["event_type"],
             given["role"],
@@ -53,102 +53,126 @@ async def append(call: Call) -> Answer:
             expected_sequence=given.get("expected_sequence"),
         )
 
-    event, _, choice = await call.write(verb, subject=_id, again=_get_event)
-    return Answer({"event": event.to_dict()}, choice.warnings)
+    done, choice = await call.write_in_session(verb, _get_event)
+    return Answer({"event": done.result.to_dict()}, describe_choice(choice))
 
 
 async def recent(call: Call) -> Answer:
-    from holdfast.sessions.rules import check_count  # a wrong limit is wrong before there is anything to limit
+    from holdfast.sessions.rules import check_count
 
-    given = call.arguments
-    limits = {name: check_count(name, given[name]) for name in ("max_turns", "max_tokens") if name in given}
+    # A wrong limit is refused before there is anything to limit.
+    given = call.pick("max_turns", "max_tokens")
+    limits = {name: check_count(name, value) for name, value in given.items()}
     choice = await call.find_session()
     if choice.session is None:
         return Answer({"events": [], "session_id": None}, next_actions=NO_SESSION)
-    events = await call.app.sessions.get_recent_events(choice.session.id, **limits)
-    return Answer({"events": [event.to_dict() for event in events], "session_id": choice.session.id}, choice.warnings)
+    session_id = choice.session.id
+    events = await call.scope.sessions.get_recent_events(session_id, **limits)
+    data = {"events": [event.to_dict() for event in events], "session_id": session_id}
+    return Answer(data, describe_choice(choice))
 
 
 async def state(call: Call) -> Answer:
     choice = await call.find_session()
     if choice.session is None:
         return Answer({"state": None}, next_actions=NO_SESSION)
-    found = await call.app.sessions.get_state(choice.session.id)
-    return Answer({"state": found.to_dict()}, choice.warnings)
+    found = await call.scope.sessions.get_state(choice.session.id)
+    return Answer({"state": found.to_dict()}, describe_choice(choice))
 
 
 async def update_state(call: Call) -> Answer:
-    async def verb(sessions: SessionService, session: Session) -> SessionState:
-        return await sessions.update_state(session.id, call.arguments["scratchpad"])
+    async def verb(scope: Scope, session: Session) -> SessionState:
+        return await scope.sessions.update_state(session.id, call.arguments["scratchpad"])
 
-    changed, is_first, choice = await call.write(verb, subject=lambda one: one.session_id, again=_get_state)
-    return Answer({"state": changed.to_dict()}, (*choice.warnings, *repeated(is_first)))
+    done, choice = await call.write_in_session(verb, _get_state)
+    warnings = [*describe_choice(choice), *describe_repeated(done)]
+    return Answer({"state": done.result.to_dict()}, warnings)
 
 
 async def end(call: Call) -> Answer:
-    """The one write that starts nothing: to end a session that was never there is done already."""
-    notes: list[str] = []
+    """The one write that starts nothing: ending a session that never was is already done."""
 
-    async def effect(sessions: SessionService) -> Session | None:
-        choice = await which_session.find_session(sessions, call.session_id, call.caller)
-        notes[:] = choice.warnings if choice.session else ["No session is open here, so none was ended."]
-        if choice.session is not None:
-            await sessions.end_session(choice.session.id)
-        return choice.session and await sessions.get_session(choice.session.id)
+    async def verb(scope: Scope) -> EndedSession:
+        choice = await which_session.find_session(scope, call.session_id, call.caller)
+        if choice.session is None:
+            return EndedSession(None, (NONE_OPEN,))
+        await scope.sessions.end_session(choice.session.id)
+        session = await scope.sessions.get_session(choice.session.id)
+        return EndedSession(session, describe_choice(choice))
 
-    async def again(sessions: SessionService, session_id: str) -> Session | None:
-        return None if session_id == NOBODY else await sessions.get_session(session_id)
-
-    ended, _ = await call.once(effect, subject=lambda one: one.id if one else NOBODY, again=again)
-    return Answer({"session": ended.to_dict() if ended else None}, notes)
+    ended = (await call.write(verb, _get_ended)).result
+    session = ended.session.to_dict() if ended.session else None
+    return Answer({"session": session}, ended.warnings)
 
 
-def repeated(is_first: bool) -> tuple[str, ...]:
-    """For what goes on changing: the answer to a repeated request is how it is now."""
-    return () if is_first else ("This key was used before: nothing was changed again, and this is how it is now.",)
+@dataclass(frozen=True)
+class EndedSession:
+    session: Session | None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        return self.session.id if self.session else NONE_ENDED
 
 
 # --- within ------------------------------------------------------------------------------------------------
 
 
+async def _create_session(scope: Scope, call: Call) -> Session:
+    caller = call.caller
+    defaults = {"user_id": call.app.settings.developer, "git_branch": caller.branch}
+    return await scope.sessions.create_session(
+        **{**defaults, **call.pick(*LABELS)},
+        client=caller.client or which_session.NO_CLIENT,
+        native_id=caller.native_id,
+        worktree=caller.worktree,
+    )
+
+
 async def _resume(call: Call) -> Answer:
     """`start` with a session's id or name goes on with that one, as `holdfast session resume` does."""
-    found = await call.find_session()
-    assert found.session is not None  # a named one that is missing was an error
-    session_id = found.session.id
-    session, _ = await call.once(lambda sessions: sessions.resume_session(session_id), subject=_id, again=_get_session)
-    text = await call.app.sessions.get_resume_text(session.id, call.exists)
-    ignored = [name for name in LABELS if name in call.arguments]
-    note = f"Session {session.id} goes on as it was; not changed: {', '.join(ignored)}."
-    return Answer({"session": session.to_dict(), "resume_text": text}, [note] if ignored else ())
+    choice = await call.find_session()
+    assert choice.session is not None  # a named session that is missing was an error
+    session_id = choice.session.id
+    done = await call.write(lambda scope: scope.sessions.resume_session(session_id), _get_session)
+    session = done.result
+    text = await call.scope.sessions.get_resume_text(session.id, call.exists)
+    warnings = []
+    if ignored := call.pick(*LABELS):
+        warnings.append(f"Session {session.id} goes on as it was; not changed: {', '.join(ignored)}.")
+    return Answer({"session": session.to_dict(), "resume_text": text}, warnings)
 
 
-async def _open_native(call: Call) -> Session | None:
-    if not call.caller.client or not call.caller.native_id:
+async def _find_native(call: Call) -> Session | None:
+    caller = call.caller
+    if not caller.client or not caller.native_id:
         return None
-    return await call.app.sessions.find_native_session(call.caller.client, call.caller.native_id)
+    return await call.scope.sessions.find_native_session(caller.client, caller.native_id)
 
 
-def _was_open(session: Session) -> list[str]:
-    note = f"Session {session.id} of your client is open already: it was neither started again nor changed."
-    return [f"{note} End it first to start another."]
+def _describe_open(session: Session) -> str:
+    return (
+        f"Session {session.id} of your client is open already: it was neither started again nor changed. "
+        "End it first to start another."
+    )
 
 
-def _id(one: Any) -> str:
-    found: str = one.id
-    return found
+async def _get_session(scope: Scope, session_id: str) -> Session:
+    return await scope.sessions.get_session(session_id)
 
 
-async def _get_session(sessions: SessionService, session_id: str) -> Session:
-    return await sessions.get_session(session_id)
+async def _get_ended(scope: Scope, session_id: str) -> EndedSession:
+    if session_id == NONE_ENDED:
+        return EndedSession(None)
+    return EndedSession(await scope.sessions.get_session(session_id))
 
 
-async def _get_state(sessions: SessionService, session_id: str) -> SessionState:
-    return await sessions.get_state(session_id)
+async def _get_state(scope: Scope, session_id: str) -> SessionState:
+    return await scope.sessions.get_state(session_id)
 
 
-async def _get_event(sessions: SessionService, event_id: str) -> SessionEvent:
-    return await sessions.get_event(event_id)
+async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
+    return await scope.sessions.get_event(event_id)
 
 
 def _properties() -> dict[str, Schema]:

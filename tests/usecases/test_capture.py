@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from holdfast import lifecycle
 from holdfast.clients.contract import HookEvent
 from holdfast.ground import ids
 from holdfast.ground.settings import Settings, owner_of
 from holdfast.sessions.errors import EventConflictError
 from holdfast.sessions.service import SessionService
+from holdfast.storage.mark import mark_store
+from holdfast.usecases import capture
+from holdfast.usecases.location import locate_worktree
 
 ANA = owner_of("local", "ana")
 
@@ -32,7 +34,7 @@ def hook_event(number: int = 1, **fields: Any) -> HookEvent:
 
 def as_record(event: HookEvent, home: Path) -> dict[str, Any]:
     settings = Settings(home=str(home), database="sqlite:///x.db", workspace="local", developer="ana")
-    return lifecycle.as_record(event, settings)
+    return capture.make_record(event, settings)
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     record = as_record(hook_event(cwd=str(tmp_path / "repo" / "src")), tmp_path)
 
     assert record == {
-        "store": lifecycle.store_mark("sqlite:///x.db", str(tmp_path)),
+        "store": mark_store("sqlite:///x.db", str(tmp_path)),
         "workspace_id": "local",
         "developer_id": ANA.developer_id,
         "user_id": "ana",
@@ -63,7 +65,7 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
             "parts": {"a": 1},
         },
     }
-    owner = lifecycle.owner_of_record(record)
+    owner = capture.get_owner(record)
     assert (owner.workspace_id, owner.developer_id) == (ANA.workspace_id, ANA.developer_id)
 
 
@@ -77,61 +79,24 @@ async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionServic
     del older["git_branch"]
 
     for record in (first, older):
-        await lifecycle.store_record(hers.db, ANA, record)
+        await capture.store_record(hers.db, ANA, record)
 
     assert {one.native_id: one.git_branch for one in await hers.list_sessions()} == {"n1": "main", "n2": None}
 
 
 @pytest.mark.parametrize("cwd", ["/" + "x" * 2000, "/a\nb", "\x00", "/\ud800"])
 def test_a_folder_that_cannot_be_kept_is_left_out(cwd: str, tmp_path: Path):
-    assert as_record(hook_event(cwd=cwd), tmp_path)["worktree"] is lifecycle.worktree_of(cwd) is None
+    assert as_record(hook_event(cwd=cwd), tmp_path)["worktree"] is locate_worktree(cwd) is None
 
 
 async def test_a_long_folder_is_kept_on_both_engines(hers: SessionService, tmp_path: Path):
     """As long as an index takes it, also where nothing in the name repeats."""
     folder = "/" + "/".join(random.Random(1).randbytes(100).hex() for _ in range(9))
 
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(cwd=folder), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(cwd=folder), tmp_path))
 
     [session] = await hers.list_sessions()
     assert (session.worktree, len(folder)) == (folder, 1809)
-
-
-@pytest.mark.parametrize(
-    ("url", "same"),
-    [
-        ("postgresql://ana:secret@db:5432/x", "postgres://ana:other@db:5432/x?sslmode=require&password=third"),
-        ("postgresql://ana@/x?host=/run", "postgresql://ana:b@/x?sslmode=disable&host=/run"),
-        ("postgresql://ana:secret@db:5432/x", "postgresql://bo@db:5432/x"),
-        ("postgresql://ana@db/x", "postgresql://db/x?user=bo&password=other"),
-        ("postgresql://ana@db", "postgresql://db/?user=ana"),  # a database without a name is called like the role
-        ("sqlite:////tmp/a/../b.db", "sqlite:////tmp/b.db"),
-    ],
-)
-def test_a_mark_tells_stores_apart_and_knows_no_login(url: str, same: str):
-    others = [
-        "postgresql://ana@db:5432/y",
-        "postgresql://ana@/x?host=/tmp",
-        "postgresql://bo@db",
-        "sqlite:////tmp/c.db",
-    ]
-
-    assert lifecycle.store_mark(url, "/home/x") == lifecycle.store_mark(same, "/home/x")
-    assert lifecycle.store_mark(url, "/home/x") not in [lifecycle.store_mark(other, "/home/x") for other in others]
-
-
-def test_a_store_in_the_data_folder_keeps_its_mark_when_the_folder_moves(tmp_path: Path):
-    """And only there: a store elsewhere is told by its own place, also where the names begin alike."""
-    (tmp_path / "link").symlink_to(tmp_path / "new")
-    homes = [str(tmp_path / name) for name in ("old", "new", "link")]
-
-    inside = {lifecycle.store_mark(f"sqlite:///{home}/stores/a.db", home) for home in homes}
-    others = {
-        lifecycle.store_mark(f"sqlite:///{home}{name}", home) for home in homes[:2] for name in ("/b.db", "2/a.db")
-    }
-
-    assert len(inside) == 1
-    assert (len(others), inside & others) == (3, set())
 
 
 def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):
@@ -139,8 +104,8 @@ def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):
     people = [Settings(home="/x", database="sqlite:///x.db", workspace="local", developer=name) for name in ("a", "b")]
     named, by_chance = ids.named_id("x"), ids.new_id()
 
-    made = [lifecycle.as_record(hook_event(event_id=named), one)["event"]["id"] for one in people]
-    kept = [lifecycle.as_record(hook_event(event_id=by_chance), one)["event"]["id"] for one in people]
+    made = [capture.make_record(hook_event(event_id=named), one)["event"]["id"] for one in people]
+    kept = [capture.make_record(hook_event(event_id=by_chance), one)["event"]["id"] for one in people]
 
     assert len({named, *made}) == 3
     assert kept == [by_chance, by_chance]
@@ -150,36 +115,36 @@ def test_whoever_stores_a_record_of_an_unknown_owner_is_its_owner(tmp_path: Path
     settings = Settings(home="/x", database="sqlite:///x.db", workspace="local", developer="ana")
     event = hook_event(event_id=ids.named_id("x"))
 
-    record = lifecycle.as_record(event, settings, ["HOLDFAST_DEVELOPER"])
+    record = capture.make_record(event, settings, ["HOLDFAST_DEVELOPER"])
 
     assert (record["workspace_id"], record["developer_id"], record["user_id"]) == (None, None, None)
-    assert lifecycle.owned(record, settings) == lifecycle.as_record(event, settings)
-    assert lifecycle.owned(record, settings) == lifecycle.owned(lifecycle.owned(record, settings), settings)
-    assert lifecycle.as_record(event, settings, ["HOLDFAST_DATABASE"])["store"] is None
+    assert capture.with_owner(record, settings) == capture.make_record(event, settings)
+    assert capture.with_owner(record, settings) == capture.with_owner(capture.with_owner(record, settings), settings)
+    assert capture.make_record(event, settings, ["HOLDFAST_DATABASE"])["store"] is None
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
 async def test_an_event_of_an_ended_session_is_known_also_when_another_has_begun(
     forgotten: bool, hers: SessionService, tmp_path: Path
 ):
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
     [first] = await hers.list_sessions()
     await hers.end_session(first.id)
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
     if forgotten:
         await hers.store.erase_events([hook_event(1).event_id], "test")
 
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
 
     assert [one.last_sequence for one in await hers.list_sessions()] == [1, 1]
     if not forgotten:
         with pytest.raises(EventConflictError):
-            await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1, content="other"), tmp_path))
+            await capture.store_record(hers.db, ANA, as_record(hook_event(1, content="other"), tmp_path))
 
 
 async def test_the_first_event_starts_the_session_and_the_next_find_it(hers: SessionService, tmp_path: Path):
     for number in (1, 2, 1):
-        await lifecycle.store_record(hers.db, ANA, as_record(hook_event(number), tmp_path))
+        await capture.store_record(hers.db, ANA, as_record(hook_event(number), tmp_path))
 
     [session] = await hers.list_sessions()
     assert (session.client, session.chatmode, session.native_id, session.user_id) == ("claude", "claude", "n1", "ana")
@@ -188,28 +153,28 @@ async def test_the_first_event_starts_the_session_and_the_next_find_it(hers: Ses
 
 async def test_two_clients_with_one_native_id_have_two_sessions(hers: SessionService, tmp_path: Path):
     for number, client in enumerate(("claude", "codex")):
-        await lifecycle.store_record(hers.db, ANA, as_record(hook_event(number, client=client), tmp_path))
+        await capture.store_record(hers.db, ANA, as_record(hook_event(number, client=client), tmp_path))
 
     assert {session.client for session in await hers.list_sessions()} == {"claude", "codex"}
 
 
 async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(hers: SessionService, tmp_path: Path):
     record = as_record(hook_event(1), tmp_path)
-    await lifecycle.store_record(hers.db, ANA, record)
+    await capture.store_record(hers.db, ANA, record)
     [session] = await hers.list_sessions()
     await hers.end_session(session.id)
 
-    await lifecycle.store_record(hers.db, ANA, record)
+    await capture.store_record(hers.db, ANA, record)
 
     assert [one.id for one in await hers.list_sessions()] == [session.id]
 
 
 async def test_a_new_event_after_the_end_starts_another_session(hers: SessionService, tmp_path: Path):
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
     [first] = await hers.list_sessions()
     await hers.end_session(first.id)
 
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
 
     second, _ = await hers.list_sessions()
     assert (second.native_id, second.last_sequence, first.last_sequence) == ("n1", 1, 1)
@@ -219,7 +184,7 @@ async def test_a_session_that_ends_between_the_look_and_the_append_goes_on_in_an
     hers: SessionService, tmp_path: Path
 ):
     """The database is asked through a thin wrapper that ends the session right after it was found."""
-    await lifecycle.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
 
     class Meanwhile:
         engine = hers.db.engine
@@ -233,7 +198,7 @@ async def test_a_session_that_ends_between_the_look_and_the_append_goes_on_in_an
         def __getattr__(self, name: str) -> Any:
             return getattr(hers.db, name)
 
-    await lifecycle.store_record(Meanwhile(), ANA, as_record(hook_event(2), tmp_path))  # type: ignore[arg-type]
+    await capture.store_record(Meanwhile(), ANA, as_record(hook_event(2), tmp_path))  # type: ignore[arg-type]
 
     newest, oldest = await hers.list_sessions()
     assert (oldest.last_sequence, newest.last_sequence, newest.ended_at) == (1, 1, None)

@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 
 from holdfast.app import App
+from holdfast.scope import Scope
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import SessionService
-from holdfast.surfaces.which_session import Caller, as_label, client_name, find_latest, find_session, who_calls
+from holdfast.usecases.which_session import Caller, as_label, client_name, find_latest, find_session, who_calls
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
+
+
+def scope_of(sessions: SessionService) -> Scope:
+    return Scope(sessions.db, sessions.owner)
+
 
 MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 CODEX = {"x-codex-turn-metadata": {"session_id": "c-1", "thread_id": "c-1", "turn_id": "t-1"}}
@@ -84,10 +90,10 @@ async def test_a_session_that_is_named_is_meant_by_id_or_by_name(sessions: Sessi
     await sessions.create_session("debug", "u1", client="a", worktree="/w")
     caller = Caller("a", "n-1", "/w")
 
-    assert (await find_session(sessions, session.id, caller)).session == session
-    assert (await find_session(sessions, "login", caller)).session == session
+    assert (await find_session(scope_of(sessions), session.id, caller)).session == session
+    assert (await find_session(scope_of(sessions), "login", caller)).session == session
     with pytest.raises(SessionNotFoundError):
-        await find_session(sessions, "logout", caller)
+        await find_session(scope_of(sessions), "logout", caller)
 
 
 async def test_a_native_id_decides_alone(sessions: SessionService):
@@ -95,9 +101,9 @@ async def test_a_native_id_decides_alone(sessions: SessionService):
     mine = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/elsewhere")
     await sessions.create_session("a", "u1", client="a", worktree="/w")
 
-    assert (await find_session(sessions, None, Caller("a", "n-1", "/w"))).session == mine
-    assert (await find_session(sessions, None, Caller("a", "n-2", "/w"))).session is None
-    assert (await find_session(sessions, None, Caller("b", "n-1", "/w"))).session is None
+    assert (await find_session(scope_of(sessions), None, Caller("a", "n-1", "/w"))).session == mine
+    assert (await find_session(scope_of(sessions), None, Caller("a", "n-2", "/w"))).session is None
+    assert (await find_session(scope_of(sessions), None, Caller("b", "n-1", "/w"))).session is None
 
 
 async def test_the_clients_own_session_comes_before_a_newer_one_of_another(sessions: SessionService):
@@ -107,20 +113,20 @@ async def test_the_clients_own_session_comes_before_a_newer_one_of_another(sessi
     ended = await sessions.create_session("c", "u1", client="c", worktree="/w")
     await sessions.end_session(ended.id)
 
-    assert (await find_session(sessions, None, Caller("a", None, "/w"))).session == mine
-    assert (await find_session(sessions, None, Caller("c", None, "/w"))).session == theirs
-    assert (await find_session(sessions, None, Caller(None, None, "/w"))).session == theirs
-    assert (await find_session(sessions, None, Caller("a", None, "/v"))).session is None
+    assert (await find_session(scope_of(sessions), None, Caller("a", None, "/w"))).session == mine
+    assert (await find_session(scope_of(sessions), None, Caller("c", None, "/w"))).session == theirs
+    assert (await find_session(scope_of(sessions), None, Caller(None, None, "/w"))).session == theirs
+    assert (await find_session(scope_of(sessions), None, Caller("a", None, "/v"))).session is None
 
 
 async def test_several_that_fit_are_warned_about(sessions: SessionService):
     await sessions.create_session("a", "u1", client="a", worktree="/w")
     newest = await sessions.create_session("a", "u1", client="a", worktree="/w")
 
-    choice = await find_session(sessions, None, Caller("a", None, "/w"))
+    choice = await find_session(scope_of(sessions), None, Caller("a", None, "/w"))
 
     assert choice.session == newest
-    assert choice.warnings == (
+    assert choice.describe("Name another with session_id") == (
         f"Several sessions are open here; the newest is meant: {newest.id}. Name another with session_id.",
     )
 
@@ -132,9 +138,9 @@ async def test_without_a_worktree_only_the_clients_own_session_is_meant(sessions
     await sessions.create_session("a", "u1", client="a", native_id="n-1")
     await sessions.create_session("b", "u1", client="b")
 
-    assert (await find_session(sessions, None, Caller("a"))).session == mine
-    assert (await find_session(sessions, None, Caller("c"))).session is None
-    assert (await find_session(sessions, None, Caller())).session is None
+    assert (await find_session(scope_of(sessions), None, Caller("a"))).session == mine
+    assert (await find_session(scope_of(sessions), None, Caller("c"))).session is None
+    assert (await find_session(scope_of(sessions), None, Caller())).session is None
 
 
 async def test_the_latest_session_is_one_that_says_something(sessions: SessionService):
@@ -146,10 +152,10 @@ async def test_the_latest_session_is_one_that_says_something(sessions: SessionSe
     await sessions.append_event(own.id, "user_message", "user", "/workspace-resume")
     caller = Caller("a", "n-1", "/w")
 
-    found = await find_latest(sessions, caller)
+    found = await find_latest(scope_of(sessions), caller)
     assert found is not None
     assert found.id == telling.id
-    assert await find_latest(sessions, Caller("a", "n-1", "/v")) is None
+    assert await find_latest(scope_of(sessions), Caller("a", "n-1", "/v")) is None
 
 
 async def test_any_number_of_other_sessions_may_lie_between(sessions: SessionService):
@@ -164,13 +170,13 @@ async def test_any_number_of_other_sessions_may_lie_between(sessions: SessionSer
         await sessions.append_event(ended.id, "user_message", "user", "hello")
         await sessions.end_session(ended.id)
 
-    assert (await find_session(sessions, None, Caller("a"))).session == mine
-    found = await find_latest(sessions, Caller("b", None, "/w"))
+    assert (await find_session(scope_of(sessions), None, Caller("a"))).session == mine
+    found = await find_latest(scope_of(sessions), Caller("b", None, "/w"))
     assert found is not None
     assert found.id == telling.id
-    assert await find_latest(sessions, Caller("a", "n-0", "/w")) is None
+    assert await find_latest(scope_of(sessions), Caller("a", "n-0", "/w")) is None
     await sessions.update_metadata(mine.id, {"envHint": "staging"})
-    found = await find_latest(sessions, Caller("a"))
+    found = await find_latest(scope_of(sessions), Caller("a"))
     assert found is not None
     assert found.id == mine.id
     assert await sessions.list_names("OLD") == ["Old one"]
@@ -183,7 +189,7 @@ async def test_claudes_calls_go_to_the_session_that_its_hooks_keep(project: Path
     """One session per native id, whoever met it first."""
     env = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": str(project)}
     async with App() as app:
-        hooked = await app.sessions.create_session("claude", "me", client="claude", native_id="n-1")
+        hooked = await app.scope.sessions.create_session("claude", "me", client="claude", native_id="n-1")
 
     async with doors.over_stdio(project.parent, era=era, name="claude-code", **env) as client:
         event = (await data(client, "session", operation="append", **MESSAGE))["event"]
@@ -204,7 +210,7 @@ async def test_a_native_id_that_is_new_gets_its_session_with_the_first_write(pro
         second = await data(client, "session", operation="start", chatmode="architect")
 
     async with App() as app:
-        newer, older = await app.sessions.list_sessions()
+        newer, older = await app.scope.sessions.list_sessions()
     assert (older.id, older.client, older.native_id, older.chatmode) == (first["session_id"], "claude", "n-1", "claude")
     assert (newer.id, newer.native_id, newer.chatmode) == (second["session"]["id"], "n-1", "architect")
     assert newer.worktree == older.worktree == str(project)
@@ -221,7 +227,7 @@ async def test_codex_calls_go_to_the_session_that_each_call_names(project: Path,
 
     assert found[0] == found[2] != found[1]
     async with App() as app:
-        kept = {session.native_id: session for session in await app.sessions.list_sessions()}
+        kept = {session.native_id: session for session in await app.scope.sessions.list_sessions()}
     assert (kept["c-1"].id, kept["c-1"].client) == (found[0], "codex")
 
 
@@ -251,7 +257,7 @@ async def test_a_session_is_of_the_branch_that_is_checked_out_when_it_starts(pro
         named = await data(client, "session", operation="start", chatmode="debug", git_branch="other")
 
     async with App() as app:
-        first = (await app.sessions.list_sessions())[-1]
+        first = (await app.scope.sessions.list_sessions())[-1]
     assert first.git_branch == "main"
     assert (started["session"]["git_branch"], named["session"]["git_branch"]) == ("feat/x", "other")
 
@@ -261,5 +267,5 @@ async def test_a_client_that_says_nothing_of_itself_is_called_cli(project: Path,
         await call(client, "session", operation="append", **MESSAGE)
 
     async with App() as app:
-        [session] = await app.sessions.list_sessions()
+        [session] = await app.scope.sessions.list_sessions()
     assert (session.chatmode, session.client) == ("cli", "cli")

@@ -1,0 +1,1 @@
+"""What needs several rooms, once for every door. Knows no client by name."""

@@ -1,0 +1,116 @@
+"""What happens in a client becomes an event of its session.
+
+This is the path of a hook, so it loads no dataclasses.
+"""
+
+from __future__ import annotations
+
+from holdfast.ground import ids
+from holdfast.ground.settings import Owner
+from holdfast.sessions import rules
+from holdfast.sessions.errors import EventConflictError, SessionEndedError
+from holdfast.sessions.store import SessionStore
+from holdfast.storage.mark import mark_store
+from holdfast.usecases.location import locate_branch, locate_worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from holdfast.clients.contract import HookEvent
+    from holdfast.ground.settings import Settings
+    from holdfast.storage.database import Database
+
+OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
+OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
+
+
+def make_record(event: HookEvent, settings: Settings, unknown: Collection[str] = ()) -> dict[str, Any]:
+    """An event with everything that another process needs to store it later.
+
+    Fields that depend on `unknown` settings stay empty and are filled in by the process that stores it.
+    """
+    worktree = locate_worktree(event.cwd)
+    store = None
+    if "HOLDFAST_DATABASE" not in unknown:
+        store = mark_store(settings.database, settings.home)
+    record = {
+        "store": store,
+        **dict.fromkeys(OWNER_FIELDS),
+        "client": event.client,
+        "native_id": event.native_id,
+        "worktree": worktree,
+        "git_branch": locate_branch(worktree),
+        "event": {
+            "id": event.event_id,
+            "type": event.event_type,
+            "role": event.role,
+            "content": event.content,
+            "parts": event.parts,
+        },
+    }
+    if OWNER_SETTINGS.intersection(unknown):
+        return record
+    return with_owner(record, settings)
+
+
+def with_owner(record: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """A record without an owner gets the one that these settings name; any other stays as it is."""
+    if any(record[field] is not None for field in OWNER_FIELDS):
+        return record
+    owner = settings.owner
+    values = (owner.workspace_id, owner.developer_id, settings.developer)
+    event = {**record["event"], "id": _make_event_id(owner, record["event"]["id"])}
+    return {**record, **dict(zip(OWNER_FIELDS, values, strict=True)), "event": event}
+
+
+def get_owner(record: dict[str, Any]) -> Owner:
+    workspace_id = rules.check_label("workspace_id", record["workspace_id"])
+    return Owner(workspace_id, rules.check_label("developer_id", record["developer_id"]))
+
+
+async def store_record(database: Database, owner: Owner, record: dict[str, Any]) -> None:
+    """Append the event to the client's session, which is started by its first event."""
+    store = SessionStore(database, owner)
+    given = record["event"]
+    event = rules.check_event(given["type"], given["role"], given["content"], given["parts"], given["id"])
+    client = rules.check_label("client", record["client"])
+    native_id = rules.check_label("native_id", record["native_id"])
+    session_id = await store.find_native_id(client, native_id)
+    if session_id is None and await store.has_event(event.id):
+        return  # duplicate delivery: the session ended between the two
+    if session_id is None:
+        session_id = await _start_session(store, client, native_id, record)
+    try:
+        await store.append_events(session_id, [event], None)
+    except EventConflictError:
+        if not await store.has_event(event.id, event.content_hash):
+            raise
+        # Duplicate delivery: the first one is in a session that has ended since.
+    except SessionEndedError:  # between the look-up and the append
+        session_id = await _start_session(store, client, native_id, record)
+        await store.append_events(session_id, [event], None)
+
+
+async def _start_session(store: SessionStore, client: str, native_id: str, record: dict[str, Any]) -> str:
+    worktree = record["worktree"]
+    if worktree is not None:
+        worktree = rules.check_worktree(worktree)
+    branch = record.get("git_branch")  # a record of an older version has none
+    return await store.start_session(
+        chatmode=client,
+        user_id=rules.check_label("user_id", record["user_id"]),
+        client=client,
+        native_id=native_id,
+        worktree=worktree,
+        git_branch=rules.check_optional_label("git_branch", branch),
+    )
+
+
+def _make_event_id(owner: Owner, event_id: object) -> object:
+    """One client may report the same event to two people; an id that was made by chance is already one person's."""
+    known = ids.parse_id(event_id)
+    if known is None or known[14] == "7":
+        return event_id
+    return ids.named_id("event", owner.workspace_id, owner.developer_id, known)

@@ -1,0 +1,25 @@
+"""Where work happens: the working tree and the branch of a folder, as far as a session can keep them."""
+
+from __future__ import annotations
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground.worktree import find_branch, find_worktree
+from holdfast.sessions import rules
+
+
+def locate_worktree(folder: str) -> str | None:
+    """None for a folder whose name cannot be stored; its session is then found by its native id."""
+    try:
+        return rules.check_worktree(find_worktree(folder))
+    except (InvalidValueError, ValueError):
+        return None
+
+
+def locate_branch(worktree: str | None) -> str | None:
+    """The branch that is checked out now, read from git's files, or None."""
+    if worktree is None:
+        return None
+    try:
+        return rules.check_optional_label("git_branch", find_branch(worktree))
+    except InvalidValueError:
+        return None

@@ -1,0 +1,206 @@
+"""Which session a call means, decided once for every door that agents come through.
+
+An agent rarely knows our ids. So a call means, in this order: the session it names; the one that its client calls by
+a native id; the newest open one of its worktree and client; the newest open one of its worktree. A native id decides
+alone: a caller that has one never reads or writes a neighbour's session by accident. A write that finds none starts
+one, a read finds nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from holdfast.clients import list_clients
+from holdfast.write import Done, Request, write
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from holdfast.scope import Scope
+    from holdfast.sessions.model import Session
+
+R = TypeVar("R")
+
+LABEL_CHARS = 100
+NO_CLIENT = "cli"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls and from where, as far as a door can tell."""
+
+    client: str | None = None
+    native_id: str | None = None
+    worktree: str | None = None
+
+    @property
+    def branch(self) -> str | None:
+        """Looked up when a session is started: a server lives longer than a branch is checked out."""
+        from holdfast.usecases.location import locate_branch
+
+        return locate_branch(self.worktree)
+
+    def to_list(self) -> list[str | None]:
+        return [self.client, self.native_id, self.worktree]
+
+
+@dataclass(frozen=True)
+class SessionChoice:
+    """The session that is meant, if there is one; `is_newest_of_several` where the caller should know."""
+
+    session: Session | None = None
+    is_newest_of_several: bool = False
+
+    def describe(self, how_to_name_another: str) -> tuple[str, ...]:
+        """A note for the caller, where there was a choice."""
+        if self.session is None or not self.is_newest_of_several:
+            return ()
+        chosen = f"the newest is meant: {self.session.id}"
+        return (f"Several sessions are open here; {chosen}. {how_to_name_another}.",)
+
+
+# --- who calls ---------------------------------------------------------------------------------------------
+
+
+def who_calls(
+    introduced_as: object,
+    *,
+    environment: Mapping[str, str] | None = None,
+    meta: Mapping[str, Any] | None = None,
+    folder: str | None = None,
+) -> Caller:
+    """From what a client says of itself, its environment (on this machine) and what it adds to a request."""
+    name = client_name(introduced_as)
+    # One program may run inside another's shell and inherit its environment: only its own variables count.
+    own = [client for client in list_clients() if name in (None, client.NAME)]
+    named = [_variable(environment, client.PROJECT_VARIABLE) for client in own]
+    folder = next(filter(None, named), folder)
+    worktree = None if folder is None else _worktree_of(folder)
+    said = [(client.NAME, as_label(_inside(meta, client.NATIVE_ID_META))) for client in list_clients()]
+    said += [(client.NAME, as_label(_variable(environment, client.NATIVE_ID_VARIABLE))) for client in own]
+    for client_said, native_id in said:
+        if native_id:
+            return Caller(client_said, native_id, worktree)
+    return Caller(name, None, worktree)
+
+
+def client_name(introduced_as: object) -> str | None:
+    """Our name for an agent program; an unknown one keeps its own, as far as that is a label."""
+    label = as_label(introduced_as)
+    if label is None:
+        return None
+    for client in list_clients():
+        if label.casefold().startswith(client.INTRODUCED_AS) or label.casefold() == client.NAME:
+            return client.NAME
+    return label
+
+
+def as_label(text: object) -> str | None:
+    """One short line of what somebody else chose, or None."""
+    if not isinstance(text, str):
+        return None
+    words = "".join(character if character.isprintable() else " " for character in text[: 10 * LABEL_CHARS]).split()
+    return " ".join(words)[:LABEL_CHARS].strip() or None
+
+
+def _variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
+    return (environment or {}).get(name) if name else None
+
+
+def _inside(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
+    """What lies at the end of a path of names, however strange the things on the way."""
+    found: object = meta if names else None
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _worktree_of(folder: str) -> str | None:
+    from holdfast.usecases.location import locate_worktree  # it loads rooms, which a door does when it has work
+
+    return locate_worktree(folder)
+
+
+# --- which session -----------------------------------------------------------------------------------------
+
+
+async def find_session(scope: Scope, session_id: object, caller: Caller) -> SessionChoice:
+    """The session that a call means; only one that is named and missing is an error."""
+    sessions = scope.sessions
+    if session_id is not None:
+        return SessionChoice(await sessions.find_session(session_id))  # type: ignore[arg-type]  # it checks its input
+    if caller.client and caller.native_id:
+        native = await sessions.find_native_session(caller.client, caller.native_id)
+        return SessionChoice(native)
+    if caller.worktree is None:
+        return await _find_without_worktree(scope, caller)
+    for client in dict.fromkeys((caller.client, None)):
+        if found := await sessions.find_current_sessions(caller.worktree, client):
+            return _choose_newest(found)
+    return SessionChoice()
+
+
+async def _find_without_worktree(scope: Scope, caller: Caller) -> SessionChoice:
+    """As on a server: the client's open sessions that belong to no worktree and no native id."""
+    if caller.client is None:
+        return SessionChoice()
+    return _choose_newest(await scope.sessions.find_unplaced_sessions(caller.client))
+
+
+async def start_session(scope: Scope, caller: Caller, user_id: str) -> Session:
+    """One for a write that found none; with a native id that is already open, that session."""
+    client = caller.client or NO_CLIENT
+    return await scope.sessions.create_session(
+        client,
+        user_id,
+        client=client,
+        native_id=caller.native_id,
+        worktree=caller.worktree,
+        git_branch=caller.branch,
+    )
+
+
+async def write_in_session(
+    scope: Scope,
+    request: Request[R],
+    verb: Callable[[Scope, Session], Awaitable[R]],
+    *,
+    session_id: object,
+    caller: Caller,
+    user_id: str,
+    starting: AbstractAsyncContextManager[Any] | None = None,
+) -> tuple[Done[R], SessionChoice]:
+    """Run a verb on the session that is meant; a missing one is started in the transaction of the verb.
+
+    `starting` is a lock that is held meanwhile, so that two calls of one process do not start two sessions.
+    """
+    choice = await find_session(scope, session_id, caller)
+    chosen = choice.session
+    if chosen is not None:
+        return await write(scope, request, lambda inside: verb(inside, chosen)), choice
+
+    async def start_and_run(inside: Scope) -> R:
+        # Looked for once more, because another call may have started one since.
+        found = (await find_session(inside, session_id, caller)).session
+        return await verb(inside, found or await start_session(inside, caller, user_id))
+
+    async with starting or nullcontext():
+        return await write(scope, replace(request, is_whole=True), start_and_run), choice
+
+
+async def find_latest(scope: Scope, caller: Caller) -> Session | None:
+    """Where work would be continued: the newest session here that says something, open or ended.
+
+    One with context sets or a hint comes before one that has only events, because a client's own session has events
+    as soon as it asks.
+    """
+    return await scope.sessions.find_telling_session(caller.worktree, client=caller.client, native_id=caller.native_id)
+
+
+def _choose_newest(found: Sequence[Session]) -> SessionChoice:
+    if not found:
+        return SessionChoice()
+    return SessionChoice(found[0], is_newest_of_several=len(found) > 1)

@@ -1,0 +1,157 @@
+"""The write path: every change that a door makes goes through `write`.
+
+A door parses a request, gives a verb, and formats what comes back. Only here is it known that a request may come
+twice, that it may depend on what the caller has seen, and that a transaction may have to be run again. A verb takes
+a scope and returns a value; it can be run again after a rollback, so it keeps nothing outside of its result.
+
+A transaction is opened where one is needed: for a key, for a condition, or where the caller asks for it because
+several verbs belong together. Any other verb runs on the plain database: one round trip, and its commit is grouped
+with those of others.
+
+An effect on files is no part of the store's transaction. There the key is kept after the effect, so the verb must be
+repeatable: a request that is sent again after a crash between the two finds its own entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+
+from holdfast.scope import Scope
+from holdfast.storage.errors import IdTakenError
+from holdfast.storage.idempotency import check_key, hash_request
+from holdfast.storage.in_transaction import in_transaction
+
+if TYPE_CHECKING:
+    from holdfast.storage.database import Database
+
+ATTEMPTS = 3  # of two callers with one key, the second finds it when it tries again
+
+
+R = TypeVar("R")
+Verb = Callable[[Scope], Awaitable[R]]
+Effect = Literal["store", "files"]
+
+
+@dataclass(frozen=True)
+class Request(Generic[R]):
+    """What a caller asks for.
+
+    `operation` and `target` say what a key belongs to, `arguments` what makes two requests the same. `condition`
+    raises where the state is not what the caller has seen. `read_again` answers a request that was done before.
+    """
+
+    operation: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    target: str = ""
+    condition: Callable[[Scope], Awaitable[None]] | None = None
+    read_again: Callable[[Scope, str], Awaitable[R]] | None = None
+    is_whole: bool = False  # several verbs, all or none
+    effect: Effect = "store"
+
+
+@dataclass(frozen=True)
+class Done(Generic[R]):
+    """The result, and whether this request was the first with its key."""
+
+    result: R
+    is_first: bool = True
+
+
+async def write(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[R]:
+    """Do what is asked for, once for each key."""
+    if request.key is not None:
+        return await _write_once(scope, request, verb)
+    if request.condition is None and not request.is_whole:
+        return Done(await verb(scope))
+
+    async def work(database: Database) -> R:
+        return await _check_and_run(Scope(database, scope.owner), request, verb)
+
+    return Done(await in_transaction(scope.database, work))
+
+
+async def _check_and_run(scope: Scope, request: Request[R], verb: Verb[R]) -> R:
+    if request.condition is not None:
+        await request.condition(scope)
+    return await verb(scope)
+
+
+# --- requests with a key -----------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class HasSubject(Protocol):
+    """A result that has a name by which it can be read again: what a verb returns that takes a key."""
+
+    @property
+    def subject(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class _Key:
+    operation: str
+    key: str
+    digest: bytes
+
+    async def find_subject(self, scope: Scope) -> str | None:
+        return await scope.request_keys.find_subject(self.operation, self.key, self.digest)
+
+    async def keep(self, scope: Scope, result: object) -> None:
+        assert isinstance(result, HasSubject), f"{self.operation} takes a key and names no subject"
+        await scope.request_keys.keep(self.operation, self.key, self.digest, result.subject)
+
+
+async def _write_once(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[R]:
+    operation = f"{request.operation} {request.target}".strip()
+    key = _Key(operation, check_key(request.key), hash_request(request.arguments))
+    attempt = _attempt_in_store if request.effect == "store" else _attempt_in_files
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await attempt(scope, request, key, verb)
+        except IdTakenError:
+            continue
+    return await attempt(scope, request, key, verb)
+
+
+async def _attempt_in_store(scope: Scope, request: Request[R], key: _Key, verb: Verb[R]) -> Done[R]:
+    """The key is kept in the transaction of the effect, so there is never one without the other."""
+
+    async def work(database: Database) -> R | str:
+        inside = Scope(database, scope.owner)
+        known = await key.find_subject(inside)
+        if known is not None:
+            return known
+        result = await _check_and_run(inside, request, verb)
+        await key.keep(inside, result)
+        return result
+
+    outcome = await in_transaction(scope.database, work)
+    if isinstance(outcome, str):
+        return await _repeat(scope, request, outcome)
+    return Done(outcome)
+
+
+async def _attempt_in_files(scope: Scope, request: Request[R], key: _Key, verb: Verb[R]) -> Done[R]:
+    known = await key.find_subject(scope)
+    if known is not None:
+        return await _repeat(scope, request, known)
+    result = await _check_and_run(scope, request, verb)
+
+    async def keep(database: Database) -> str | None:
+        """What another caller with the same key was told meanwhile; None where this one is the first."""
+        inside = Scope(database, scope.owner)
+        subject = await key.find_subject(inside)
+        if subject is None:
+            await key.keep(inside, result)
+        return subject
+
+    known = await in_transaction(scope.database, keep)
+    return Done(result) if known is None else await _repeat(scope, request, known)
+
+
+async def _repeat(scope: Scope, request: Request[R], subject: str) -> Done[R]:
+    assert request.read_again is not None, f"{request.operation} takes a key and cannot be read again"
+    return Done(await request.read_again(scope, subject), is_first=False)
