@@ -549,7 +549,7 @@ async def _save_metadata(
 
 async def _start_successor(store: SessionStore, old: Session) -> Session:
     """Under the old session's lock: what is forgotten meanwhile must not live on in the new one."""
-    state = state_from(await store.get_state(old.id))
+    scratchpad = await store.get_scratchpad_text(old.id)
     row = await store.create_session(
         chatmode=old.chatmode,
         user_id=old.user_id,
@@ -561,7 +561,7 @@ async def _start_successor(store: SessionStore, old: Session) -> Session:
         worktree=old.worktree,
         resumed_from=old.id,
         metadata=_as_metadata(old.metadata),
-        scratchpad=rules.check_scratchpad(state.scratchpad),
+        scratchpad=scratchpad,
     )
     return session_from(row)
 

@@ -255,6 +255,11 @@ class SessionStore:
             raise errors.SessionNotFoundError(session_id)
         return row
 
+    async def get_scratchpad_text(self, session_id: str) -> str:
+        """As it is stored, however large it has grown."""
+        _, text, _ = await self.get_state(session_id)
+        return str(text)
+
     async def update_state(self, session_id: object, patch: str) -> Row:
         """Whether it is missing or ended is asked only when the statement touched no row."""
         known = ids.parse_id(session_id)
