@@ -14,10 +14,11 @@ from itertools import groupby
 from typing import Literal
 
 from holdfast.ground import clock
+from holdfast.observations.model import SessionTurn
+from holdfast.observations.turns import gather_turns
 from holdfast.sessions.model import EventSample, Session
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console import pictures, showing
-from holdfast.surfaces.console.turns import Turn, turns_of
 
 Ending = Literal["running", "clean", "cut"]
 
@@ -67,7 +68,7 @@ class SessionList:
 class Timeline:
     """A page of turns, newest first."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[SessionTurn, ...]
     earlier: int | None  # the number to go on below
     last: int
 
@@ -130,7 +131,7 @@ async def timeline_of(sessions: SessionService, session_id: str, below: int | No
     events = await sessions.list_turn_events(session_id, below, max_turns=TURNS_PER_PAGE, max_events=EVENTS_PER_PAGE)
     first = events[0].sequence if events else 1
     last = events[-1].sequence if events else 0
-    return Timeline(tuple(reversed(turns_of(events))), first if first > 1 else None, last)
+    return Timeline(tuple(reversed(gather_turns(events))), first if first > 1 else None, last)
 
 
 async def figures_of(sessions: SessionService, session: Session) -> pictures.Figures:

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.observations.model import SessionTurn
+from holdfast.observations.parts import get_command
+from holdfast.observations.rules import grade_command, grade_gate
+from holdfast.observations.turns import gather_turns, title_tool
 from holdfast.sessions import rules
 from holdfast.sessions.model import SessionEvent
-from holdfast.surfaces.console.turns import Turn, command_text, command_verdict, gate_verdict, tool_title, turns_of
 
-PAYLOADS = Path(__file__).parents[2] / "clients" / "payloads"
+PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
 
@@ -26,13 +29,13 @@ def tool(sequence: int, name: str, content: str = "", kind: str = "tool_result",
     return event(sequence, kind, content, {"tool": name, "input": given})
 
 
-def only(*events: SessionEvent) -> Turn:
-    [turn] = turns_of(events)
+def only(*events: SessionEvent) -> SessionTurn:
+    [turn] = gather_turns(events)
     return turn
 
 
 def test_a_turn_begins_at_each_request():
-    turns = turns_of(
+    turns = gather_turns(
         [
             event(1, "system_event"),
             event(2, "user_message", "a"),
@@ -43,7 +46,7 @@ def test_a_turn_begins_at_each_request():
 
     assert [(turn.first, turn.last) for turn in turns] == [(1, 1), (2, 3), (4, 4)]
     assert [turn.request.content if turn.request else None for turn in turns] == [None, "a", "b"]
-    assert turns_of([]) == []
+    assert gather_turns([]) == []
 
 
 def test_answers_stand_apart_from_the_steps_between():
@@ -124,7 +127,7 @@ def test_a_call_without_a_result_is_not_known():
     ],
 )
 def test_a_command_worked_only_if_the_log_says_so(command: str, content: str, expected: str):
-    verdict, because = command_verdict(command, event(1, "tool_result", content))
+    verdict, because = grade_command(command, event(1, "tool_result", content))
 
     assert verdict == expected
     assert because
@@ -144,14 +147,14 @@ def test_a_command_worked_only_if_the_log_says_so(command: str, content: str, ex
 def test_a_gate_says_whether_it_was_passed(parts: Any, expected: str):
     gate = event(1, "validation_gate", "Gate 1", parts)
 
-    assert gate_verdict(gate) == expected
+    assert grade_gate(gate) == expected
     assert only(gate).steps[0].verdict == expected
 
 
 def test_a_command_may_be_a_list_of_words():
-    assert command_text({"command": ["git", "status", 3]}) == "git status"
-    assert command_text({"cmd": " ls "}) == "ls"
-    assert command_text({"command": 7}) == command_text("ls") == command_text(None) == ""
+    assert get_command({"command": ["git", "status", 3]}) == "git status"
+    assert get_command({"cmd": " ls "}) == "ls"
+    assert get_command({"command": 7}) == get_command("ls") == get_command(None) == ""
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_a_command_may_be_a_list_of_words():
     ],
 )
 def test_a_step_is_titled_by_what_one_would_ask_about(parts: Any, expected: str):
-    assert tool_title(event(1, "tool_result", "", parts)) == expected
+    assert title_tool(event(1, "tool_result", "", parts)) == expected
 
 
 @pytest.mark.parametrize("client", sorted(path.name for path in PAYLOADS.iterdir()))
@@ -198,7 +201,7 @@ def test_whatever_parts_hold_every_event_is_in_exactly_one_turn(told: list[tuple
         event(number, kind, content, parts if isinstance(parts, dict) else None)
         for number, (kind, content, parts) in enumerate(told, 1)
     ]
-    turns = turns_of(events)
+    turns = gather_turns(events)
 
     shown = [
         one.sequence

@@ -1,0 +1,81 @@
+"""What is seen in a session's log: turns, their steps, files and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+Verdict = Literal["passed", "failed", "unknown"]
+
+
+class LoggedEvent(Protocol):
+    """What is read of an event; a session's events are such."""
+
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def parts(self) -> Mapping[str, Any] | None: ...
+    @property
+    def created_at(self) -> datetime: ...
+
+
+@dataclass(frozen=True)
+class TouchedFile:
+    """A file that a tool was given."""
+
+    path: str
+    is_edit: bool
+
+
+@dataclass(frozen=True)
+class GradedCommand:
+    """A command that was run, whether it worked, and how that is known."""
+
+    text: str
+    verdict: Verdict
+    because: str
+    sequence: int
+
+
+@dataclass(frozen=True)
+class TurnStep:
+    """One entry between a request and its answer: a tool with its result, a gate, or a note."""
+
+    event: LoggedEvent
+    title: str
+    kind: str
+    verdict: Verdict | None = None
+    result: LoggedEvent | None = None
+
+
+@dataclass(frozen=True)
+class SessionTurn:
+    """From one request to the next. Without a request it is the rest of one, or what came before the first."""
+
+    first: int
+    last: int
+    started_at: datetime
+    ended_at: datetime
+    request: LoggedEvent | None
+    steps: tuple[TurnStep, ...]
+    answers: tuple[LoggedEvent, ...]
+    files: tuple[TouchedFile, ...]
+    commands: tuple[GradedCommand, ...]
+
+    @property
+    def events(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def edited(self) -> tuple[TouchedFile, ...]:
+        return tuple(file for file in self.files if file.is_edit)
+
+    @property
+    def read(self) -> tuple[TouchedFile, ...]:
+        return tuple(file for file in self.files if not file.is_edit)

@@ -1,0 +1,93 @@
+"""Looking into the structured parts of an event.
+
+What parts hold is up to the program that wrote them: agent programs and frameworks keep the same thing under different
+names, and anything may stand anywhere. So every look is a careful one, and finds nothing rather than fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+TOOL_KEYS = ("tool", "tool_name", "toolName", "name", "function")
+INPUT_KEYS = ("input", "tool_input", "toolInput", "arguments", "args", "params")
+CALL_KEYS = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId", "id")
+PATH_KEYS = (
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "absolute_path",
+    "target_file",
+    "path",
+    "file",
+    "filename",
+)
+COMMAND_KEYS = ("command", "cmd", "script", "commands")
+SHELLS = (["bash", "-lc"], ["bash", "-c"], ["sh", "-c"])
+LINE_CHARS = 2000
+
+
+def get_tool(parts: object) -> str:
+    return as_text(find_value(parts, TOOL_KEYS))
+
+
+def get_call_id(parts: object) -> str:
+    return as_text(find_value(parts, CALL_KEYS))
+
+
+def get_input(parts: object) -> object:
+    """What a tool was given; a JSON object where it was written as text."""
+    given = find_value(parts, INPUT_KEYS)
+    if isinstance(given, str):
+        return parse_object(given) or given
+    return given
+
+
+def get_path(given: object) -> str:
+    return as_text(find_value(given, PATH_KEYS))
+
+
+def get_command(given: object) -> str:
+    """What was run, as a person would type it; a list is a program and its arguments."""
+    value = find_value(given, COMMAND_KEYS)
+    if isinstance(value, list):
+        words = [word for word in value if isinstance(word, str)]
+        value = words[-1] if words[:2] in SHELLS else " ".join(words)
+    return as_text(value).strip()
+
+
+def list_texts(given: object) -> list[str]:
+    if isinstance(given, str):
+        return [given]
+    return [value for value in list_values(given) if isinstance(value, str)]
+
+
+def find_value(value: object, keys: Sequence[str]) -> Any:
+    """The first of these keys that an object has; None of anything else."""
+    if not isinstance(value, Mapping):
+        return None
+    found = [value[key] for key in keys if value.get(key) is not None]
+    return found[0] if found else None
+
+
+def list_values(value: object) -> list[object]:
+    return list(value.values()) if isinstance(value, Mapping) else []
+
+
+def as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def as_line(text: str) -> str:
+    return " ".join(text[:LINE_CHARS].split())
+
+
+def parse_object(text: str) -> Mapping[str, Any] | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

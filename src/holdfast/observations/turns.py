@@ -1,0 +1,169 @@
+"""Turns out of events: what was asked, what was touched and run, what was answered.
+
+A log is written for machines: forty tool results between a question and its answer. A person asks what became of the
+question. So events are gathered into turns, and of every tool only what a person would ask about is taken out: which
+file, which command, did it work.
+
+Pure: events in, frozen types out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holdfast.ground.text import cut
+from holdfast.observations import parts, rules
+from holdfast.observations.model import (
+    GradedCommand,
+    LoggedEvent,
+    SessionTurn,
+    TouchedFile,
+    TurnStep,
+)
+
+TITLE_CHARS = 80
+TOOL_CHARS = 40
+COMMAND_CHARS = 300
+PATCH_CHARS = 100_000
+FILES_PER_TURN = 30
+COMMANDS_PER_TURN = 60
+TOOL_TYPES = ("tool_call", "tool_result")
+
+_EDITS = re.compile(r"edit|write|patch|create|replace|insert|delete|rename|move|save", re.IGNORECASE)
+_SEARCHES = re.compile(r"glob|grep|search|find|list|ls\b", re.IGNORECASE)
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
+
+
+def gather_turns(events: Sequence[LoggedEvent]) -> list[SessionTurn]:
+    """Events in order, as turns in order."""
+    groups: list[list[LoggedEvent]] = []
+    for event in events:
+        if not groups or event.type == "user_message":
+            groups.append([])
+        groups[-1].append(event)
+    return [_make_turn(group) for group in groups]
+
+
+def _make_turn(events: Sequence[LoggedEvent]) -> SessionTurn:
+    first, last = events[0], events[-1]
+    request = first if first.type == "user_message" else None
+    rest = events[1:] if request else events
+    steps = _gather_steps([event for event in rest if event.type != "model_message"])
+    return SessionTurn(
+        first=first.sequence,
+        last=last.sequence,
+        started_at=first.created_at,
+        ended_at=last.created_at,
+        request=request,
+        steps=tuple(steps),
+        answers=tuple(event for event in rest if event.type == "model_message"),
+        files=tuple(_list_files(steps)),
+        commands=tuple(_list_commands(steps)),
+    )
+
+
+# --- steps -------------------------------------------------------------------------------------------------
+
+
+def _gather_steps(events: Sequence[LoggedEvent]) -> list[TurnStep]:
+    """A call and its result are one step, where an id joins them or one follows the other."""
+    steps: list[TurnStep] = []
+    calls: dict[str, int] = {}
+    for event in events:
+        place = _find_call(event, steps, calls)
+        if place is not None:
+            steps[place] = replace(steps[place], result=event)
+            continue
+        call_id = parts.get_call_id(event.parts)
+        if event.type == "tool_call" and call_id:
+            calls[call_id] = len(steps)
+        steps.append(_make_step(event))
+    return steps
+
+
+def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, int]) -> int | None:
+    """The step that an event is the result of."""
+    if event.type != "tool_result":
+        return None
+    call_id = parts.get_call_id(event.parts)
+    if call_id:
+        return calls.pop(call_id, None)
+    if not steps or parts.get_input(event.parts):
+        return None
+    waits = steps[-1].event.type == "tool_call" and steps[-1].result is None
+    return len(steps) - 1 if waits else None
+
+
+def _make_step(event: LoggedEvent) -> TurnStep:
+    if event.type in TOOL_TYPES:
+        return TurnStep(event, title_tool(event), "tool")
+    verdict = rules.grade_gate(event) if event.type == "validation_gate" else None
+    title = cut(parts.as_line(event.content), TITLE_CHARS)
+    return TurnStep(event, title, event.type, verdict)
+
+
+def title_tool(event: LoggedEvent) -> str:
+    """`Bash` and its command, `Edit` and its file, any other tool by its first words."""
+    name = cut(parts.get_tool(event.parts) or "tool", TOOL_CHARS)
+    given = parts.get_input(event.parts)
+    about = parts.get_command(given) or parts.get_path(given)
+    if not about:
+        about = next(iter(parts.list_texts(given)), "")
+    return cut(f"{name} {parts.as_line(about)}".strip(), TITLE_CHARS)
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
+    """Each once; an edited one stays edited however often it was read."""
+    found: dict[str, bool] = {}
+    for step in steps:
+        for file in _list_touched(step.event):
+            found[file.path] = found.get(file.path, False) or file.is_edit
+    touched = [TouchedFile(path, is_edit) for path, is_edit in found.items()]
+    return touched[:FILES_PER_TURN]
+
+
+def _list_touched(event: LoggedEvent) -> list[TouchedFile]:
+    if event.type not in TOOL_TYPES:
+        return []
+    name = parts.get_tool(event.parts)
+    given = parts.get_input(event.parts)
+    touched = [TouchedFile(path, is_edit=True) for path in _list_patched(given)]
+    path = parts.get_path(given)
+    is_edit = bool(_EDITS.search(name))
+    if is_edit or not _SEARCHES.search(name):
+        touched.append(TouchedFile(path, is_edit))
+    return [file for file in touched if file.path and "\n" not in file.path]
+
+
+def _list_patched(given: object) -> list[str]:
+    found = [_PATCHED.findall(text[:PATCH_CHARS]) for text in parts.list_texts(given)]
+    return [path.strip() for paths in found for path in paths]
+
+
+# --- commands ----------------------------------------------------------------------------------------------
+
+
+def _list_commands(steps: Sequence[TurnStep]) -> list[GradedCommand]:
+    graded = [_grade_step(step) for step in steps if step.kind == "tool"]
+    commands = [command for command in graded if command is not None]
+    return commands[-COMMANDS_PER_TURN:]
+
+
+def _grade_step(step: TurnStep) -> GradedCommand | None:
+    text = parts.get_command(parts.get_input(step.event.parts))
+    if not text:
+        return None
+    shown = cut(parts.as_line(text), COMMAND_CHARS)
+    sequence = step.event.sequence
+    result = step.result
+    if result is None and step.event.type == "tool_result":
+        result = step.event
+    if result is None:
+        return GradedCommand(shown, "unknown", "no result is in the log", sequence)
+    verdict, because = rules.grade_command(text, result)
+    return GradedCommand(shown, verdict, because, sequence)
