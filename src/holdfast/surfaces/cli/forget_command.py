@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import os
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import click
 
 from holdfast.app import App
 from holdfast.errors import HoldfastError
-from holdfast.ground import files
-from holdfast.ground.settings import sqlite_path
 from holdfast.ground.text import term_safe
-from holdfast.ground.user_settings import load_user_settings
 from holdfast.memories.model import Memory
-from holdfast.sessions.model import SessionEvent
-from holdfast.storage import migrate
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Command, Output, find_session, here, prints
+from holdfast.surfaces.cli.running import Command, Output, find_session, here, prints, run_write
+from holdfast.usecases import forget
+from holdfast.usecases.forget import Erasable, Remains, ToForget
 
 SHOWN_EVENTS = 20
-FILE_BYTES = 32 << 20
 NOTHING = "Nothing to erase: no event, memory or document that still has its content matches."
-DOCUMENTS = {"repo_context": "saved context", "proof": "proof", "receipt": "receipt", "round": "round step"}
+DOCUMENT_NAMES = {
+    "repo_context": "saved context",
+    "proof": "proof",
+    "receipt": "receipt",
+    "round": "round step",
+}
 LABELS_STAY = "The session's chatmode, user, workflow, skill, branch and working tree stay: labels cannot be erased."
 
 
@@ -31,34 +30,6 @@ class NobodyAnsweredError(HoldfastError):
     """To a script the same as a no; only that a script can do something about it."""
 
     code = "aborted"
-
-
-class Wanted(NamedTuple):
-    """What to forget: exactly one of the three."""
-
-    event_ids: tuple[str, ...]
-    session: str | None
-    match: str | None
-
-
-class Found(NamedTuple):
-    """What of it there is: events, memories, and documents of the journal by their kind."""
-
-    events: list[SessionEvent]
-    memories: list[Memory]
-    documents: dict[str, str]
-
-    @property
-    def is_nothing(self) -> bool:
-        return not (self.events or self.memories or self.documents)
-
-
-class Remains(NamedTuple):
-    """Where it may still be: sessions, copies of the store, and files in which it was found or may be."""
-
-    sessions: list[str]
-    backups: list[str]
-    files: list[str]
 
 
 @click.command("forget", cls=Command)
@@ -69,66 +40,42 @@ class Remains(NamedTuple):
 @click.option("--yes", is_flag=True, help="Do not ask")
 @prints
 def command(
-    app: App, event_ids: tuple[str, ...], session_id: str | None, match: str | None, dry_run: bool, yes: bool
+    app: App,
+    event_ids: tuple[str, ...],
+    session_id: str | None,
+    match: str | None,
+    dry_run: bool,
+    yes: bool,
 ) -> Output:
     """Erase what should never have been stored
 
     Contents go, numbers and hashes stay, so that the log still verifies. This cannot be undone.
     """
-    if sum((bool(event_ids), session_id is not None, match is not None)) != 1:
+    given = [bool(event_ids), session_id is not None, match is not None]
+    if sum(given) != 1:
         raise click.UsageError(
             "Say what to forget: ids of events, memories or documents, --session or --match, one of the three"
         )
-    session = find_session(app, session_id).id if session_id is not None else None
-    wanted = Wanted(event_ids, session, match)
-    found = _find(app, wanted)
+    session = None if session_id is None else find_session(app, session_id).id
+    wanted = ToForget(event_ids, session, match)
+    found = app.run(forget.find_erasable(app.scope, wanted))
     if dry_run:
-        return _output(wanted, found, _remains(app, wanted), erased=0, dry_run=True)
-    if not yes and (session or not found.is_nothing):
+        remains = app.run(forget.find_remains(app, wanted, here()))
+        return _make_output(wanted, found, remains, erased=0, dry_run=True)
+    if not yes and (session or not found.is_empty):
         _ask(wanted, found)
-    erased = app.run(app.scope.sessions.forget_events([event.id for event in found.events]))
-    for memory in found.memories:
-        app.run(app.scope.memories.forget(memory.id))
-    for entry_id in found.documents:
-        app.run(app.scope.journal.erase(entry_id))
-    if session is not None:
-        app.run(app.scope.sessions.forget_session(session))
-    # Only now: while the question was open, somebody may have resumed the session.
-    return _output(wanted, found, _remains(app, wanted), erased=erased, dry_run=False)
+    erased = run_write(app, "forget", lambda scope: forget.erase(scope, wanted, found))
+    # Only now: while the question was open, the session may have been resumed.
+    remains = app.run(forget.find_remains(app, wanted, here()))
+    return _make_output(wanted, found, remains, erased=erased, dry_run=False)
 
 
-def _find(app: App, wanted: Wanted) -> Found:
-    named, memories = _memories(app, wanted)
-    documents = _documents(app, wanted)
-    others = [one for one in wanted.event_ids if one not in named and one not in documents]
-    events = app.run(
-        app.scope.sessions.find_events_to_forget(event_ids=others, session_id=wanted.session, match=wanted.match)
-    )
-    return Found(events, memories, documents)
-
-
-def _documents(app: App, wanted: Wanted) -> dict[str, str]:
-    """Saved contexts, proofs, receipts and rounds, as the journal has them."""
-    if wanted.match is not None:
-        return dict(app.run(app.scope.journal.list_with_text(wanted.match)))
-    named = ((one, kind) for one in wanted.event_ids for kind in DOCUMENTS)
-    return {one: kind for one, kind in named if (entry := app.run(app.scope.journal.find(kind, one))) and entry.content}
-
-
-def _memories(app: App, wanted: Wanted) -> tuple[set[str], list[Memory]]:
-    """Which of the ids are memories, forgotten ones among them, and what of memories there is to erase."""
-    named = [memory for one in wanted.event_ids if (memory := app.run(app.scope.memories.find_memory(one)))]
-    matching = [] if wanted.match is None else app.run(app.scope.memories.list_memories_with_text(wanted.match))
-    live = {memory.id: memory for memory in [*named, *matching] if memory.erased_at is None}
-    return {memory.id for memory in named}, list(live.values())
-
-
-def _ask(wanted: Wanted, found: Found) -> None:
-    click.echo(term_safe(_preview(found, wanted.session)), err=True)
+def _ask(wanted: ToForget, found: Erasable) -> None:
+    click.echo(term_safe(_preview(found, wanted.session_id)), err=True)
     try:
         click.confirm("Erase this for good?", abort=True, err=True)
     except click.Abort as error:
-        if error.__context__:  # nobody has ended the line of the question
+        if error.__context__:  # the line of the question was not ended
             click.echo(err=True)
         if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
             raise
@@ -137,92 +84,89 @@ def _ask(wanted: Wanted, found: Found) -> None:
         raise NobodyAnsweredError(message, next_actions=[again]) from None
 
 
-def _as_typed(wanted: Wanted) -> str:
+def _as_typed(wanted: ToForget) -> str:
     """Without the text: it is what should not be shown again."""
     if wanted.match is not None:
         return "--match TEXT"
-    return "ID…" if wanted.session is None else f"--session {wanted.session}"
+    return "ID…" if wanted.session_id is None else f"--session {wanted.session_id}"
 
 
-def _remains(app: App, wanted: Wanted) -> Remains:
-    sessions: list[str] = []
-    if wanted.match is not None:
-        sessions = app.run(app.scope.sessions.list_sessions_with_text(wanted.match))
-        spooled = app.spool.places_with_text(wanted.match)
-    else:
-        spooled = [app.spool.rejected] if app.spool.count_rejected() else []
-    if wanted.session is not None:
-        sessions = [
-            one.id for one in app.run(app.scope.sessions.list_thread(wanted.session)) if one.id != wanted.session
-        ]
-    path = sqlite_path(app.settings.database)
-    places = [*spooled, *_unscrubbed(app), *_context_files(app, wanted.match)]
-    return Remains(sessions, migrate.backups(path) if path else [], places)
+# --- what is shown -----------------------------------------------------------------------------------------
 
 
-def _context_files(app: App, match: str | None) -> list[str]:
-    """What lies in the repository is the person's to change, and git's history keeps it."""
-    folder = os.path.join(here(), load_user_settings(app.settings.home).context_folder)
-    if match is None or not os.path.isdir(folder):
-        return []
-    written = json.dumps(match, ensure_ascii=False)[1:-1].encode()
-    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
-    return [path for path in paths if written in (files.find_bytes(path, max_bytes=FILE_BYTES) or b"")]
+def _preview(found: Erasable, session_id: str | None) -> str:
+    lines: list[str] = []
+    if found.events:
+        lines.append(f"{wording.plural(len(found.events), 'event')}:")
+        lines.append(wording.event_list(found.events[:SHOWN_EVENTS]))
+    if len(found.events) > SHOWN_EVENTS:
+        lines.append(f"       … and {len(found.events) - SHOWN_EVENTS:,} more")
+    if found.memories:
+        lines.append(f"{_count_memories(found.memories)}:")
+        lines += [wording.memory_line(memory) for memory in found.memories[:SHOWN_EVENTS]]
+    lines += _count_documents(found)
+    if session_id:
+        lines.append("The session's scratchpad, name and context sets")
+    return "\n".join(lines)
 
 
-def _unscrubbed(app: App) -> list[str]:
-    """SQLite's log, while a reader keeps it from being emptied."""
-    owed = getattr(app.database, "owes_scrub", False)
-    return [f"{sqlite_path(app.settings.database)}-wal"] if owed else []
+def _count_documents(found: Erasable) -> list[str]:
+    kinds = [kind for _, kind in found.documents]
+    return [wording.plural(kinds.count(kind), name) for kind, name in DOCUMENT_NAMES.items() if kind in kinds]
 
 
-def _preview(found: Found, session: str | None) -> str:
-    events, memories = found.events, found.memories
-    more = [f"       … and {len(events) - SHOWN_EVENTS:,} more"] if len(events) > SHOWN_EVENTS else []
-    rest = ["The session's scratchpad, name and context sets"] if session else []
-    lines = [f"{wording.plural(len(events), 'event')}:", wording.event_list(events[:SHOWN_EVENTS]), *more]
-    kept = [f"{_count_of(memories)}:", *map(wording.memory_line, memories[:SHOWN_EVENTS])]
-    documents = _document_counts(found)
-    return "\n".join([*(lines if events else []), *(kept if memories else []), *documents, *rest])
+def _count_memories(memories: Sequence[Memory]) -> str:
+    noun = "memory" if len(memories) == 1 else "memories"
+    return f"{len(memories):,} {noun}"
 
 
-def _document_counts(found: Found) -> list[str]:
-    kinds = list(found.documents.values())
-    return [wording.plural(kinds.count(kind), name) for kind, name in DOCUMENTS.items() if kind in kinds]
-
-
-def _count_of(memories: list[Memory]) -> str:
-    return f"{len(memories):,} {'memory' if len(memories) == 1 else 'memories'}"
-
-
-def _output(wanted: Wanted, found: Found, remains: Remains, *, erased: int, dry_run: bool) -> Output:
+def _make_output(wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool) -> Output:
     data = {
         "dry_run": dry_run,
         "erased": erased,
         "event_ids": [event.id for event in found.events],
         "memory_ids": [memory.id for memory in found.memories],
-        "document_ids": list(found.documents),
-        "backups": remains.backups,
+        "document_ids": [entry_id for entry_id, _ in found.documents],
+        "backups": list(remains.backups),
         "elsewhere": [*remains.sessions, *remains.files],
     }
     warnings = [
-        f"The scratchpad, name or context of session {one} may hold it too: `holdfast forget --session {one}`"
-        for one in remains.sessions
+        f"The scratchpad, name or context of session {session_id} may hold it too: "
+        f"`holdfast forget --session {session_id}`"
+        for session_id in remains.sessions
     ]
-    is_nothing = found.is_nothing and wanted.session is None
-    lines = [NOTHING] if is_nothing else [_done(wanted, found, erased=erased, dry_run=dry_run)]
-    # Copies of the whole store are worth a word only where there was something to erase.
-    if holding := [*([] if is_nothing else remains.backups), *remains.files]:
-        lines += ["These files may still hold it:", *(f"  {file}" for file in holding)]
-    lines += [] if is_nothing else ["Backups that you made yourself still hold it."]
+    lines = _describe_result(wanted, found, remains, erased=erased, dry_run=dry_run)
     return Output(data, "\n".join(lines), warnings)
 
 
-def _done(wanted: Wanted, found: Found, *, erased: int, dry_run: bool) -> str:
-    labels = f"\n{LABELS_STAY}" if wanted.session else ""
-    if dry_run:
-        return f"Would erase:\n{_preview(found, wanted.session)}{labels}"
-    rest = " and the session's scratchpad, name and context sets" if wanted.session else ""
-    others = [*([_count_of(found.memories)] if found.memories else []), *_document_counts(found)]
-    counts = [*([wording.plural(erased, "event")] if erased or not others else []), *others]
-    return f"Erased {' and '.join(counts)}{rest}.{labels}"
+def _describe_result(wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool) -> list[str]:
+    is_nothing = found.is_empty and wanted.session_id is None
+    if is_nothing:  # copies of the whole store are worth a word only where there was something to erase
+        return [NOTHING, *_list_files(remains.files)]
+    first = _describe_preview(wanted, found) if dry_run else _describe_erased(wanted, found, erased)
+    held = _list_files([*remains.backups, *remains.files])
+    return [*first, *held, "Backups that you made yourself still hold it."]
+
+
+def _list_files(paths: Sequence[str]) -> list[str]:
+    if not paths:
+        return []
+    return ["These files may still hold it:", *(f"  {path}" for path in paths)]
+
+
+def _describe_preview(wanted: ToForget, found: Erasable) -> list[str]:
+    labels = [LABELS_STAY] if wanted.session_id else []
+    return ["Would erase:", _preview(found, wanted.session_id), *labels]
+
+
+def _describe_erased(wanted: ToForget, found: Erasable, erased: int) -> list[str]:
+    others = _count_documents(found)
+    if found.memories:
+        others = [_count_memories(found.memories), *others]
+    counts = others
+    if erased or not others:
+        counts = [wording.plural(erased, "event"), *others]
+    line = f"Erased {' and '.join(counts)}"
+    if wanted.session_id is None:
+        return [f"{line}."]
+    return [f"{line} and the session's scratchpad, name and context sets.", LABELS_STAY]

@@ -1,0 +1,155 @@
+"""Erasing what should never have been stored, in every room that may hold it.
+
+First what there is to erase is found, so that a person can look at it; then it is erased; then it is said where it
+may still be: places that are not ours to change, or not yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.ground import files
+from holdfast.ground.settings import sqlite_path
+from holdfast.ground.user_settings import load_user_settings
+from holdfast.storage import migrate
+
+if TYPE_CHECKING:
+    from holdfast.app import App
+    from holdfast.memories.model import Memory
+    from holdfast.scope import Scope
+    from holdfast.sessions.model import SessionEvent
+
+FILE_BYTES = 32 << 20
+DOCUMENT_KINDS = ("repo_context", "proof", "receipt", "round")
+
+
+@dataclass(frozen=True)
+class ToForget:
+    """What to erase, exactly one of the three: entries by id, all of a session, or whatever holds a text."""
+
+    ids: tuple[str, ...] = ()
+    session_id: str | None = None
+    match: str | None = None
+
+
+@dataclass(frozen=True)
+class Erasable:
+    """What of it is stored: events, memories, and documents of the journal as (id, kind)."""
+
+    events: tuple[SessionEvent, ...]
+    memories: tuple[Memory, ...]
+    documents: tuple[tuple[str, str], ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.events or self.memories or self.documents)
+
+
+@dataclass(frozen=True)
+class Remains:
+    """Where it may still be: sessions, copies of the store, and other files."""
+
+    sessions: tuple[str, ...]
+    backups: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
+    named = await _find_memories(scope, wanted.ids)
+    documents = await _find_documents(scope, wanted)
+    known = {memory.id for memory in named} | {entry_id for entry_id, _ in documents}
+    events = await scope.sessions.find_events_to_forget(
+        event_ids=[entry_id for entry_id in wanted.ids if entry_id not in known],
+        session_id=wanted.session_id,
+        match=wanted.match,
+    )
+    matching: list[Memory] = []
+    if wanted.match is not None:
+        matching = list(await scope.memories.list_memories_with_text(wanted.match))
+    stored = {memory.id: memory for memory in [*named, *matching] if memory.erased_at is None}
+    return Erasable(tuple(events), tuple(stored.values()), tuple(documents))
+
+
+async def erase(scope: Scope, wanted: ToForget, found: Erasable) -> int:
+    """Erase it for good, and return how many events that were."""
+    erased = await scope.sessions.forget_events([event.id for event in found.events])
+    for memory in found.memories:
+        await scope.memories.forget(memory.id)
+    for entry_id, _ in found.documents:
+        await scope.journal.erase(entry_id)
+    if wanted.session_id is not None:
+        await scope.sessions.forget_session(wanted.session_id)
+    return erased
+
+
+async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
+    path = sqlite_path(app.settings.database)
+    places = [
+        *_find_in_spool(app, wanted.match),
+        *_find_unscrubbed(app, path),
+        *_find_context_files(app, wanted.match, worktree),
+    ]
+    sessions = await _find_sessions(app.scope, wanted)
+    backups = migrate.backups(path) if path else []
+    return Remains(tuple(sessions), tuple(backups), tuple(places))
+
+
+# --- what is stored ----------------------------------------------------------------------------------------
+
+
+async def _find_memories(scope: Scope, ids: tuple[str, ...]) -> list[Memory]:
+    """Those of the ids that are memories, forgotten ones among them."""
+    found = [await scope.memories.find_memory(memory_id) for memory_id in ids]
+    return [memory for memory in found if memory is not None]
+
+
+async def _find_documents(scope: Scope, wanted: ToForget) -> list[tuple[str, str]]:
+    """Saved contexts, proofs, receipts and rounds, as the journal has them."""
+    if wanted.match is not None:
+        return await scope.journal.list_with_text(wanted.match)
+    found = []
+    for entry_id in wanted.ids:
+        for kind in DOCUMENT_KINDS:
+            entry = await scope.journal.find(kind, entry_id)
+            if entry is not None and entry.content:
+                found.append((entry_id, kind))
+    return found
+
+
+# --- where it may still be ---------------------------------------------------------------------------------
+
+
+async def _find_sessions(scope: Scope, wanted: ToForget) -> list[str]:
+    """Whose scratchpad, name or context sets hold the text; the other sessions of a forgotten one's thread."""
+    if wanted.match is not None:
+        return await scope.sessions.list_sessions_with_text(wanted.match)
+    if wanted.session_id is None:
+        return []
+    thread = await scope.sessions.list_thread(wanted.session_id)
+    return [session.id for session in thread if session.id != wanted.session_id]
+
+
+def _find_in_spool(app: App, match: str | None) -> list[str]:
+    if match is not None:
+        return app.spool.places_with_text(match)
+    return [app.spool.rejected] if app.spool.count_rejected() else []
+
+
+def _find_unscrubbed(app: App, path: str | None) -> list[str]:
+    """SQLite's log, while a reader keeps it from being emptied."""
+    owes_scrub = getattr(app.database, "owes_scrub", False)
+    return [f"{path}-wal"] if owes_scrub else []
+
+
+def _find_context_files(app: App, match: str | None, worktree: str) -> list[str]:
+    """What lies in the repository is the person's to change, and git's history keeps it."""
+    folder = os.path.join(worktree, load_user_settings(app.settings.home).context_folder)
+    if match is None or not os.path.isdir(folder):
+        return []
+    text = json.dumps(match, ensure_ascii=False)[1:-1].encode()
+    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+    paths = [os.path.join(folder, name) for name in names]
+    return [path for path in paths if text in (files.find_bytes(path, max_bytes=FILE_BYTES) or b"")]
