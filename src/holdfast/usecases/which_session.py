@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.clients import list_clients
-from holdfast.write import Done, Request, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
+    from holdfast.write import Done, Request
 
 R = TypeVar("R")
 
@@ -177,6 +177,8 @@ async def write_in_session(
 
     `starting` is a lock that is held meanwhile, so that two calls of one process do not start two sessions.
     """
+    from holdfast.write import write  # it loads the store, and a list of tools needs none
+
     choice = await find_session(scope, session_id, caller)
     chosen = choice.session
     if chosen is not None:

@@ -7,13 +7,13 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.usecases import which_session
-from holdfast.write import Done, Effect, Request, write
 
 if TYPE_CHECKING:
     from holdfast.app import App
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
     from holdfast.usecases.which_session import Caller, SessionChoice
+    from holdfast.write import Done, Effect, Request
 
 R = TypeVar("R")
 
@@ -56,6 +56,8 @@ class Call:
     def make_request(self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store") -> Request[R]:
         """What makes two calls the same. Without a session's id the caller belongs to it: another agent that happens
         to use the same key must be refused, and not be given this one's answer."""
+        from holdfast.write import Request
+
         given = {key: value for key, value in self.arguments.items() if key != "idempotency_key"}
         caller = None if self.session_id is not None else self.caller.to_list()
         return Request(
@@ -74,6 +76,8 @@ class Call:
         *,
         effect: Effect = "store",
     ) -> Done[R]:
+        from holdfast.write import write
+
         return await write(self.scope, self.make_request(read_again, effect), verb)
 
     async def write_in_session(
