@@ -133,7 +133,7 @@ def verbs_behind(entry: Entry, rooms: dict[str, list[str]]) -> set[tuple[str, st
 
 
 def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[tuple[str, str]]:
-    """The verbs that a function calls, itself or through functions of the doors."""
+    """The verbs that a function calls, itself or through functions of the doors and use cases."""
     if not isinstance(function, FunctionType) or function in seen:
         return set()
     seen.add(function)
@@ -144,7 +144,7 @@ def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[t
             found.add((room, node.attr))
         elif isinstance(node, ast.Name | ast.Attribute) and (target := _target(node, scope)) is not None:
             module = target.__module__.split(".")
-            if module[:2] == ["holdfast", "surfaces"]:
+            if module[1] in ("surfaces", "usecases"):
                 found |= _called(target, rooms, seen)
             elif target.__name__ in rooms.get(module[1], ()):
                 found.add((module[1], target.__name__))
