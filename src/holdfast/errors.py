@@ -1,14 +1,15 @@
 """The root of every error that Holdfast raises on purpose, its five kinds, and what several rooms raise.
 
 Doors know the five kinds only; a kind decides the exit code and the HTTP status. A concrete class carries
-its data as attributes and a stable code, and its message names the thing, its value and what to do. What one room
-alone raises is in its own `errors.py`; docs/errors.md lists all of them.
+its data as attributes and a stable code. Its message names the thing, its value and what is wrong, and has no
+backquotes: they mark commands, and a command belongs to one door. What to do next is data, which each door words in its
+own grammar. What one room alone raises is in its own `errors.py`; docs/errors.md lists all of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 SHOWN_CHARS = 80
 
@@ -35,6 +36,24 @@ def bug_message(error: BaseException) -> str:
     return f"This is a bug in Holdfast: {type(error).__name__} at {place_of(error)}."
 
 
+class Action:
+    """What can be done next: a verb with its arguments. A plain class, because every hook process loads this module."""
+
+    __slots__ = ("arguments", "verb")
+
+    def __init__(self, verb: str, **arguments: object):
+        self.verb, self.arguments = verb, arguments
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Action) and (self.verb, self.arguments) == (other.verb, other.arguments)
+
+    def __hash__(self) -> int:
+        return hash(self.verb)
+
+    def __repr__(self) -> str:
+        return f"Action({self.verb!r}, {self.arguments!r})"
+
+
 class HoldfastError(Exception):
     """The root; a door that meets anything else has met a bug."""
 
@@ -42,7 +61,7 @@ class HoldfastError(Exception):
     exit_code = 1
     http_status = 500
 
-    def __init__(self, message: str, *, next_actions: Sequence[str] = ()):
+    def __init__(self, message: str, *, next_actions: Iterable[Action] = ()):
         self.message = message
         self.next_actions = tuple(next_actions)
         super().__init__(message)
@@ -84,16 +103,18 @@ class NoWorkingTreeError(Refused):
     code = "no_working_tree"
 
     def __init__(self) -> None:
-        super().__init__("This server has no working tree. Ask the `holdfast mcp` of the machine that has one.")
+        super().__init__("This server has no working tree. Ask Holdfast on the machine that has one.")
 
 
 class InvalidValueError(Invalid):
     code = "invalid_value"
 
-    def __init__(self, field: str, value: object, problem: str, *, known: Iterable[str] = ()):
+    def __init__(
+        self, field: str, value: object, problem: str, *, known: Iterable[str] = (), next_actions: Iterable[Action] = ()
+    ):
         self.field, self.value, self.problem, self.known = field, value, problem, tuple(known)
         choices = f" Known: {', '.join(self.known)}." if self.known else ""
-        super().__init__(f"{field} {shown(value)} {problem}.{choices}")
+        super().__init__(f"{field} {shown(value)} {problem}.{choices}", next_actions=next_actions)
 
 
 class StoreBusyError(Unavailable):
@@ -139,7 +160,6 @@ class ExtraMissingError(Unavailable):
     def __init__(self, command: str, extra: str):
         self.command, self.extra = command, extra
         super().__init__(
-            f"`{command}` needs what is not installed. Install it in the folder of Holdfast's source: "
-            f"`pip install '.[{extra}]'`.",
-            next_actions=[f"pip install '.[{extra}]'"],
+            f"The extra {extra!r} of Holdfast is not installed.",
+            next_actions=[Action("extra.install", extra=extra)],
         )

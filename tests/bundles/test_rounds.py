@@ -176,7 +176,7 @@ def test_an_abandoned_round_names_what_was_noted_before(noted, named):
 
 
 def test_a_round_that_is_being_closed_is_not_abandoned():
-    with pytest.raises(errors.RoundClosingError, match="`holdfast round close` notes what is left"):
+    with pytest.raises(errors.RoundClosingError, match="close it again: that notes what is left"):
         rounds.abandon(rounds.close(spoken(*ROLES), ["a"], []), now=NOW)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from holdfast.errors import Action
 from holdfast.storage.errors import SqliteTooOldError
 from holdfast.storage.sqlite import check_version
 from tests.faults.audit import audit, new_session
@@ -21,7 +22,7 @@ def test_an_old_sqlite_is_refused_with_what_to_install(version: str) -> None:
 
     assert version in str(refused.value)
     assert "3.51.3" in str(refused.value)
-    assert refused.value.next_actions == ("pip install --upgrade apsw",)
+    assert refused.value.next_actions == (Action("sqlite.upgrade"),)
 
 
 @pytest.mark.parametrize("version", NEW_ENOUGH)

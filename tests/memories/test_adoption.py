@@ -145,7 +145,7 @@ async def test_a_store_with_such_a_table_is_not_served(postgres: Cluster, make: 
 
     assert refused.code == 5
     assert refused.document["code"] == "adopted_memories"
-    assert "holdfast memory export" in refused.document["message"]
+    assert refused.document["next_actions"] == ["holdfast memory export FILE"]
 
 
 @pytest.mark.parametrize(

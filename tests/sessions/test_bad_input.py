@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from holdfast.errors import InvalidValueError
+from holdfast.errors import Action, InvalidValueError
 from holdfast.sessions import rules
 from holdfast.sessions.errors import SessionNotFoundError
 from tests.sessions.tables import nothing_changes
@@ -101,7 +101,7 @@ async def test_a_session_that_does_not_exist_is_not_found_by_any_verb(sessions):
                 assert len(str(refusal.value)) < 250
 
     assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("session_not_found", 3, 404)
-    assert refusal.value.next_actions == ("holdfast session list",)
+    assert refusal.value.next_actions == (Action("session.list"),)
 
 
 async def test_a_session_is_looked_for_by_a_text(sessions):

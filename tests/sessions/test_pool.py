@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 import holdfast
+from holdfast.errors import Action
 from holdfast.ground import settings
 from holdfast.storage.errors import SchemaMissingError
 from holdfast.storage.postgres import UnsafeRoleWarning
@@ -99,7 +100,7 @@ async def test_a_plain_pool_never_migrates(postgres):
             with pytest.raises(SchemaMissingError) as refusal:
                 await holdfast.SessionService(pool).create_session("architect", "u1")
 
-            assert refusal.value.next_actions == ("holdfast admin migrate",)
+            assert refusal.value.next_actions == (Action("database.migrate"),)
             assert (
                 await pool.fetchval("select count(*) from pg_namespace where nspname in ('context', 'holdfast')") == 0
             )

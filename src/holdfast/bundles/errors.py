@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, NotFound, Refused, shown
+from holdfast.errors import Action, Conflict, NotFound, Refused, shown
 
 
 class ReceiptNotFoundError(NotFound):
@@ -10,9 +10,7 @@ class ReceiptNotFoundError(NotFound):
 
     def __init__(self, receipt_id: object):
         self.receipt_id = receipt_id
-        super().__init__(
-            f"Receipt {shown(receipt_id)} does not exist. `holdfast bundle show` builds a bundle and its receipt."
-        )
+        super().__init__(f"Receipt {shown(receipt_id)} does not exist.", next_actions=[Action("bundle.show")])
 
 
 class ReceiptForgottenError(NotFound):
@@ -31,8 +29,8 @@ class RoundNotFoundError(NotFound):
     def __init__(self, workstream_id: str):
         self.workstream_id = workstream_id
         super().__init__(
-            f"Workstream {shown(workstream_id)} has no open round. Start one: `holdfast round start --topic TOPIC`.",
-            next_actions=["holdfast round start --topic TOPIC"],
+            f"Workstream {shown(workstream_id)} has no open round.",
+            next_actions=[Action("round.start")],
         )
 
 
@@ -42,9 +40,8 @@ class RoundOpenError(Conflict):
     def __init__(self, topic: str):
         self.topic = topic
         super().__init__(
-            f"A round about {shown(topic)} is open. `holdfast round next` says whose turn it is. End it first, with "
-            "`holdfast round close` or, without a result, with `holdfast round abandon`.",
-            next_actions=["holdfast round next", "holdfast round close", "holdfast round abandon"],
+            f"A round about {shown(topic)} is open. End it first.",
+            next_actions=[Action("round.next"), Action("round.close"), Action("round.abandon")],
         )
 
 
@@ -56,9 +53,9 @@ class RoundClosingError(Conflict):
     def __init__(self, topic: str):
         self.topic = topic
         super().__init__(
-            f"The round about {shown(topic)} is being closed, so it is not abandoned. If nobody is at it any more, "
-            "`holdfast round close` notes what is left.",
-            next_actions=["holdfast round close"],
+            f"The round about {shown(topic)} is being closed, so it is not abandoned. If no process is "
+            "closing it any more, close it again: that notes what is left.",
+            next_actions=[Action("round.close")],
         )
 
 
@@ -70,9 +67,8 @@ class RoundMovedError(Conflict):
     def __init__(self, topic: str):
         self.topic = topic
         super().__init__(
-            f"The round about {shown(topic)} went on meanwhile. Nothing was written. "
-            "`holdfast round next` says where it is.",
-            next_actions=["holdfast round next"],
+            f"The round about {shown(topic)} went on meanwhile. Nothing was written.",
+            next_actions=[Action("round.next")],
         )
 
 
@@ -83,7 +79,7 @@ class WrongRoleError(Conflict):
         self.role, self.expected = role, expected
         super().__init__(
             f"Role {shown(role)} does not speak now: it is the turn of {expected}. Nothing was written.",
-            next_actions=["holdfast round next"],
+            next_actions=[Action("round.next")],
         )
 
 
@@ -108,5 +104,5 @@ class SourceMissingError(Refused):
         super().__init__(
             f"{role} names no source. Give one as repo:PATH, tool:COMMAND or user:WORDS, or begin the text with "
             '"No new fact".',
-            next_actions=["holdfast round submit --role ROLE --text TEXT --source repo:PATH"],
+            next_actions=[Action("round.submit")],
         )

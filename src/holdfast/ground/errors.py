@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, NotFound, Refused, Unavailable, shown
+from holdfast.errors import Action, Conflict, NotFound, Refused, Unavailable, shown
 
 
 class FileMissingError(NotFound):
@@ -29,11 +29,12 @@ class PathOutsideError(Refused):
 
     code = "path_outside"
 
-    ADVICE = "`holdfast serve --root DIR` names the folders that are shown."
-
-    def __init__(self, path: object, problem: str, advice: str = ADVICE):
+    def __init__(self, path: object, problem: str, advice: str = ""):
         self.path, self.problem = path, problem
-        super().__init__(f"Path {shown(path)} {problem}. {advice}")
+        name_folder = Action("serve.root")
+        super().__init__(
+            f"Path {shown(path)} {problem}.{advice and ' ' + advice}", next_actions=[] if advice else [name_folder]
+        )
 
 
 class GitMissingError(Unavailable):
@@ -50,6 +51,6 @@ class GitFailedError(Unavailable):
     def __init__(self, folder: str, complaint: str):
         self.folder, self.complaint = folder, complaint
         super().__init__(
-            f"git does not answer about {shown(folder)}: {shown(complaint)}. `git status` there says what is wrong.",
-            next_actions=["git status"],
+            f"git does not answer about {shown(folder)}: {shown(complaint)}.",
+            next_actions=[Action("git.status")],
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, NotFound, Refused, shown
+from holdfast.errors import Action, Conflict, NotFound, Refused, shown
 
 
 class MemoryNotFoundError(NotFound):
@@ -11,8 +11,8 @@ class MemoryNotFoundError(NotFound):
     def __init__(self, memory_id: object):
         self.memory_id = memory_id
         super().__init__(
-            f"Memory {shown(memory_id)} does not exist, or was forgotten. `holdfast memory list` shows the ids.",
-            next_actions=["holdfast memory list"],
+            f"Memory {shown(memory_id)} does not exist, or was forgotten.",
+            next_actions=[Action("memory.list")],
         )
 
 
@@ -27,7 +27,7 @@ class ExportRefusedError(Conflict):
         super().__init__(
             f"File {shown(path)} has {lines if unknown else 'something that this store did not write'}, so it was left "
             "as it is. Bring it in first; where that says that no export replaces it, name another file.",
-            next_actions=[f"holdfast memory import {path}"],
+            next_actions=[Action("memory.import", path=path)],
         )
 
 

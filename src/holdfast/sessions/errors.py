@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, NotFound, Refused, shown
+from holdfast.errors import Action, Conflict, NotFound, Refused, shown
 
 
 class SessionNotFoundError(NotFound):
@@ -10,10 +10,7 @@ class SessionNotFoundError(NotFound):
 
     def __init__(self, session_id: object):
         self.session_id = session_id
-        super().__init__(
-            f"Session {shown(session_id)} does not exist. `holdfast session list` shows the ones that do.",
-            next_actions=["holdfast session list"],
-        )
+        super().__init__(f"Session {shown(session_id)} does not exist.", next_actions=[Action("session.list")])
 
 
 class EventNotFoundError(NotFound):
@@ -21,10 +18,7 @@ class EventNotFoundError(NotFound):
 
     def __init__(self, event_id: object):
         self.event_id = event_id
-        super().__init__(
-            f"Event {shown(event_id)} does not exist. `holdfast session events ID --json` shows the ids of a session.",
-            next_actions=["holdfast session events ID --json"],
-        )
+        super().__init__(f"Event {shown(event_id)} does not exist.", next_actions=[Action("session.event_ids")])
 
 
 class SessionEndedError(Conflict):
@@ -33,9 +27,8 @@ class SessionEndedError(Conflict):
     def __init__(self, session_id: str, ended_at: object):
         self.session_id, self.ended_at = session_id, ended_at
         super().__init__(
-            f"Session {session_id} ended at {ended_at:%Y-%m-%d %H:%MZ}. "
-            f"Continue it with `holdfast session resume {session_id}`.",
-            next_actions=[f"holdfast session resume {session_id}"],
+            f"Session {session_id} ended at {ended_at:%Y-%m-%d %H:%MZ}.",
+            next_actions=[Action("session.resume", session_id=session_id)],
         )
 
 
@@ -47,7 +40,7 @@ class SequenceConflictError(Conflict):
         super().__init__(
             f"Session {session_id} is at sequence {actual}, not {expected}. "
             "Read its events, then append with the sequence that it has.",
-            next_actions=[f"holdfast session events {session_id}"],
+            next_actions=[Action("session.events", session_id=session_id)],
         )
 
 
@@ -79,7 +72,6 @@ class ContextFullError(Refused):
     def __init__(self, total: int, limit: int):
         self.total, self.limit = total, limit
         super().__init__(
-            f"The context sets would hold {total} items; {limit} are the most in all. Clear a set first: "
-            "`holdfast context set NAME` without items.",
-            next_actions=["holdfast context show"],
+            f"The context sets would hold {total} items; {limit} are the most in all. Clear a set first.",
+            next_actions=[Action("context.clear"), Action("context.show")],
         )

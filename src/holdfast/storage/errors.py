@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, Invalid, Refused, StoreUnreachableError, Unavailable, shown
+from collections.abc import Iterable
+
+from holdfast.errors import Action, Conflict, Invalid, Refused, StoreUnreachableError, Unavailable, shown
+
+CREATE_RUNTIME_ROLE = "CREATE ROLE holdfast_runtime NOLOGIN"
+GRANT_RUNTIME_ROLE = "GRANT holdfast_runtime TO …"
 
 
 class IdTakenError(Conflict):
@@ -20,9 +25,8 @@ class NewerSchemaError(Refused):
     def __init__(self, where: str, found: int, known: int, part: str = "schema"):
         self.where, self.found, self.known = where, found, known
         super().__init__(
-            f"{where} has {part} {found}; this version of Holdfast knows {known}. Nothing was changed. "
-            "Upgrade Holdfast: `pipx upgrade holdfast`.",
-            next_actions=["pipx upgrade holdfast"],
+            f"{where} has {part} {found}; this version of Holdfast knows {known}. Nothing was changed.",
+            next_actions=[Action("upgrade")],
         )
 
 
@@ -55,7 +59,8 @@ class UnsafeRoleError(Refused):
         self.role, self.reason = role, reason
         super().__init__(
             f"PostgreSQL role {shown(role)} {reason}, so row-level security does not hold for it. Connect as a role "
-            "that is only a member of holdfast_runtime: `CREATE ROLE app LOGIN IN ROLE holdfast_runtime`."
+            "that is only a member of holdfast_runtime.",
+            next_actions=[Action("database.run", statement="CREATE ROLE app LOGIN IN ROLE holdfast_runtime")],
         )
 
 
@@ -63,9 +68,12 @@ class PermissionRefusedError(Refused):
     code = "permission_refused"
     http_status = 403
 
-    def __init__(self, where: str, detail: str, advice: str):
+    def __init__(self, where: str, detail: str, advice: str, statements: Iterable[str] = ()):
         self.where, self.detail = where, detail
-        super().__init__(f"{where} refused: {detail}. {advice}")
+        super().__init__(
+            f"{where} refused: {detail}. {advice}",
+            next_actions=[Action("database.run", statement=statement) for statement in statements],
+        )
 
 
 class SchemaTakenError(Refused):
@@ -75,7 +83,8 @@ class SchemaTakenError(Refused):
         self.where, self.schema = where, schema
         super().__init__(
             f"{where} has a schema {shown(schema)} that is not Holdfast's, with something in it. Nothing was changed. "
-            f"Use another database, or rename it: `ALTER SCHEMA {schema} RENAME TO {schema}_before`."
+            "Use another database, or rename it.",
+            next_actions=[Action("database.run", statement=f"ALTER SCHEMA {schema} RENAME TO {schema}_before")],
         )
 
 
@@ -86,7 +95,10 @@ class WrongEncodingError(Refused):
         self.where, self.encoding = where, encoding
         super().__init__(
             f"{where} has the encoding {encoding}, which does not keep every text as it is. Nothing was changed. "
-            "Use a database that was made with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`."
+            "Use a database that was made with the encoding UTF8.",
+            next_actions=[
+                Action("database.run", statement="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"),
+            ],
         )
 
 
@@ -97,10 +109,11 @@ class AdoptionRefusedError(Refused):
 
     def __init__(self, where: str, problem: str, remedy: str | None):
         self.where, self.problem, self.remedy = where, problem, remedy
-        mended = f"Mend it (`{remedy}`)" if remedy else "Change that"
+        statements = [remedy] if remedy else []
         super().__init__(
             f"The table memori.memories in {where} was made by another program, and Holdfast cannot use it as it is: "
-            f"{problem}. Nothing was changed. {mended}, or name another database in HOLDFAST_DATABASE."
+            f"{problem}. Nothing was changed. Change that, or name another database in HOLDFAST_DATABASE.",
+            next_actions=[Action("database.run", statement=statement) for statement in statements],
         )
 
 
@@ -129,8 +142,8 @@ class SchemaMissingError(Unavailable):
     def __init__(self, where: str, detail: str = "has no Holdfast schema of this version"):
         self.where = where
         super().__init__(
-            f"{where} {detail}. Run `holdfast admin migrate` with HOLDFAST_DATABASE set to the owner's URL.",
-            next_actions=["holdfast admin migrate"],
+            f"{where} {detail}.",
+            next_actions=[Action("database.migrate")],
         )
 
 
@@ -140,9 +153,8 @@ class SqliteTooOldError(Unavailable):
     def __init__(self, found: str, needed: str):
         self.found, self.needed = found, needed
         super().__init__(
-            f"SQLite {found} can lose a committed write when a checkpoint races it; {needed} is needed. "
-            "Install it with `pip install --upgrade apsw`.",
-            next_actions=["pip install --upgrade apsw"],
+            f"SQLite {found} can lose a committed write when a checkpoint races it; {needed} is needed.",
+            next_actions=[Action("sqlite.upgrade")],
         )
 
 
@@ -151,7 +163,7 @@ class StoreClosedError(Unavailable):
 
     def __init__(self, where: str):
         self.where = where
-        super().__init__(f"{where} was closed, or opened before a fork. Open it again with `open_database`.")
+        super().__init__(f"{where} was closed, or opened before a fork. Open it again with open_database().")
 
 
 class LoginRefusedError(StoreUnreachableError):

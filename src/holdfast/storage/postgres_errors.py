@@ -11,8 +11,8 @@ from holdfast.errors import InvalidValueError, StoreBusyError, StoreFullError, S
 from holdfast.storage import errors
 
 PERMISSION_ADVICE = (
-    "A program's role needs `GRANT holdfast_runtime TO …`. The role that migrates owns the database and may create "
-    "roles, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+    "A program's role is a member of holdfast_runtime. The role that migrates owns the database and may create roles, "
+    "or a role that may has created holdfast_runtime before."
 )
 READ_ONLY_ADVICE = (
     "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise somebody has set "
@@ -59,7 +59,8 @@ def translate(error: Exception, where: str) -> Exception:
         case asyncpg.UndefinedFunctionError() | asyncpg.InvalidSchemaNameError():
             return errors.SchemaMissingError(where)
         case asyncpg.InsufficientPrivilegeError():
-            return errors.PermissionRefusedError(where, first_line(error), PERMISSION_ADVICE)
+            statements = (errors.GRANT_RUNTIME_ROLE, errors.CREATE_RUNTIME_ROLE)
+            return errors.PermissionRefusedError(where, first_line(error), PERMISSION_ADVICE, statements)
         case asyncpg.UniqueViolationError():
             return errors.IdTakenError()
         case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():

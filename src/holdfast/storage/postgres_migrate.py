@@ -41,7 +41,7 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
         sqlstate: str = getattr(error, "sqlstate", None) or ""
         if sqlstate == INSUFFICIENT_PRIVILEGE:
             owner = await connection.fetchval(ledger["other_owner"])
-            raise errors.PermissionRefusedError(where, str(error), _owner_advice(owner)) from error
+            raise _permission_refused(where, error, owner) from error
         if sqlstate == DUPLICATE_SCHEMA:
             raise errors.SchemaTakenError(where, "memori") from error
         if sqlstate == NOT_ADOPTABLE or (
@@ -115,10 +115,12 @@ def _name_of_functions() -> str:
     return f"functions_{functions.NUMBER}"
 
 
-def _owner_advice(owner: str | None) -> str:
+def _permission_refused(where: str, error: Exception, owner: str | None) -> errors.PermissionRefusedError:
     if owner:
-        return f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
-    return (
+        advice = f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
+        return errors.PermissionRefusedError(where, str(error), advice)
+    advice = (
         "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; it may create roles "
-        "too, or somebody who may has run `CREATE ROLE holdfast_runtime NOLOGIN` before."
+        "too, or a role that may has created holdfast_runtime before."
     )
+    return errors.PermissionRefusedError(where, str(error), advice, [errors.CREATE_RUNTIME_ROLE])

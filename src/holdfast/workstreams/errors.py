@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.errors import Conflict, NotFound, Refused, shown
+from holdfast.errors import Action, Conflict, NotFound, Refused, shown
 
 
 class NoRepositoryError(NotFound):
@@ -14,9 +14,7 @@ class NoRepositoryError(NotFound):
 
     def __init__(self, folder: str):
         self.folder = folder
-        super().__init__(
-            f"Folder {shown(folder)} is in no git repository. Change into one, or begin one with `git init`."
-        )
+        super().__init__(f"Folder {shown(folder)} is in no git repository.", next_actions=[Action("git.init")])
 
 
 class ProofNotFoundError(NotFound):
@@ -24,9 +22,7 @@ class ProofNotFoundError(NotFound):
 
     def __init__(self, proof_id: object):
         self.proof_id = proof_id
-        super().__init__(
-            f"Proof {shown(proof_id)} does not exist. `holdfast workstream show --json` lists the last ones."
-        )
+        super().__init__(f"Proof {shown(proof_id)} does not exist.", next_actions=[Action("proof.list")])
 
 
 class NoteNotFoundError(NotFound):
@@ -60,12 +56,11 @@ class SharedContextOffError(Refused):
     def __init__(
         self, settings_file: str = "settings.json of the data folder", *, repo: str | None = None, says: str = ""
     ) -> None:
-        show = "SHARED_CONTEXT_ENABLED=true holdfast workstream show"
-        called = f" This repository is called {repo} there." if repo else f" `{show}` prints this repository's name."
+        called = f" This repository is called {repo} there." if repo else ""
         super().__init__(
             f"Shared context is off, so nothing is kept in this repository.{says and ' ' + says} Switch it on with "
             f'SHARED_CONTEXT_ENABLED=true, or with "shared_context": true in {settings_file}.{called}',
-            next_actions=[show],
+            next_actions=[Action("shared_context.try" if repo else "repository.name")],
         )
 
 
@@ -78,9 +73,8 @@ class EvidenceMissingError(Refused):
         self.claim, self.word = claim, word
         because = f"says {shown(word)}" if word else "is of kind completion"
         super().__init__(
-            f"Claim {shown(claim)} {because} and has no evidence. Name a path with lines or a symbol, or a command "
-            "that was seen to pass.",
-            next_actions=["evidence: PATH:L1-L2", "evidence: PATH#SYMBOL", "holdfast prove -- COMMAND"],
+            f"Claim {shown(claim)} {because} and has no evidence.",
+            next_actions=[Action("workstream.claim"), Action("prove")],
         )
 
 
@@ -94,7 +88,7 @@ class ProofFailedError(Refused):
         how = f"ended with exit code {exit_code}" if exit_code != 0 else "ran while files changed"
         super().__init__(
             f"Claim {shown(claim)} is shown by nothing: {shown(command)} {how}. Run it until it passes, then claim.",
-            next_actions=["holdfast prove -- COMMAND"],
+            next_actions=[Action("prove")],
         )
 
 
@@ -116,8 +110,8 @@ class NotVerifiedError(Refused):
     def __init__(self) -> None:
         super().__init__(
             "The summary is kept as it is: tracked files have uncommitted changes, and no command was seen to pass on "
-            "them. Prove or commit them, then save.",
-            next_actions=["holdfast prove -- COMMAND", "git commit"],
+            "them.",
+            next_actions=[Action("prove"), Action("git.commit")],
         )
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from holdfast.errors import InvalidValueError
+from holdfast.errors import Action, InvalidValueError
 from holdfast.ground import canonical
 
 TAIL_BYTES = 4_000
@@ -32,7 +32,7 @@ class Run:
 
 def check_command(command: Sequence[str]) -> tuple[str, ...]:
     if not command or not command[0]:
-        raise InvalidValueError("Command", "", "is missing; write it after --, as in `holdfast prove -- pytest -q`")
+        raise InvalidValueError("Command", "", "is missing", next_actions=[Action("prove")])
     checked = tuple(canonical.check_text("Command", part, max_bytes=ARGUMENTS_BYTES) for part in command)
     if sum(map(len, checked)) > ARGUMENTS_BYTES:
         raise InvalidValueError("Command", command[0], f"has more than {ARGUMENTS_BYTES:,} characters")

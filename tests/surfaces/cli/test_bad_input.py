@@ -47,10 +47,10 @@ def everything() -> str:
 # --- what a person types -----------------------------------------------------------------------------------
 
 WRONG = {
-    "an unknown session": (("session", "show", UNKNOWN), 3, "session_not_found", "does not exist. `holdfast session"),
+    "an unknown session": (("session", "show", UNKNOWN), 3, "session_not_found", "does not exist."),
     "a malformed session": (("session", "append", "01a1e", *CONTENT, "x"), 3, "session_not_found", "'01a1e'"),
     "no session": (("session", "show", ""), 3, "session_not_found", "Session '' does not exist"),
-    "an ended session": (("session", "append", "done", *CONTENT, "x"), 4, "session_ended", "holdfast session resume"),
+    "an ended session": (("session", "append", "done", *CONTENT, "x"), 4, "session_ended", "Session "),
     "an ended scratchpad": (("session", "state", "done", "--set", "{}"), 4, "session_ended", "ended at"),
     "an unknown type": (
         ("session", "append", "work", "--type", "shout", "--role", "user", "--content", "x"),
@@ -184,7 +184,7 @@ def test_a_full_context_is_refused_with_what_to_do(cli: Call, work: str):
     answer = cli("context", "set", "f", "one too many", "--json")
 
     assert (answer.code, answer.document["code"]) == (5, "context_full")
-    assert answer.document["next_actions"] == ["holdfast context show"]
+    assert answer.document["next_actions"] == ["holdfast context set NAME", "holdfast context show"]
     assert everything() == before
 
 

@@ -87,7 +87,8 @@ def test_each_kind_of_error_has_its_exit_code(run: Call, arguments: tuple[str, .
     if name:
         assert set(document.document) == {"code", "message", "next_actions"}
         assert answer.out == ""
-        assert answer.err == f"Error: {document.document['message']}\n"
+        assert answer.err.startswith(f"Error: {document.document['message']}")
+        assert all(f"`{action}`" in answer.err for action in document.document["next_actions"])
 
 
 def test_a_conflict_exits_with_4_and_says_what_to_do_next(run: Call):

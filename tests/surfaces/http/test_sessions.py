@@ -95,7 +95,7 @@ def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
     resumed = api.post(f"/api/sessions/{session['id']}/resume", json={})
 
     assert is_problem(refused, 409, "session_ended")
-    assert refused.json()["next_actions"] == [f"holdfast session resume {session['id']}"]
+    assert refused.json()["next_actions"] == [f"POST /api/sessions/{session['id']}/resume"]
     assert resumed.status_code == 201
     new = resumed.json()
     assert resumed.headers["location"] == f"/api/sessions/{new['id']}"

@@ -131,7 +131,7 @@ async def test_refusals_of_the_rooms_keep_their_codes(project: Path, store: str)
     assert (late["code"], other["code"]) == ("sequence_conflict", "event_conflict")
     assert same["event"] == event
     assert ended["code"] == state["code"] == "session_ended"
-    assert ended["next_actions"] == [f"holdfast session resume {session_id}"]
+    assert ended["next_actions"] == [f"session operation=start session_id={session_id}"]
 
 
 async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exist(project: Path, store: str):

@@ -22,6 +22,7 @@ import click
 
 from holdfast.errors import ExtraMissingError, HoldfastError
 from holdfast.ground.text import term_safe
+from holdfast.surfaces.cli.errors import StoppedError
 from holdfast.surfaces.cli.running import Command, show
 from holdfast.surfaces.cli.running import Output as Answer
 
@@ -35,10 +36,6 @@ with App() as app:
         event = app.run(app.scope.sessions.append_event(session.id, "model_message", "assistant", "…"))
         print(event.sequence, flush=True)
 """
-
-
-class StoppedError(HoldfastError):
-    code = "aborted"
 
 
 @click.command("demo", cls=Command)

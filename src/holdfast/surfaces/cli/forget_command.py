@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import click
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError
 from holdfast.ground.text import term_safe
 from holdfast.memories.model import Memory
 from holdfast.surfaces.cli import wording
+from holdfast.surfaces.cli.errors import NobodyAnsweredError
 from holdfast.surfaces.cli.running import Command, Output, find_session, here, prints, run_write
 from holdfast.usecases import forget
 from holdfast.usecases.forget import Erasable, Remains, ToForget
@@ -24,12 +24,6 @@ DOCUMENT_NAMES = {
     "round": "round step",
 }
 LABELS_STAY = "The session's chatmode, user, workflow, skill, branch and working tree stay: labels cannot be erased."
-
-
-class NobodyAnsweredError(HoldfastError):
-    """To a script the same as a no; only that a script can do something about it."""
-
-    code = "aborted"
 
 
 @click.command("forget", cls=Command)
@@ -79,9 +73,7 @@ def _ask(wanted: ToForget, found: Erasable) -> None:
             click.echo(err=True)
         if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
             raise
-        again = f"holdfast forget {_as_typed(wanted)} --yes"
-        message = f"Nothing was changed: nobody was there to answer. Add --yes to erase without a question: `{again}`."
-        raise NobodyAnsweredError(message, next_actions=[again]) from None
+        raise NobodyAnsweredError(_as_typed(wanted)) from None
 
 
 def _as_typed(wanted: ToForget) -> str:

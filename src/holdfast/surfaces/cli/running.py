@@ -27,6 +27,7 @@ from holdfast.ground.worktree import find_worktree
 from holdfast.scope import Scope
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.model import Session
+from holdfast.surfaces.cli.actions import advise, word_actions
 from holdfast.write import Effect, Request, write
 
 R = TypeVar("R")
@@ -242,7 +243,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
         result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=asked)
         return result if isinstance(result, int) else 0
     except HoldfastError as error:
-        return _fail(error.code, error.message, error.next_actions, error.exit_code, as_json=asked.for_json)
+        return _refuse(error, as_json=asked.for_json)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())
         return 2
@@ -280,6 +281,12 @@ def _system(error: OSError) -> str:
 
 def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _refuse(error: HoldfastError, *, as_json: bool) -> int:
+    commands = word_actions(error.next_actions)
+    message = error.message if as_json else advise(error.message, error.next_actions)
+    return _fail(error.code, message, commands, error.exit_code, as_json=as_json)
 
 
 def _fail(code: str, message: str, next_actions: Sequence[str], exit_code: int, *, as_json: bool) -> int:

@@ -61,7 +61,7 @@ def _check_replaceable(root: ConfinedRoot, path: str) -> None:
     except OSError:
         return  # whoever reads it says what is wrong
     if not found.st_mode & 0o222 or not os.access(full, os.W_OK):
-        raise Refused(f"File {shown(path)} is read-only, so nothing was written. Make it writable: `chmod u+w FILE`.")
+        raise Refused(f"File {shown(path)} is read-only, so nothing was written. Make it writable.")
     if found.st_nlink > 1:
         raise Refused(
             f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part them, so nothing was "

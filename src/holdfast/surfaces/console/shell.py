@@ -22,6 +22,7 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
 from holdfast.ground.settings import Settings, redacted, sqlite_path
 from holdfast.ground.text import term_safe
+from holdfast.surfaces.cli.actions import word_actions
 from holdfast.surfaces.console import links, showing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -111,7 +112,7 @@ class Shell:
         """An error as a page: what it is about, and what to do."""
         kind = "The store is not available" if isinstance(error, Unavailable) else _TITLES.get(error.http_status)
         title = kind or "This cannot be shown"
-        words = {"title": title, "message": str(error), "advice": error.next_actions}
+        words = {"title": title, "message": str(error), "advice": word_actions(error.next_actions)}
         return self.render("message.html", request, error.http_status, **words, **values)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, Invalid, Refused, Unavailable, shown
+from holdfast.errors import Action, Conflict, Invalid, Refused, Unavailable, shown
 
 
 class ServerRunningError(Conflict):
@@ -12,12 +12,11 @@ class ServerRunningError(Conflict):
         self.store, self.pid, self.port, self.url = store, pid, port, url
         who = f"process {pid}" if pid else "another process"
         where = f" on port {port}" if port else ""
-        come_in = f"Open {url} and log in with the token in the file `token` of its data folder. " if url else ""
-        stop = f"stop it first with `kill {pid}`" if pid else "stop it first"
+        come_in = f"Open {url} and log in with the token in the file 'token' of its data folder. " if url else ""
         super().__init__(
-            f"{store} is served by {who}{where} already. {come_in}To start another, {stop}, or set HOLDFAST_HOME to "
-            "another folder (and HOLDFAST_DATABASE, where that is set, to another file).",
-            next_actions=[f"kill {pid}"] if pid else (),
+            f"{store} is served by {who}{where} already. {come_in}To start another, stop it first, or set "
+            "HOLDFAST_HOME to another folder (and HOLDFAST_DATABASE, where that is set, to another file).",
+            next_actions=[Action("server.stop", pid=pid)] if pid else (),
         )
 
 
@@ -27,8 +26,8 @@ class PortTakenError(Conflict):
     def __init__(self, host: str, port: int):
         self.host, self.port = host, port
         super().__init__(
-            f"Port {port} of {host} is taken by another program. Choose another one: `holdfast serve --port PORT`.",
-            next_actions=["holdfast serve --port 0"],
+            f"Port {port} of {host} is taken by another program.",
+            next_actions=[Action("serve.port")],
         )
 
 
@@ -42,8 +41,8 @@ class AdoptedMemoriesError(Refused):
         super().__init__(
             f"The table memori.memories in {where} was made by another program, so nothing keeps one developer's "
             "memories from another. It is for one person's use and not served. Serve another database, and bring them "
-            "there with `holdfast memory export FILE` and `holdfast memory import FILE`.",
-            next_actions=["holdfast memory export FILE"],
+            "there with an export and an import.",
+            next_actions=[Action("memory.export")],
         )
 
 
@@ -53,8 +52,8 @@ class UnauthorizedError(Refused):
 
     def __init__(self) -> None:
         super().__init__(
-            "This needs the token that is in the file `token` of HOLDFAST_HOME, as `Authorization: Bearer TOKEN`. "
-            "A browser gets in by the link that `holdfast serve` prints."
+            "This needs the token that is in the file 'token' of HOLDFAST_HOME, as Authorization: Bearer TOKEN. "
+            "A browser gets in by the link that the server prints when it starts."
         )
 
 
@@ -66,7 +65,7 @@ class ForeignRequestError(Refused):
 
     def __init__(self, header: str, value: object, problem: str):
         self.header, self.value = header, value
-        super().__init__(f"{header} {shown(value)} {problem}. Use the address that `holdfast serve` prints.")
+        super().__init__(f"{header} {shown(value)} {problem}. Use the address that the server prints when it starts.")
 
 
 class NetworkRefusedError(Refused):
@@ -86,7 +85,7 @@ class WrongMediaTypeError(Invalid):
 
     def __init__(self, found: object):
         self.found = found
-        super().__init__(f"Content-Type {shown(found)} is not taken here. Send JSON as `application/json`.")
+        super().__init__(f"Content-Type {shown(found)} is not taken here. Send JSON as application/json.")
 
 
 class TooLargeError(Invalid):
@@ -122,7 +121,6 @@ class EventsLostError(Unavailable):
     def __init__(self, lost: int):
         self.lost = lost
         super().__init__(
-            f"{lost:,} accepted event{'' if lost == 1 else 's'} cannot be found. `holdfast session verify` says where; "
-            "keep the files as they are.",
-            next_actions=["holdfast session verify"],
+            f"{lost:,} accepted event{'' if lost == 1 else 's'} cannot be found. Keep the files as they are.",
+            next_actions=[Action("session.verify")],
         )

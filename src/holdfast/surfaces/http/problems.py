@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Match
 
 from holdfast.errors import HoldfastError, Invalid, shown
+from holdfast.surfaces.http.actions import word_actions
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN_PROBLEMS = 5
@@ -52,7 +53,8 @@ def of_error(error: HoldfastError, *, status: int | None = None, **more: Any) ->
     """One of ours; `status` where a route has a better one than the error's kind."""
     headers = {408: {"Connection": "close"}, 429: {"Retry-After": "1"}}.get(error.http_status)
     given = status or error.http_status
-    return problem(given, error.code, error.message, next_actions=error.next_actions, headers=headers, **more)
+    actions = word_actions(error.next_actions)
+    return problem(given, error.code, error.message, next_actions=actions, headers=headers, **more)
 
 
 def of_bug() -> Problem:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidValueError, bug_message
+from holdfast.surfaces.cli.actions import word_actions
 
 ERROR = "shared_context_error"
 
@@ -55,7 +56,7 @@ def several(name: str, given: object) -> list[Any]:
 def refusal(error: Exception) -> dict[str, Any]:
     """Why something was not done. A mistake of ours is told too: it must not cost a run its work."""
     if isinstance(error, HoldfastError):
-        return {"code": error.code, "message": error.message, "next_actions": list(error.next_actions)}
+        return {"code": error.code, "message": error.message, "next_actions": word_actions(error.next_actions)}
     return {"code": "bug", "message": bug_message(error), "next_actions": []}
 
 

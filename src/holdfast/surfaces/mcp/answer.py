@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import HoldfastError, bug_message
+from holdfast.surfaces.mcp.actions import word_actions
 
 
 class Answer:
@@ -57,7 +58,7 @@ def as_json(data: object) -> str:
 def refusal(error: Exception) -> Answer:
     """Every way in which a call can go wrong, without a stack trace and without anybody's own text."""
     if isinstance(error, HoldfastError):
-        return Answer(next_actions=error.next_actions, code=error.code, message=error.message)
+        return Answer(next_actions=word_actions(error.next_actions), code=error.code, message=error.message)
     if isinstance(error, OSError) and error.filename is not None:
         return Answer(code="unavailable", message=f"{error.filename!a} cannot be used: {error.strerror}.")
     return Answer(code="bug", message=bug_message(error))

@@ -1,0 +1,89 @@
+"""What to do next, in the grammar of the command line: a command, and a sentence around it for a person.
+
+The console and LangGraph use these words too: whoever reads them there has a terminal.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from holdfast.errors import Action
+
+COMMANDS = {
+    "bundle.show": ("holdfast bundle show", "{} builds a bundle and its receipt."),
+    "context.clear": ("holdfast context set NAME", "{} without items clears one."),
+    "context.show": ("holdfast context show", "{} lists them."),
+    "database.migrate": (
+        "holdfast admin migrate",
+        "Run {} with HOLDFAST_DATABASE set to the owner's URL.",
+    ),
+    "database.run": ("{statement}", "Run {} in PostgreSQL."),
+    "extra.install": (
+        "pip install '.[{extra}]'",
+        "Install it in the folder of Holdfast's source: {}.",
+    ),
+    "forget.confirmed": (
+        "holdfast forget {selection} --yes",
+        "Add --yes to erase without a question: {}.",
+    ),
+    "git.commit": ("git commit", "Commit the changes with {}."),
+    "git.init": ("git init", "Change into one, or begin one with {}."),
+    "git.status": ("git status", "{} there says what is wrong."),
+    "memory.export": ("holdfast memory export FILE", "{} writes them to a file."),
+    "memory.import": ("holdfast memory import {path}", "{} brings it in."),
+    "memory.list": ("holdfast memory list", "{} shows the ids."),
+    "proof.list": ("holdfast workstream show --json", "{} lists the last ones."),
+    "prove": ("holdfast prove -- COMMAND", "Prove it with {}."),
+    "repository.name": (
+        "SHARED_CONTEXT_ENABLED=true holdfast workstream show",
+        "{} prints this repository's name.",
+    ),
+    "round.abandon": ("holdfast round abandon", "{} ends it without a result."),
+    "round.close": ("holdfast round close", "{} ends it with its results."),
+    "round.next": ("holdfast round next", "{} says whose turn it is."),
+    "round.start": ("holdfast round start --topic TOPIC", "Start one: {}."),
+    "round.submit": (
+        "holdfast round submit --role ROLE --text TEXT --source repo:PATH",
+        "Submit it again as in {}.",
+    ),
+    "serve.port": ("holdfast serve --port PORT", "Choose another one: {}."),
+    "serve.root": ("holdfast serve --root DIR", "{} names the folders that are shown."),
+    "server.stop": ("kill {pid}", "{} stops it."),
+    "session.event_ids": ("holdfast session events ID --json", "{} shows the ids of a session."),
+    "session.events": ("holdfast session events {session_id}", "{} shows them."),
+    "session.list": ("holdfast session list", "{} shows the ones that do."),
+    "session.resume": ("holdfast session resume {session_id}", "Continue it with {}."),
+    "session.verify": ("holdfast session verify", "{} says where they are missing."),
+    "shared_context.try": (
+        "SHARED_CONTEXT_ENABLED=true holdfast workstream show",
+        "{} tries it for one command.",
+    ),
+    "sqlite.upgrade": ("pip install --upgrade apsw", "Install it with {}."),
+    "upgrade": ("pipx upgrade holdfast", "Upgrade Holdfast: {}."),
+    "workstream.claim": (
+        "holdfast workstream claim TEXT --evidence PATH:L1-L2",
+        "Name lines or a symbol as in {}.",
+    ),
+}
+NOT_QUOTED = ("selection", "statement")  # several words of a command, or no command of a shell
+
+
+def word_actions(actions: Iterable[Action]) -> list[str]:
+    """For a program: the commands alone."""
+    return [_command(action) for action in actions]
+
+
+def advise(message: str, actions: Iterable[Action]) -> str:
+    """For a person: what is wrong, then a sentence for each command."""
+    sentences = [COMMANDS[action.verb][1].format(f"`{_command(action)}`") for action in actions]
+    return " ".join([message, *sentences])
+
+
+def _command(action: Action) -> str:
+    words = {name: _quote(name, str(value)) for name, value in action.arguments.items()}
+    return COMMANDS[action.verb][0].format(**words)
+
+
+def _quote(name: str, value: str) -> str:
+    return value if name in NOT_QUOTED else shlex.quote(value)

@@ -1,0 +1,22 @@
+"""What only the command line raises: a person or a script stopped a command."""
+
+from __future__ import annotations
+
+from holdfast.errors import Action, HoldfastError
+
+
+class StoppedError(HoldfastError):
+    code = "aborted"
+
+
+class NobodyAnsweredError(HoldfastError):
+    """To a script the same as a no; only that a script can do something about it."""
+
+    code = "aborted"
+
+    def __init__(self, selection: str):
+        self.selection = selection
+        super().__init__(
+            "Nothing was changed: nobody was there to answer.",
+            next_actions=[Action("forget.confirmed", selection=selection)],
+        )

@@ -1,0 +1,58 @@
+"""What to do next, in the grammar of the API: a route.
+
+A caller of a server has no terminal there: what no route offers is asked of the person who runs the server, or left out
+(None) where the message already says enough or the error does not reach a caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from holdfast.errors import Action
+
+ASK = "ask the person who runs this server to "
+ROUTES = {
+    "bundle.show": "GET /api/bundle",
+    "context.clear": "PATCH /api/sessions/ID with setContext",
+    "context.show": "GET /api/sessions/ID",
+    "database.migrate": ASK + "run `holdfast admin migrate`",
+    "database.run": None,
+    "extra.install": None,
+    "forget.confirmed": None,
+    "git.commit": None,
+    "git.init": None,
+    "git.status": None,
+    "memory.export": ASK + "run `holdfast memory export FILE`",
+    "memory.import": None,
+    "memory.list": "GET /api/memories",
+    "proof.list": "GET /api/workstreams",
+    "prove": None,
+    "repository.name": None,
+    "round.abandon": None,
+    "round.close": None,
+    "round.next": None,
+    "round.start": None,
+    "round.submit": None,
+    "serve.port": None,
+    "serve.root": ASK + "name the folder with `holdfast serve --root DIR`",
+    "server.stop": None,
+    "session.event_ids": "GET /api/sessions/ID/events",
+    "session.events": "GET /api/sessions/{session_id}/events",
+    "session.list": "GET /api/sessions",
+    "session.resume": "POST /api/sessions/{session_id}/resume",
+    "session.verify": ASK + "run `holdfast session verify`",
+    "shared_context.try": None,
+    "sqlite.upgrade": ASK + "upgrade the Python package apsw",
+    "upgrade": ASK + "upgrade Holdfast",
+    "workstream.claim": None,
+}
+
+
+def word_actions(actions: Iterable[Action]) -> list[str]:
+    worded = [(ROUTES[action.verb], action.arguments) for action in actions]
+    return [_fill(route, arguments) for route, arguments in worded if route]
+
+
+def _fill(route: str, arguments: dict[str, object]) -> str:
+    return route.format(**{name: quote(str(value), safe="") for name, value in arguments.items()})

@@ -1,0 +1,54 @@
+"""What to do next, in the grammar of an agent: a tool call.
+
+What no tool offers is worded as what the agent can do itself or ask of the person; None leaves it out, where the
+message already says enough or the error does not reach an agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.errors import Action
+
+SWITCH_ON = "ask the person to switch shared context on"
+PROVE = 'run `holdfast prove -- COMMAND` in the repository, then claim with evidence=["proof:ID"]'
+CALLS = {
+    "bundle.show": "repo_context operation=bundle",
+    "context.clear": "set_relevant_context setName=NAME items=[]",
+    "context.show": "get_relevant_context",
+    "database.migrate": "ask the person to run `holdfast admin migrate` as the owner of the database",
+    "database.run": "ask the person to run this in PostgreSQL: {statement}",
+    "extra.install": None,
+    "forget.confirmed": None,
+    "git.commit": "commit the changed files",
+    "git.init": None,
+    "git.status": "look at the state of that repository with git",
+    "memory.export": "ask the person who runs the server to run `holdfast memory export FILE`",
+    "memory.import": None,
+    "memory.list": "memory operation=recall query=TEXT",
+    "proof.list": "repo_context operation=load",
+    "prove": PROVE,
+    "repository.name": SWITCH_ON,
+    "round.abandon": "repo_context operation=round step=abandon",
+    "round.close": 'repo_context operation=round step=close decisions=["TEXT"]',
+    "round.next": "repo_context operation=round step=next",
+    "round.start": "repo_context operation=round step=start topic=TOPIC",
+    "round.submit": ('repo_context operation=round step=submit role=ROLE text=TEXT sources=["repo:PATH"]'),
+    "serve.port": None,
+    "serve.root": None,
+    "server.stop": None,
+    "session.event_ids": "session operation=recent session_id=ID",
+    "session.events": "session operation=recent session_id={session_id}",
+    "session.list": "session operation=recent, without session_id: your own session is found",
+    "session.resume": "session operation=start session_id={session_id}",
+    "session.verify": "ask the person to run `holdfast session verify`",
+    "shared_context.try": SWITCH_ON,
+    "sqlite.upgrade": "ask the person to upgrade the Python package apsw",
+    "upgrade": "ask the person to upgrade Holdfast",
+    "workstream.claim": 'repo_context operation=claim text=TEXT evidence=["PATH:L1-L2"]',
+}
+
+
+def word_actions(actions: Iterable[Action]) -> list[str]:
+    worded = [(CALLS[action.verb], action.arguments) for action in actions]
+    return [call.format(**arguments) for call, arguments in worded if call]
