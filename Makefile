@@ -80,6 +80,8 @@ docs: $(DEV)
 	@mv docs/verbs.md.new docs/verbs.md
 	$(PY) -m tools.schema >docs/schema.md.new
 	@mv docs/schema.md.new docs/schema.md
+	$(PY) -m tools.errors >docs/errors.md.new
+	@mv docs/errors.md.new docs/errors.md
 
 contract: $(DEV)
 	$(PY) -m tools.contract >tests/house/contract.txt.new

@@ -10,7 +10,6 @@ import asyncio
 import importlib
 import inspect
 import json
-import pkgutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,12 +20,12 @@ from mcp import Client
 
 import holdfast
 from holdfast.app import App
-from holdfast.errors import HoldfastError
 from holdfast.ground.settings import load_settings
 from holdfast.surfaces.cli.root import root
 from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.mcp import server
 from tools.answers import describe_answers
+from tools.errors import find_errors
 from tools.walks import make_repository, prepare_environment
 
 WORDING = {"description", "title", "summary", "operationId", "tags"}
@@ -182,19 +181,10 @@ def with_schemas(node: Any, schemas: Mapping[str, Any]) -> Any:
 
 def describe_errors() -> dict[str, Any]:
     """Every class of the tree, wherever in the package it is defined."""
-    for module in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
-        importlib.import_module(module.name)
     return {
         error.__name__: {"code": error.code, "exit_code": error.exit_code, "http_status": error.http_status}
-        for error in list_errors(HoldfastError)
-        if error.__module__.startswith("holdfast.")
+        for error in find_errors()
     }
-
-
-def list_errors(kind: type[HoldfastError]) -> Iterator[type[HoldfastError]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from list_errors(below)
 
 
 def describe_python() -> dict[str, Any]:

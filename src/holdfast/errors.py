@@ -160,6 +160,6 @@ class ExtraMissingError(Unavailable):
     def __init__(self, command: str, extra: str):
         self.command, self.extra = command, extra
         super().__init__(
-            f"The extra {extra!r} of Holdfast is not installed.",
+            f"The extra holdfast[{extra}] is not installed.",
             next_actions=[Action("extra.install", extra=extra)],
         )
