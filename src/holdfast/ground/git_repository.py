@@ -42,6 +42,7 @@ class Repository:
     hash_kind: str
     is_shallow: bool
     settings: Settings
+    default_names: tuple[str, ...] = ()  # branches that may be the default, of every remote; the best come first
 
     @property
     def git(self) -> Git:
@@ -105,26 +106,45 @@ def checked_commit(value: str) -> str:
 
 _QUESTIONS = ("--is-inside-work-tree", "--show-cdup", "--is-shallow-repository", "--show-object-format")
 _FOLDERS = ("--git-dir", "--git-common-dir")
+# A line that no name of a branch is, between the folders, whose names may have line breaks, and the branches.
+_END = "--is-inside-work-tree"
+# A bracket makes a pattern of a name: without one, everything below the name would be meant.
+_DEFAULTS = (
+    "--glob=refs/remotes/*/[H]EAD",
+    *(f"--glob={place}[{name[0]}]{name[1:]}" for name in USUAL_DEFAULTS for place in ("refs/remotes/*/", HEAD)),
+)
 _NONE = ("not a git repository", "must be run in a work tree", "bare repository")
 
 
 def _find_place(git: Git) -> Repository | None:
     """All but the key and the settings. Folders whose names have line breaks are asked for one by one."""
     absolute = ("rev-parse", "--path-format=absolute")
-    answer = git.run(*absolute, *_QUESTIONS, *_FOLDERS, "--symbolic-full-name", "HEAD")
+    answer = git.run(*absolute, *_QUESTIONS, *_FOLDERS, _END, "--symbolic-full-name", "HEAD", *_DEFAULTS)
     lines = text(answer.out).split("\n")
     if len(lines) < len(_QUESTIONS) + len(_FOLDERS):
         _refuse_unless_missing(git, answer.complaint)
         return None
-    inside, way_up, shallow, hash_kind, *folders, ref, _ = lines
+    inside, way_up, shallow, hash_kind, *rest = lines
     if inside != "true" or way_up:
         return None
+    end = len(rest) - 1 - rest[::-1].index(inside)
+    folders, (ref, *names, _) = rest[:end], rest[end + 1 :]
     if len(folders) != len(_FOLDERS):
         folders = [text(git.ask(*absolute, folder))[:-1] for folder in _FOLDERS]
     git_dir, common_dir = folders
     ref = text(git.ask("symbolic-ref", "HEAD")).rstrip("\n") if answer.code else ref  # no commit yet
     branch = ref.removeprefix(HEAD) if ref.startswith(HEAD) else DETACHED
-    return Repository(git.folder, git_dir, common_dir, "", branch, hash_kind, shallow == "true", Settings())
+    return Repository(
+        root=git.folder,
+        git_dir=git_dir,
+        common_dir=common_dir,
+        repo="",
+        branch=branch,
+        hash_kind=hash_kind,
+        is_shallow=shallow == "true",
+        settings=Settings(),
+        default_names=tuple(names),
+    )
 
 
 def _refuse_unless_missing(git: Git, complaint: str) -> None:
@@ -141,6 +161,7 @@ def _local_name(repository: Repository) -> str:
 def _first_commit(repository: Repository) -> str | None:
     if repository.is_shallow:
         return None
-    default = find_default_branch(repository)
-    answer = repository.git.run("rev-list", "--max-parents=0", default.commit if default else "HEAD", "--")
+    places = (f"refs/remotes/{repository.settings.remote or 'origin'}/", HEAD)
+    names = [name for name in repository.default_names if name.startswith(places)]
+    answer = repository.git.run("rev-list", "--max-parents=0", names[0] if names else "HEAD", "--")
     return min(text(answer.out).split(), default=None) if answer.code == 0 else None
