@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workstreams import completion
+from holdfast.workstreams import completion, completion_words
 from holdfast.workstreams.completion import claims_completion
 
 HERE = Path(__file__).parent
@@ -93,7 +93,7 @@ def test_every_word_that_claims_is_named_with_its_place():
     assert found.word == "done"
 
 
-@pytest.mark.parametrize("word", sorted(completion.DONE))
+@pytest.mark.parametrize("word", sorted(completion_words.DONE))
 def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denial(word: str):
     assert claims_completion(f"The feature has been {word}.")
     assert claims_completion(f"{word.capitalize()}!")
@@ -104,7 +104,7 @@ def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denia
     assert not claims_completion(f'He wrote "{word}" on the board.')
 
 
-@given(st.sampled_from(sorted(completion.DONE | completion.CHANGED)), st.sampled_from("abcdefgxyz_"))
+@given(st.sampled_from(sorted(completion_words.DONE | completion_words.CHANGED)), st.sampled_from("abcdefgxyz_"))
 def test_a_letter_more_makes_another_word(word: str, letter: str):
     """Words, never parts of words: `undone`, `prefixed`, `fixedx`, `done_`."""
     assert not claims_completion(f"The feature has been {letter}{word}.")
@@ -167,7 +167,7 @@ def test_a_text_without_end_is_read_within_bounds():
 
 PIECES = st.sampled_from(
     [
-        *sorted(completion.DONE),
+        *sorted(completion_words.DONE),
         "not",
         "will",
         "if",
