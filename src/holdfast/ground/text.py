@@ -38,6 +38,12 @@ def cut(text: str, max_chars: int) -> str:
     return text[: _cut_at(text, max_chars - 1)].rstrip() + ELLIPSIS
 
 
+def plural(number: int, noun: str) -> str:
+    """A number with its noun: 1 file, 1,024 files."""
+    ending = "" if number == 1 else "s"
+    return f"{number:,} {noun}{ending}"
+
+
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x100:

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from holdfast.ground.text import cut
+from holdfast.ground.text import plural as plural
 from holdfast.memories.model import Memory
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
 from holdfast.storage.spool import Elsewhere, Unreadable
@@ -24,10 +25,6 @@ def moment(at: datetime) -> str:
 
 def pretty(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def session_line(session: Session) -> str:
