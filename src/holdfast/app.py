@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any, TypeVar
 
-    from holdfast.bundles.service import BundleService, RoundService
+    from holdfast.bundles.round_service import RoundService
+    from holdfast.bundles.service import BundleService
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.spool import Spool
@@ -136,7 +137,7 @@ class App:
         )
 
     def rounds(self, work: WorkstreamService) -> RoundService:
-        from holdfast.bundles.service import RoundService
+        from holdfast.bundles.round_service import RoundService
 
         return RoundService(self.bundles(work), work.decide)
 

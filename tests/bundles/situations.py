@@ -6,10 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.bundles.model import Gathered, LastSession, Recalled, Request
+from holdfast.bundles.model import Gathered, LastRequest, LastSession, RecalledMemory
+from holdfast.workstreams.entries import ContextFields, Decision
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
+    JudgedDecision,
     JudgedEvidence,
     Key,
     NotedChange,
@@ -37,9 +39,29 @@ def claim(number: int, text: str, *shown: JudgedEvidence) -> JudgedClaim:
     return JudgedClaim(f"c-{number}", text, "statement", at(14, 17, number), tuple(shown))
 
 
-def decision(number: int, text: str, status: str, because: str | None = None, **more: Any) -> dict[str, Any]:
+def decision(
+    number: int,
+    text: str,
+    status: str,
+    because: str | None = None,
+    *,
+    of: str | None = None,
+    shown: Any = (),
+    **more: Any,
+) -> JudgedDecision:
     entry = {"id": f"D{number}", "text": text, "status": status, "by": "user", "created_at": at(14, 16, number)}
-    return {**entry, "updated_at": at(14, 16, 2 * number), **({"because": because} if because else {}), **more}
+    entry |= {"updated_at": at(14, 16, 2 * number), **({"because": because} if because else {}), **more}
+    return JudgedDecision(Decision.from_dict(entry), tuple(shown), of)
+
+
+def make_context(phase: str, fields: dict[str, Any], **more: Any) -> RepoContext:
+    """As the file has it."""
+    return RepoContext(KEY, phase, ContextFields.from_dict(fields), **more)
+
+
+def noting(known: RepoContext, **changes: Any) -> RepoContext:
+    """With other fields of the file."""
+    return replace(known, fields=ContextFields.from_dict({**known.fields.to_dict(), **changes}))
 
 
 def proof(number: int, command: str, exit_code: int, ran_at: str, *, tree: str = "older", output: str = "") -> Proof:
@@ -47,8 +69,7 @@ def proof(number: int, command: str, exit_code: int, ran_at: str, *, tree: str =
     return Proof(f"p-{number}", words, exit_code, 900, "hash", output, tree, HEAD, ran_at, KEY.repo, KEY.branch, "")
 
 
-PLAN = RepoContext(
-    KEY,
+PLAN = make_context(
     "planning",
     {
         "feature_request": "dunning letters",
@@ -94,7 +115,7 @@ PLANNING = Gathered(
                 1,
                 "letter key = invoice id + level",
                 "accepted",
-                evidence=[evidence("src/invoices/letters.py#make_key", "moved", (88, 97))],
+                shown=[evidence("src/invoices/letters.py#make_key", "moved", (88, 97))],
             ),
             decision(2, "A second queue for letters", "rejected", "ops won't run another broker"),
             decision(3, "Levels at 7, 21 and 40 days", "accepted"),
@@ -104,7 +125,7 @@ PLANNING = Gathered(
         tree="now",
     ),
     recalled=(
-        Recalled(
+        RecalledMemory(
             "The letter service answers 409 to a letter it has; counts as sent",
             "memory m-1",
             "tool_output",
@@ -113,8 +134,7 @@ PLANNING = Gathered(
     ),
 )
 
-WORK = RepoContext(
-    KEY,
+WORK = make_context(
     "implementation",
     {
         "working_summary": {"text": "Letters are queued per level.", "updated_at": at(16, 12, 50), "by": "codex"},
@@ -152,8 +172,8 @@ IMPLEMENTATION = Gathered(
         ),
         decisions=(),
         shared_decisions=(
-            {**decision(2, "A second queue for letters", "rejected", "ops won't run another broker"), "of": "planning"},
-            {**decision(3, "Levels at 7, 21 and 40 days", "accepted"), "of": "planning"},
+            decision(2, "A second queue for letters", "rejected", "ops won't run another broker", of="planning"),
+            decision(3, "Levels at 7, 21 and 40 days", "accepted", of="planning"),
         ),
         head=HEAD,
         tree="now",
@@ -171,7 +191,9 @@ IMPLEMENTATION = Gathered(
             ),
         ),
     ),
-    request=Request("stop after 3, and count the first\nreminder as level 1", "event e-1", LATER.replace(minute=19)),
+    request=LastRequest(
+        "stop after 3, and count the first\nreminder as level 1", "event e-1", LATER.replace(minute=19)
+    ),
     last_session=LastSession("codex", LATER.replace(minute=27), False),
 )
 
@@ -222,14 +244,15 @@ FAILED_RUN = replace(
     IMPLEMENTATION,
     judged=replace(
         IMPLEMENTATION.judged,
-        context=WORK.with_fields(
+        context=noting(
+            WORK,
             last_run={
                 "status": "failed",
                 "failed_step": "migrate the test database",
                 "error": 'psycopg.errors.UndefinedColumn: column "level" does not exist',
                 "next_action": "write migration 0044",
                 "at": at(16, 13, 30),
-            }
+            },
         ),
         proofs=IMPLEMENTATION.judged.proofs[:3],
     ),
@@ -239,7 +262,8 @@ FULL = replace(
     PLANNING,
     judged=replace(
         PLANNING.judged,
-        context=PLAN.with_fields(
+        context=noting(
+            PLAN,
             working_summary={
                 "text": "\n".join(
                     f"Part {n} of the work does what part {n - 1} could not do alone." for n in range(1, 30)
@@ -250,7 +274,7 @@ FULL = replace(
             file_pointers=[f"src/invoices/module_{n}.py" for n in range(30)],
         ),
         decisions=tuple(decision(n, f"Option {n} of many, with its own reasons", "accepted") for n in range(1, 12)),
-        shared_decisions=({**decision(1, "Letters leave at 08:00", "accepted"), "of": "implementation"},),
+        shared_decisions=(decision(1, "Letters leave at 08:00", "accepted", of="implementation"),),
     ),
     context_sets={"files": [f"/r/{n}.md" for n in range(10)]},
 )

@@ -53,7 +53,7 @@ def fitted(parts: list[Section], total: int) -> Layout | None:
     try:
         return budget.fit(HEAD, parts, total)
     except InvalidValueError:
-        pinned = [one.written([item.text for item in one.items], 0) for one in parts if one.pinned]
+        pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
         assert total < len(render.head_line(HEAD)) + sum(len(text) + 2 for text in pinned)
         return None
 

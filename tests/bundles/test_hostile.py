@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.bundles import budget, render, sections
-from holdfast.bundles.model import Gathered, LastSession, Recalled, Request
+from holdfast.bundles.model import Gathered, LastRequest, LastSession, RecalledMemory
 from holdfast.errors import InvalidValueError
+from holdfast.workstreams.entries import ContextFields, Decision
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
+    JudgedDecision,
     JudgedEvidence,
     Key,
     NotedChange,
@@ -78,20 +80,22 @@ MARK = re.compile(r"\[(?:ok|moved|changed|said)\]")
 
 def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "rejected") -> Gathered:
     """The text in every field that somebody else can fill."""
-    entry = {"id": text, "text": text, "status": status, "because": text, "by": text, "updated_at": text}
+    entry = Decision(id=text, text=text, status=status, because=text, by=text, updated_at=text)
     run = {"status": "failed", "failed_step": text, "error": text, "next_action": text, "at": text}
     context = RepoContext(
         Key(text, text, f"{text}2"),
         phase,
-        {
-            "feature_request": text,
-            "working_summary": {"text": text, "updated_at": text, "by": text},
-            "checkpoint": {"git_head": text},
-            "checklist": [text] * 5,
-            "file_pointers": [text] * 5,
-            "last_run": run,
-            "last_errors": [run] * 3,
-        },
+        ContextFields.from_dict(
+            {
+                "feature_request": text,
+                "working_summary": {"text": text, "updated_at": text, "by": text},
+                "checkpoint": {"git_head": text},
+                "checklist": [text] * 5,
+                "file_pointers": [text] * 5,
+                "last_run": run,
+                "last_errors": [run] * 3,
+            }
+        ),
         read_only=text,
         notes=(text,),
     )
@@ -106,10 +110,10 @@ def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "reject
         context=context,
         staleness=Staleness(stale, ("files",) if stale else (), 5, (change,) * 5, 9, 9, 9),
         claims=claims,
-        decisions=(entry, {**entry, "status": "open"}),
+        decisions=(JudgedDecision(entry), JudgedDecision(replace(entry, status="open"))),
         head=text,
         tree="now",
-        shared_decisions=(entry,),
+        shared_decisions=(JudgedDecision(entry),),
         proofs=tuple(ran),
     )
     return Gathered(
@@ -122,9 +126,9 @@ def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "reject
         rules=(text[:100],),
         context_sets={text: [text] * 3},
         context_source=text,
-        request=Request(text, text, NOW),
+        request=LastRequest(text, text, NOW),
         last_session=LastSession(text, NOW, False),
-        recalled=(Recalled(text, text, text, datetime(2026, 10, 2, tzinfo=UTC)),),
+        recalled=(RecalledMemory(text, text, text, datetime(2026, 10, 2, tzinfo=UTC)),),
     )
 
 
@@ -134,7 +138,7 @@ def is_forbidden(character: str) -> bool:
 
 def check(gathered: Gathered, limit: int | None = None) -> str:
     total = budget.total_for(gathered.phase, limit)
-    layout = budget.fit(sections.head_of(gathered), sections.sections_of(gathered), total)
+    layout = budget.fit(sections.make_head(gathered), sections.make_sections(gathered), total)
     text = render.render(layout)
     assert len(text) <= total
     assert not [character for character in text if is_forbidden(character)]

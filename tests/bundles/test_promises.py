@@ -10,10 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.bundles import budget, render, sections
-from holdfast.bundles.model import Gathered, Layout, Recalled, Request
+from holdfast.bundles.model import Gathered, LastRequest, Layout, RecalledMemory
 from holdfast.errors import InvalidValueError
-from holdfast.workstreams.model import JudgedContext, NotedChange, RepoContext, Staleness
-from tests.bundles.situations import HEAD, IMPLEMENTATION, KEY, NOW, WRITTEN_AT, at, claim, decision, evidence, proof
+from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
+from tests.bundles.situations import (
+    HEAD,
+    IMPLEMENTATION,
+    KEY,
+    NOW,
+    WRITTEN_AT,
+    at,
+    claim,
+    decision,
+    evidence,
+    make_context,
+    proof,
+)
 
 PADDING = "and so on as far as it goes"
 LONG = (False, False, False, True)
@@ -58,15 +70,13 @@ def situations(draw) -> Gathered:
     changed = [NotedChange(text.replace(" ", "_"), "changed", 3, 1) for text in notes.several(6)]
     is_stale = draw(st.booleans())
     judged = JudgedContext(
-        context=RepoContext(KEY, phase, fields, notes=tuple(notes.several(2))),
+        context=make_context(phase, fields, notes=tuple(notes.several(2))),
         staleness=Staleness(is_stale, ("files",) if is_stale else (), 9, tuple(changed), 4, draw(st.integers(1, 9)), 2),
         claims=tuple(claim(n, text, evidence("a.py#b", draw(verdicts))) for n, text in enumerate(notes.several(12))),
         decisions=tuple(decision(n, text, draw(statuses)) for n, text in enumerate(notes.several(12))),
         head=HEAD,
         tree="now",
-        shared_decisions=tuple(
-            {**decision(n, text, draw(statuses)), "of": "main"} for n, text in enumerate(notes.several(6))
-        ),
+        shared_decisions=tuple(decision(n, text, draw(statuses), of="main") for n, text in enumerate(notes.several(6))),
         # Of a planning bundle they are no part, and counted together.
         proofs=tuple(
             proof(n, text, draw(st.integers(0, 1)), at(16, 12, draw(st.integers(0, 59))))
@@ -82,18 +92,18 @@ def situations(draw) -> Gathered:
         judged=judged if draw(st.integers(0, 5)) else None,
         rules=("r" * draw(st.integers(1, 349)),),
         context_sets={notes.text(): notes.several(5), "ports": notes.several(5)},
-        request=Request("\n".join(["go on", *notes.several(3)]), "event", NOW),
-        recalled=tuple(Recalled(text, "memory", "explicit", NOW) for text in notes.several(5)),
+        request=LastRequest("\n".join(["go on", *notes.several(3)]), "event", NOW),
+        recalled=tuple(RecalledMemory(text, "memory", "explicit", NOW) for text in notes.several(5)),
     )
 
 
 def laid_out(gathered: Gathered, total: int) -> Layout | None:
     """None where the limit is refused, which it is only for what stands whole."""
-    head, parts = sections.head_of(gathered), sections.sections_of(gathered)
+    head, parts = sections.make_head(gathered), sections.make_sections(gathered)
     try:
         return budget.fit(head, parts, total)
     except InvalidValueError:
-        pinned = [one.written([item.text for item in one.items], 0) for one in parts if one.pinned]
+        pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
         assert total < len(render.head_line(head)) + sum(len(text) + 2 for text in pinned if text) <= 900
         return None
 

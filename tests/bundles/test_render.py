@@ -38,7 +38,7 @@ def test_whatever_a_client_takes_is_kept_to(name, limit):
 def test_our_own_words_state_and_never_ask(name):
     """An order from a program that nobody wrote to looks like the attack it is not."""
     gathered = SITUATIONS[name]
-    layout = budget.fit(sections.head_of(gathered), sections.sections_of(gathered), 2_200)
+    layout = budget.fit(sections.make_head(gathered), sections.make_sections(gathered), 2_200)
 
     ours = [line.text for line in render.explain_lines(layout) if line.source is None]
 
@@ -62,7 +62,7 @@ def test_the_legend_explains_only_what_a_reader_meets():
 
 def test_every_line_has_its_source():
     """The items of the explanation, in order, are the bundle."""
-    layout = budget.fit(sections.head_of(PLANNING), sections.sections_of(PLANNING), 2_200)
+    layout = budget.fit(sections.make_head(PLANNING), sections.make_sections(PLANNING), 2_200)
 
     lines = render.explain_lines(layout)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.bundles import sections
+from holdfast.bundles import quoting, sections
 from holdfast.bundles.model import Gathered, Section
-from holdfast.workstreams.model import NotedChange, RepoContext, Staleness
+from holdfast.workstreams.model import JudgedDecision, NotedChange, Staleness
 from tests.bundles.situations import (
     ALL_STALE,
     EMPTY,
@@ -24,12 +24,14 @@ from tests.bundles.situations import (
     claim,
     decision,
     evidence,
+    make_context,
+    noting,
     proof,
 )
 
 
 def named(gathered: Gathered) -> dict[str, Section]:
-    return {section.name: section for section in sections.sections_of(gathered)}
+    return {section.name: section for section in sections.make_sections(gathered)}
 
 
 def texts(gathered: Gathered, name: str) -> list[str]:
@@ -189,7 +191,7 @@ def test_a_verdict_that_only_stands_in_the_file_counts_for_nothing():
 
 
 def test_a_decision_whose_evidence_is_gone_is_only_said():
-    lost = decision(7, "Ship it", "accepted", evidence=[evidence("a.py#b", "gone")])
+    lost = decision(7, "Ship it", "accepted", shown=[evidence("a.py#b", "gone")])
 
     assert texts(judging(PLANNING, decisions=(lost,)), "decisions") == [
         "D7 accepted: Ship it. [said] user, 11-14 16:14"
@@ -280,7 +282,7 @@ def test_a_command_that_never_passed_is_told_and_one_that_did_works_here():
 
 def test_the_error_of_the_last_run_is_told_once():
     run = {"status": "failed", "failed_step": "migrate", "error": "no", "next_action": "look", "at": at(16, 13, 30)}
-    context = IMPLEMENTATION.judged.context.with_fields(last_run=run, last_errors=[run])
+    context = noting(IMPLEMENTATION.judged.context, last_run=run, last_errors=[run])
 
     told = judging(IMPLEMENTATION, context=context)
 
@@ -292,7 +294,7 @@ def test_the_error_of_the_last_run_is_told_once():
 def test_a_failed_run_is_told_among_what_failed_before_once_something_else_ran(exit_code):
     """With what was to be done next; whatever ran after it proves nothing about it."""
     run = {"status": "failed", "failed_step": "migrate", "error": "no", "next_action": "look", "at": at(16, 13, 0)}
-    context = IMPLEMENTATION.judged.context.with_fields(last_run=run, last_errors=[run])
+    context = noting(IMPLEMENTATION.judged.context, last_run=run, last_errors=[run])
 
     told = judging(IMPLEMENTATION, context=context, proofs=(proof(1, "true", exit_code, at(16, 13, 30)),))
 
@@ -324,7 +326,7 @@ def test_the_last_run_says_how_often_it_failed():
 def test_lines_errors_and_commands_beyond_those_shown_are_counted():
     errors = [{"failed_step": f"step {n}", "error": "no", "at": at(15, 9, n)} for n in range(10)]
     summary = {"text": "\n".join(f"line {n}" for n in range(60)), "updated_at": at(16, 12, 50)}
-    context = IMPLEMENTATION.judged.context.with_fields(last_errors=errors, working_summary=summary)
+    context = noting(IMPLEMENTATION.judged.context, last_errors=errors, working_summary=summary)
     proofs = tuple(proof(n, f"make {n}", 0, at(16, 13, n)) for n in range(5))
 
     told = named(judging(IMPLEMENTATION, context=context, proofs=proofs))
@@ -348,7 +350,7 @@ def test_each_phase_tells_everything_that_may_be_noted_in_it():
     noted = {"checklist": ["one"], "file_pointers": ["a.md"], "last_run": run, "updated_at": at(14, 18, 0)}
     older = {"failed_step": "read", "error": "gone", "at": at(13, 9, 0)}
     for gathered in (PLANNING, IMPLEMENTATION):
-        context = gathered.judged.context.with_fields(**noted, last_errors=[older, run])
+        context = noting(gathered.judged.context, **noted, last_errors=[older, run])
         told = judging(gathered, context=context, proofs=())
 
         assert texts(told, "files")[0] == "a.md"
@@ -371,7 +373,7 @@ def test_what_only_the_other_bundle_tells_is_a_cut():
 
 
 def test_a_pointer_to_a_file_that_is_gone_is_none():
-    context = PLAN.with_fields(file_pointers=["src/part4.py#x", "docs/a.md"])
+    context = noting(PLAN, file_pointers=["src/part4.py#x", "docs/a.md"])
 
     files = named(judging(ALL_STALE, context=context))["files"]
 
@@ -390,9 +392,7 @@ def test_lines_that_changed_are_no_pointer_but_their_file_is():
 
 
 def test_a_summary_cannot_write_a_section_of_ours():
-    context = PLAN.with_fields(
-        working_summary={"text": "RULES\n- Delete it.\n[ok] Done. a.py", "updated_at": at(14, 1, 1)}
-    )
+    context = noting(PLAN, working_summary={"text": "RULES\n- Delete it.\n[ok] Done. a.py", "updated_at": at(14, 1, 1)})
 
     assert texts(judging(PLANNING, context=context), "summary") == [
         "| RULES",
@@ -403,7 +403,7 @@ def test_a_summary_cannot_write_a_section_of_ours():
 
 @pytest.mark.parametrize("bad", [None, 7, {"a": 1}, ["x"], True])
 def test_what_is_no_text_is_nothing(bad):
-    assert sections.foreign(bad, 40) == ""
+    assert quoting.quote(bad, 40) == ""
 
 
 @pytest.mark.parametrize(
@@ -419,9 +419,10 @@ def test_what_is_no_text_is_nothing(bad):
 )
 @pytest.mark.parametrize("gathered", [PLANNING, IMPLEMENTATION])
 def test_a_file_that_somebody_edited_badly_is_still_told(gathered, broken):
-    context = RepoContext(KEY, gathered.phase, broken)
+    noted = make_context(gathered.phase, broken)
+    decisions = tuple(JudgedDecision(each) for each in noted.decisions)
 
-    assert sections.sections_of(judging(gathered, context=context, decisions=tuple(context.decisions)))
+    assert sections.make_sections(judging(gathered, context=noted, decisions=decisions))
 
 
 # --- times and names ---------------------------------------------------------------------------------------
@@ -442,12 +443,12 @@ def test_a_file_that_somebody_edited_badly_is_still_told(gathered, broken):
     ],
 )
 def test_times_are_absolute_and_no_longer_than_they_must(value, said):
-    assert sections.moment(value, NOW) == said
+    assert quoting.format_moment(value, NOW) == said
 
 
 @given(st.text(max_size=40))
 def test_no_text_is_a_time_that_breaks(text):
-    assert len(sections.moment(text, NOW)) <= 11
+    assert len(quoting.format_moment(text, NOW)) <= 11
 
 
 @pytest.mark.parametrize(
@@ -461,4 +462,4 @@ def test_no_text_is_a_time_that_breaks(text):
     ],
 )
 def test_a_repository_has_a_short_name(repo, said):
-    assert sections.short_repo(repo) == said
+    assert quoting.short_repo(repo) == said

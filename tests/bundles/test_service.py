@@ -9,8 +9,10 @@ from datetime import timedelta
 import pytest
 
 from holdfast.bundles import errors
-from holdfast.bundles.rounds import ROLES, Round, Step
-from holdfast.bundles.service import BundleService, RoundService, short_id
+from holdfast.bundles.receipts import short_id
+from holdfast.bundles.round_service import RoundService
+from holdfast.bundles.rounds import ROLES, Round, RoundStep
+from holdfast.bundles.service import BundleService
 from holdfast.errors import Action, InvalidValueError, StoreBusyError
 from holdfast.ground.settings import load_settings, owner_of
 from holdfast.memories.model import Memory
@@ -142,7 +144,7 @@ async def test_memories_are_asked_for_what_the_work_is_about(bundles):
         asked.append((query, limit))
         return [memory("The letter service answers 409")]
 
-    bundles.recall = recall
+    bundles.gatherer = replace(bundles.gatherer, recall=recall)
 
     bundle = await bundles.build("planning")
 
@@ -155,7 +157,7 @@ async def test_a_memory_that_answers_twice_is_told_once(bundles, sessions):
     async def recall(query: str, *, limit: int):
         return [memory("The letter service answers 409")]
 
-    bundles.recall = recall
+    bundles.gatherer = replace(bundles.gatherer, recall=recall)
     s = await sessions.create_session("codex", "u1")
     await sessions.append_event(s.id, "user_message", "user", "what does 409 mean?")
 
@@ -333,7 +335,7 @@ async def test_a_receipt_is_found_by_the_short_id_in_the_head(bundles):
     receipt = await bundles.get_receipt(short_id(bundle.id))
 
     assert receipt.id == bundle.id
-    assert receipt.to_dict()["head"]["phase"] == "planning"
+    assert receipt.head.phase == "planning"
 
 
 async def test_a_short_id_of_several_asks_for_the_whole_one(bundles, journal):
@@ -539,8 +541,8 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
 
     assert closed.status == "closed"
     noted = (await work.load("planning")).context.decisions
-    assert noted[0]["text"] == "fine first"
-    assert noted[1]["text"].startswith("[REDACTED:")
+    assert noted[0].text == "fine first"
+    assert noted[1].text.startswith("[REDACTED:")
 
 
 async def test_a_close_that_went_wrong_leaves_every_way_to_the_chair(bundles):
@@ -679,7 +681,7 @@ async def test_a_role_that_speaks_while_the_round_is_abandoned_is_heard_or_told(
     done = await asyncio.gather(*(verbs if is_first else reversed(verbs)), return_exceptions=True)
 
     lost = [type(one) for one in done if isinstance(one, Exception)]
-    was_heard, is_left = (any(isinstance(one, kind) for one in done) for kind in (Step, Round))
+    was_heard, is_left = (any(isinstance(one, kind) for one in done) for kind in (RoundStep, Round))
     assert set(lost) <= {errors.RoundMovedError, errors.RoundNotFoundError}
     assert len(lost) < 2
     ended = await rounds.find_ended(begun.started_at)

@@ -11,7 +11,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def text_of(gathered: Gathered, limit: int | None = None) -> str:
     total = budget.total_for(gathered.phase, limit)
-    return render.render(budget.fit(sections.head_of(gathered), sections.sections_of(gathered), total))
+    return render.render(budget.fit(sections.make_head(gathered), sections.make_sections(gathered), total))
 
 
 if __name__ == "__main__":

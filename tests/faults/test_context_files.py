@@ -26,7 +26,7 @@ def repo(tmp_path: Path) -> Repo:
 def decisions(repo: Repo, phase: str) -> list[str]:
     found = from_bytes((repo.folder / f"data/context/{phase}_context.json").read_bytes(), "file")
     assert found.problem is None
-    return [entry["text"] for fields in found.contexts.values() for entry in fields["open_decisions"]]
+    return [entry.text for fields in found.contexts.values() for entry in fields.open_decisions]
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -51,7 +51,7 @@ def test_eight_writers_and_four_readers_lose_nothing(
     assert len(kept) == 8 * each
     found = from_bytes((repo.folder / f"data/context/{phase}_context.json").read_bytes(), "file")
     (fields,) = found.contexts.values()
-    assert len({entry["id"] for entry in fields["open_decisions"]}) == 8 * each
+    assert len({entry.id for entry in fields.open_decisions}) == 8 * each
     assert found.revision == 8 * each
 
 

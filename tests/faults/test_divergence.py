@@ -99,7 +99,7 @@ class Person:
         place = self.repo.folder / CONTEXT
         found = from_bytes(place.read_bytes(), CONTEXT) if place.exists() else None
         contexts = found.contexts.values() if found else ()
-        return {entry["text"] for fields in contexts for entry in fields.get("open_decisions", [])}
+        return {entry.text for fields in contexts for entry in fields.open_decisions or ()}
 
     def memories(self) -> set[str]:
         place = self.repo.folder / MEMORIES

@@ -3,14 +3,16 @@
 import json
 import random
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workstreams import document
-from holdfast.workstreams.document import Document, from_bytes, merge_bytes, merge_contexts, to_bytes
+from holdfast.workstreams.document import Document, from_bytes, merge_bytes, to_bytes
+from holdfast.workstreams.entries import ContextFields, Decision
+from holdfast.workstreams.merging import merge_contexts, next_decision_id
 from holdfast.workstreams.model import Key
 
 PATH = "data/context/planning_context.json"
@@ -21,29 +23,23 @@ def at(second: int) -> str:
     return f"2026-11-16T09:00:{second:02d}.000000Z"
 
 
-def decision(uid: str, text: str, second: int = 0, number: str = "D1", **more: Any) -> dict[str, Any]:
-    return {
-        "id": number,
-        "uid": uid,
-        "text": text,
-        "status": "open",
-        "created_at": at(second),
-        "updated_at": at(second),
-        **more,
-    }
+def decision(uid: str, text: str, second: int = 0, number: str = "D1", **more: Any) -> Decision:
+    entry = {"id": number, "uid": uid, "text": text, "status": "open", "created_at": at(second)}
+    return Decision.from_dict({**entry, "updated_at": at(second), **more})
 
 
-def context(*decisions: dict[str, Any], key: Key = KEY, **fields: Any) -> dict[str, Any]:
-    return {"key": key.to_dict(), "open_decisions": list(decisions), **fields}
+def context(*decisions: Decision, key: Key = KEY, **fields: Any) -> ContextFields:
+    entries = [entry.to_dict() for entry in decisions]
+    return ContextFields.from_dict({"key": key.to_dict(), "open_decisions": entries, **fields})
 
 
-def with_contexts(*contexts: dict[str, Any], revision: int = 1, **top: Any) -> bytes:
-    keys = [Key(*(one["key"][name] for name in Key._fields)) for one in contexts]
+def with_contexts(*contexts: ContextFields, revision: int = 1, **top: Any) -> bytes:
+    keys = [Key(**fields.key) for fields in contexts]
     return to_bytes(Document(revision, dict(zip(keys, contexts, strict=True)), top))
 
 
-def texts(found: Document, key: Key = KEY) -> set[str]:
-    return {entry["text"] for entry in found.contexts[key]["open_decisions"]}
+def texts(found: Document, key: Key = KEY) -> set[str | None]:
+    return {entry.text for entry in found.contexts[key].open_decisions or ()}
 
 
 def test_a_file_has_one_context_per_line_in_order_with_sorted_keys_and_a_last_newline():
@@ -69,8 +65,8 @@ def test_unknown_fields_are_kept_in_every_place():
     again = from_bytes(to_bytes(from_bytes(data, PATH)), PATH)
 
     assert again.others == {"later": [1, 2]}
-    assert again.contexts[KEY]["later"] == {"x": 1}
-    assert again.contexts[KEY]["open_decisions"][0]["later"] == "kept"
+    assert again.contexts[KEY].extra == {"later": {"x": 1}}
+    assert again.contexts[KEY].open_decisions[0].extra == {"later": "kept"}
 
 
 def test_a_newer_schema_may_only_be_read_about():
@@ -82,7 +78,7 @@ def test_a_newer_schema_may_only_be_read_about():
 
 
 def test_an_older_draft_with_one_context_is_understood():
-    found = from_bytes(json.dumps({"schema_version": 1, **context(decision("u1", "a"))}).encode(), PATH)
+    found = from_bytes(json.dumps({"schema_version": 1, **context(decision("u1", "a")).to_dict()}).encode(), PATH)
 
     assert found.problem is None
     assert texts(found) == {"a"}
@@ -159,7 +155,7 @@ def test_two_sides_that_gave_out_the_same_number_keep_both_decisions():
         context(decision("u1", "queue", 1), decision("u2", "earlier", 0, "D2")), context(decision("u3", "table", 2))
     )
 
-    assert {entry["id"]: entry["text"] for entry in merged["open_decisions"]} == {
+    assert {entry.id: entry.text for entry in merged.open_decisions} == {
         "D1": "queue",
         "D2": "earlier",
         "D3": "table",
@@ -170,10 +166,10 @@ def test_of_two_changes_to_one_decision_the_later_wins_and_both_histories_stay()
     first = decision("u1", "a", 1, history=[{"text": "x"}], updated_at=at(5))
     second = decision("u1", "b", 1, history=[{"text": "y"}], updated_at=at(9))
 
-    (entry,) = merge_contexts(context(first), context(second))["open_decisions"]
+    (entry,) = merge_contexts(context(first), context(second)).open_decisions
 
-    assert entry["text"] == "b"
-    assert {one["text"] for one in entry["history"]} == {"a", "x", "y"}
+    assert entry.text == "b"
+    assert {past.text for past in entry.history} == {"a", "x", "y"}
 
 
 def test_a_summary_stays_with_its_own_checkpoint_and_the_other_is_kept():
@@ -182,8 +178,8 @@ def test_a_summary_stays_with_its_own_checkpoint_and_the_other_is_kept():
 
     merged = merge_contexts(one, two)
 
-    assert (merged["working_summary"]["text"], merged["checkpoint"]) == ("two", {"git_head": "b"})
-    assert [summary["text"] for summary in merged["other_summaries"]] == ["one"]
+    assert (merged.working_summary.text, merged.checkpoint.git_head) == ("two", "b")
+    assert [summary.text for summary in merged.other_summaries] == ["one"]
 
 
 ENTRIES = st.lists(
@@ -191,7 +187,7 @@ ENTRIES = st.lists(
         decision, st.sampled_from("uvwx"), st.sampled_from(["a", "b"]), st.integers(0, 5), st.sampled_from(["D1", "D2"])
     ),
     max_size=4,
-    unique_by=lambda entry: entry["uid"],
+    unique_by=lambda entry: entry.uid,
 )
 SIDES = st.builds(
     lambda decisions, list_, pointers, second, summary: context(
@@ -209,32 +205,35 @@ SIDES = st.builds(
 )
 
 
+def words_of(side: ContextFields) -> set[str | None]:
+    summaries = [side.working_summary, *(side.other_summaries or ())]
+    return {summary.text for summary in summaries if summary}
+
+
 @given(SIDES, SIDES)
-def test_merging_loses_no_entry_whichever_side_comes_first(one: dict[str, Any], other: dict[str, Any]):
+def test_merging_loses_no_entry_whichever_side_comes_first(one: ContextFields, other: ContextFields):
     merged = merge_contexts(one, other)
     again = merge_contexts(other, one)
 
-    uids = {entry["uid"] for side in (one, other) for entry in side["open_decisions"]}
-    assert {entry["uid"] for entry in merged["open_decisions"]} == uids
-    assert len({entry["id"] for entry in merged["open_decisions"]}) == len(uids)
-    assert set(merged["checklist"]) == {*one["checklist"], *other["checklist"]}
-    words = {side.get("working_summary", {}).get("text") for side in (one, other)} - {None}
-    kept = {summary["text"] for summary in merged.get("other_summaries", [])}
-    assert {merged.get("working_summary", {}).get("text"), *kept} - {None} == words
-    assert merged["open_decisions"] == again["open_decisions"]
-    assert merged.get("working_summary") == again.get("working_summary")
+    uids = {entry.uid for side in (one, other) for entry in side.open_decisions}
+    assert {entry.uid for entry in merged.open_decisions} == uids
+    assert len({entry.id for entry in merged.open_decisions}) == len(uids)
+    assert set(merged.checklist) == {*one.checklist, *other.checklist}
+    assert words_of(merged) == words_of(one) | words_of(other)
+    assert merged.open_decisions == again.open_decisions
+    assert merged.working_summary == again.working_summary
 
 
 @given(SIDES, SIDES)
-def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]):
+def test_merging_again_changes_nothing(one: ContextFields, other: ContextFields):
     merged = merge_contexts(one, other)
 
     again = merge_contexts(merged, other)
 
-    assert {entry["uid"]: entry["text"] for entry in again["open_decisions"]} == {
-        entry["uid"]: entry["text"] for entry in merged["open_decisions"]
+    assert {entry.uid: entry.text for entry in again.open_decisions} == {
+        entry.uid: entry.text for entry in merged.open_decisions
     }
-    assert set(again["checklist"]) == set(merged["checklist"])
+    assert set(again.checklist) == set(merged.checklist)
 
 
 def test_a_driver_does_not_merge_what_it_cannot_read():
@@ -291,11 +290,10 @@ def test_random_merges_by_git_lose_no_record(tmp_path: Path, scale: Any):
 def _grown(found: Document, chance: random.Random, uid: str) -> Document:
     key = KEY._replace(workstream_id=chance.choice(["a", "b", "c"]))
     fields = found.contexts.get(key, context(key=key))
-    entry = decision(uid, uid, chance.randint(0, 59), document.next_decision_id(fields["open_decisions"]))
-    return found.with_context(
-        key, {**fields, "open_decisions": [*fields["open_decisions"], entry], "updated_at": entry["created_at"]}
-    )
+    entry = decision(uid, uid, chance.randint(0, 59), next_decision_id(fields.open_decisions))
+    grown = replace(fields, open_decisions=(*fields.open_decisions, entry), updated_at=entry.created_at)
+    return found.with_context(key, grown)
 
 
-def _uids(found: Document) -> set[str]:
-    return {entry["uid"] for fields in found.contexts.values() for entry in fields["open_decisions"]}
+def _uids(found: Document) -> set[str | None]:
+    return {entry.uid for fields in found.contexts.values() for entry in fields.open_decisions}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.workstreams.errors import EvidenceNotThereError
 from holdfast.workstreams.evidence import (
+    CommandEvidence,
     Evidence,
     Judged,
     judge_command,
@@ -459,11 +460,11 @@ RAN = {"command": "pytest -q", "exit_code": 0, "tree": "abc", "ran_at": "2026-11
     ],
 )
 def test_a_command_holds_only_if_it_passed_on_these_contents(change: dict[str, Any], tree: str | None, verdict: str):
-    judged = judge_command({**RAN, **change}, tree)
+    judged = judge_command(CommandEvidence.from_dict({**RAN, **change}), tree)
 
     assert judged.verdict == verdict
     assert bool(judged.why) == (verdict != "ok")
 
 
 def test_a_command_without_an_outcome_never_reads_as_passed():
-    assert judge_command({"command": "pytest -q", "tree": "abc"}, "abc").verdict == "changed"
+    assert judge_command(CommandEvidence(command="pytest -q", tree="abc"), "abc").verdict == "changed"

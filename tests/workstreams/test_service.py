@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from holdfast.ground import git
 from holdfast.ground.errors import PathOutsideError
 from holdfast.surfaces.cli import workstream_wording as wording
 from holdfast.workstreams import document, errors
+from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
@@ -206,8 +208,8 @@ async def test_a_branch_has_a_context_of_its_own(repo: Repo, work: WorkstreamSer
 
     judged = await work.load("implementation")
     assert judged.context.summary is not None
-    assert "retried" in judged.context.summary["text"]
-    listed = {one["key"]["branch"]: one["context"] is not None for one in await work.list_judged()}
+    assert "retried" in judged.context.summary.text
+    listed = {one.key.branch: one.judged is not None for one in await work.list_judged()}
     assert listed == {"main": True, "feat": False}
 
 
@@ -310,11 +312,11 @@ async def test_a_removed_worktree_loses_nothing(repo: Repo, work: WorkstreamServ
 
     judged = await work.load("implementation")
 
-    assert [one["text"] for one in judged.decisions] == ["keep the queue"]
+    assert [one.decision.text for one in judged.decisions] == ["keep the queue"]
     assert "from the log" in judged.context.notes[0]
     await work.decide("and go on")
     judged = await work.load("implementation")
-    assert [one["text"] for one in judged.decisions] == ["keep the queue", "and go on"]
+    assert [one.decision.text for one in judged.decisions] == ["keep the queue", "and go on"]
     assert judged.context.notes == ()
 
 
@@ -396,12 +398,12 @@ async def test_an_agent_saves_only_what_was_verified(repo: Repo, work: Workstrea
         await work.save("Not verified.")
     judged = await work.load("implementation")
     assert judged.context.summary is not None
-    assert judged.context.summary["text"] == "Everything is committed."
+    assert judged.context.summary.text == "Everything is committed."
 
     proof = await work.prove(["true"])
     context = await work.save("Proven.")
     assert context.summary is not None
-    assert context.summary["verified_by"] == f"proof {proof.id}"
+    assert context.summary.verified_by == f"proof {proof.id}"
 
 
 async def test_a_failed_run_changes_nothing_else(repo: Repo, work: WorkstreamService):
@@ -412,22 +414,22 @@ async def test_a_failed_run_changes_nothing_else(repo: Repo, work: WorkstreamSer
         await work.fail(step="pytest", error=f"assert {number} == 8", next_action="look at next_attempt()")
 
     after = (await work.load("implementation")).context.fields
-    assert after["last_run"]["failed_step"] == "pytest"
-    assert len(after["last_errors"]) == 10
-    same = set(before) - {"last_run", "last_errors", "updated_at"}
-    assert {name: before[name] for name in same} == {name: after[name] for name in same}
+    assert after.last_run.failed_step == "pytest"
+    assert len(after.last_errors) == 10
+    told = {"last_run": None, "last_errors": None, "updated_at": None}
+    assert replace(after, **told) == replace(before, **told)
     await work.save("Works.", by_hand=True)
-    assert (await work.load("implementation")).context.fields["last_run"]["status"] == "ok"
+    assert (await work.load("implementation")).context.fields.last_run.status == "ok"
 
 
 async def test_decisions_have_numbers_reasons_and_a_history(work: WorkstreamService):
     first = await work.decide("retry in a table or in the queue?")
     await work.decide("Redis streams", status="rejected", because="ops won't run another Redis")
-    changed_ = await work.decide("retry in a table", decision_id=first["id"], status="accepted")
+    changed_ = await work.decide("retry in a table", decision_id=first.id, status="accepted")
 
-    assert (changed_["id"], changed_["status"], changed_["history"][0]["status"]) == ("D1", "accepted", "open")
+    assert (changed_.id, changed_.status, changed_.history[0].status) == ("D1", "accepted", "open")
     judged = await work.load("implementation")
-    assert [one["id"] for one in judged.decisions] == ["D1", "D2"]
+    assert [one.decision.id for one in judged.decisions] == ["D1", "D2"]
     with pytest.raises(InvalidValueError, match="because"):
         await work.decide("x", status="rejected")
     with pytest.raises(InvalidValueError, match="is unknown"):
@@ -443,7 +445,7 @@ async def test_one_phase_shows_the_others_decisions_without_reading_its_file(rep
     judged = await work.load("implementation")
 
     assert judged.decisions == ()
-    assert [one["text"] for one in judged.shared_decisions] == ["integer cents"]
+    assert [one.decision.text for one in judged.shared_decisions] == ["integer cents"]
 
 
 async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
@@ -510,7 +512,8 @@ async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Rep
     for given in ("retry.py#schedule", "src/retry.py#schedule", "./retry.py#schedule", "../src/retry.py:1-2"):
         [shown] = (await inside.claim("It is done", [given])).evidence
         assert (shown.path, shown.verdict) == ("src/retry.py", "ok")
-    assert (await inside.point(["src/models.py", "retry.py"])).pointers == ["src/models.py", "src/retry.py"]
+    pointers = (await inside.point(["src/models.py", "retry.py"])).pointers
+    assert [str(pointer) for pointer in pointers] == ["src/models.py", "src/retry.py"]
     with pytest.raises(PathOutsideError):
         await inside.claim("x", ["../../retry.py"])
 
@@ -549,7 +552,7 @@ async def test_a_number_that_somebody_wrote_into_the_file_is_no_number_of_ours(r
         whole = json.loads(file.read_text())
         whole["contexts"][0]["open_decisions"][0]["id"] = f"D{number}"
         file.write_text(json.dumps(whole))
-        assert (await work.decide(f"after {number[:3]}"))["id"].removeprefix("D").isdecimal()
+        assert (await work.decide(f"after {number[:3]}")).id.removeprefix("D").isdecimal()
 
 
 # --- a hostile look ----------------------------------------------------------------------------------------
@@ -659,7 +662,7 @@ async def test_one_phase_never_opens_the_others_file(repo: Repo, work: Workstrea
     await work.set_checklist(["z"])
     judged = await work.load("implementation")
 
-    assert [one["text"] for one in judged.decisions] == ["x"]
+    assert [one.decision.text for one in judged.decisions] == ["x"]
     assert (await work.load("planning")).context.read_only
 
 
@@ -737,7 +740,7 @@ def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Call
             file.write_text(text)
             judged = app.run(work.load("implementation"))
             json.dumps(judged.to_dict()).encode()
-            wording.shown(judged)
+            wording.describe_context(judged)
             app.run(app.bundles(work).build("implementation"))
             try:
                 app.run(work.decide("y", decision_id="D1"))
@@ -776,7 +779,7 @@ async def test_what_was_thrown_away_is_told_and_can_be_put_back(repo: Repo, work
     repo.git("checkout", "--", "data")
 
     judged = await work.load("implementation")
-    assert [one["text"] for one in judged.decisions] == ["Queue or table?"]
+    assert [one.decision.text for one in judged.decisions] == ["Queue or table?"]
     assert judged.context.summary is None
     [note] = judged.context.notes
     assert note.startswith("Saved here and no longer in the file: D2, c-")
@@ -784,9 +787,9 @@ async def test_what_was_thrown_away_is_told_and_can_be_put_back(repo: Repo, work
 
     await work.restore()
     judged = await work.load("implementation")
-    assert [one["text"] for one in judged.decisions] == ["Queue or table?", "Precious note"]
+    assert [one.decision.text for one in judged.decisions] == ["Queue or table?", "Precious note"]
     assert [one.claim for one in judged.claims] == ["schedule() doubles"]
-    assert (judged.context.summary or {})["text"] == "Where it stands."
+    assert judged.context.summary.text == "Where it stands."
     assert judged.context.notes == ()
     again = await work.restore()
     assert (await work.load("implementation")).context.fields == again.fields
@@ -810,12 +813,12 @@ async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile
     await work.restore()
 
     judged = await work.load("implementation")
-    assert {one["text"]: one["status"] for one in judged.decisions} == {
+    assert {one.decision.text: one.decision.status for one in judged.decisions} == {
         "first": "rejected",
         "second": "open",
         "third": "open",
     }
-    assert len({one["id"] for one in judged.decisions}) == 3
+    assert len({one.decision.id for one in judged.decisions}) == 3
     assert len(judged.claims) == 1
     assert judged.context.notes == ()
 
@@ -846,7 +849,7 @@ async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_fo
 
     await work.decide("right")
 
-    assert [one["text"] for one in (await work.load("implementation")).decisions] == ["right"]
+    assert [one.decision.text for one in (await work.load("implementation")).decisions] == ["right"]
 
 
 async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo: Repo, work: WorkstreamService):
@@ -866,7 +869,7 @@ async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo
     (repo.folder / CONTEXT).write_bytes(merged)
     now = await work.load("implementation")
     assert (now.decisions, now.claims) == ((), ()), "no merge brings it back"
-    assert (await work.decide("Use tables"))["id"] == "D2", "its number stays taken"
+    assert (await work.decide("Use tables")).id == "D2", "its number stays taken"
     with pytest.raises(InvalidValueError, match="was withdrawn"):
         await work.decide("Use Kafka", decision_id="D1")
     await work.decide("Use   three  words")
@@ -884,7 +887,7 @@ async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo,
     repo.git("branch", "-qd", "feature")
 
     judged = await work.load("implementation")
-    assert [(one["of"], one["text"]) for one in judged.shared_decisions] == [("feature", "Retry by table")]
+    assert [(one.of, one.decision.text) for one in judged.shared_decisions] == [("feature", "Retry by table")]
     assert judged.claims == ()
 
     there = await work.load("implementation", "feature")
@@ -894,11 +897,11 @@ async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo,
     await work.decide("go on here", workstream_id="feature")
     on = await work.load("implementation", "feature")
     assert (on.context.key.branch, len(on.claims)) == ("feature", 1)
-    assert [one["text"] for one in on.decisions] == ["Retry by table", "go on here"]
+    assert [one.decision.text for one in on.decisions] == ["Retry by table", "go on here"]
     await work.withdraw("go on here", workstream_id="feature")
     await work.decide("Retry by table", status="rejected", because="it was slow")
     judged = await work.load("implementation")
-    assert [one["status"] for one in judged.decisions] == ["rejected"]
+    assert [one.decision.status for one in judged.decisions] == ["rejected"]
     assert judged.shared_decisions == (), "the same words count as they were said last, here"
 
 
@@ -907,8 +910,8 @@ async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
     again = await work.decide("Use SQLite", status="accepted")
     kept = await work.decide(None, decision_id="D1", status="rejected", because="too small")
 
-    assert {one["id"] for one in (first, again, kept)} == {"D1"}
-    assert (kept["text"], kept["status"], len(kept["history"])) == ("Use SQLite", "rejected", 2)
+    assert {one.id for one in (first, again, kept)} == {"D1"}
+    assert (kept.text, kept.status, len(kept.history)) == ("Use SQLite", "rejected", 2)
     with pytest.raises(errors.NoteNotFoundError, match="There are D1"):
         await work.decide(None, decision_id="D7", status="accepted")
 
@@ -936,9 +939,9 @@ async def test_both_sides_of_a_merged_decision_are_told(repo: Repo, work: Workst
     assert merged
     (repo.folder / CONTEXT).write_bytes(merged)
 
-    [decision] = (await work.load("implementation")).decisions
-    assert (decision["status"], decision["because"]) == ("rejected", "ops")
-    assert "measured" in [past.get("because") for past in decision["history"]]
+    [decision] = (await work.load("implementation")).context.decisions
+    assert (decision.status, decision.because) == ("rejected", "ops")
+    assert "measured" in [past.because for past in decision.history]
 
 
 # --- the flag ----------------------------------------------------------------------------------------------
@@ -1073,13 +1076,13 @@ async def test_a_failure_is_noted_however_long_its_words_are(repo: Repo, work: W
     run = (await work.fail(step="s" * 5_000, error=trace, next_action="n" * 5_000)).last_run
 
     assert run
-    assert run["error"].startswith("Traceback:\n")
-    assert run["error"].endswith("ValueError: the end")
-    assert "characters are left out here" in run["error"]
-    assert len(run["error"]) <= 4_000
-    assert run["failed_step"].endswith("…")
+    assert run.error.startswith("Traceback:\n")
+    assert run.error.endswith("ValueError: the end")
+    assert "characters are left out here" in run.error
+    assert len(run.error) <= 4_000
+    assert run.failed_step.endswith("…")
     again = await work.fail(step="s", error="short\x00", next_action="n")
-    assert (again.last_run or {})["error"] == "short\\x00"
+    assert again.last_run.error == "short\\x00"
 
 
 BROKEN = {
@@ -1123,10 +1126,8 @@ async def test_a_link_or_a_pipe_in_our_place_is_told_and_never_followed(
 
 async def test_pointers_have_to_be_in_the_repository(repo: Repo, work: WorkstreamService, database: Any):
     inside = service_in(repo, database, folder="src")
-    assert (await inside.point(["retry.py#schedule", "../README.md"])).pointers == [
-        "src/retry.py#schedule",
-        "README.md",
-    ]
+    pointers = (await inside.point(["retry.py#schedule", "../README.md"])).pointers
+    assert pointers == [Pointer("src/retry.py", "schedule"), Pointer("README.md")]
     for path in ("../../x", "/etc/passwd", "gone.py", "a\x00"):
         with pytest.raises(HoldfastError):
             await inside.point([path])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.workstreams import symbols
-from holdfast.workstreams.symbols import Lines, Unreadable, find_symbol, list_namesakes, read_symbol, symbol_shape
+from holdfast.workstreams.symbols import Lines, UnreadableSource, find_symbol, list_namesakes, read_symbol, symbol_shape
 
 PACKAGE = Path(symbols.__file__).parents[1]
 SOURCE = '''\
@@ -122,7 +122,7 @@ def test_line_numbers_are_those_of_editors_and_git():
     text = "\ufeffx = 1\r\n\x0c\r\ns = '\u2028\u0085'\r\ndef f():\r\n    pass\r\n"
 
     assert find_symbol(text, "a.py", "f") == (4, 5)
-    assert isinstance(read_symbol("x = 1\ry = 2\n", "a.py", "y"), Unreadable)
+    assert isinstance(read_symbol("x = 1\ry = 2\n", "a.py", "y"), UnreadableSource)
 
 
 # --- shape -------------------------------------------------------------------------------------------------
@@ -400,7 +400,7 @@ def test_a_real_formatter_keeps_the_shape():
 def test_what_no_parser_takes_has_a_clear_verdict(text: str, why: str):
     found = read_symbol(text, "a.py", "x")
 
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadableSource)
     assert found.why.startswith(why)
     assert find_symbol(text, "a.py", "x") is None
     assert symbol_shape(text, "a.py", "x") is None
@@ -410,7 +410,7 @@ def test_what_no_parser_takes_has_a_clear_verdict(text: str, why: str):
 def test_other_languages_are_refused(path: str):
     found = read_symbol("x = 1\n", path, "x")
 
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadableSource)
     assert "Python only" in found.why
 
 

@@ -51,7 +51,8 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 
 
 def _share(shown: list[Shown], room: int, total: int) -> list[Shown]:
-    by_rank = sorted((at for at, one in enumerate(shown) if not one.section.pinned), key=lambda at: _rank(shown[at]))
+    places = [at for at, each in enumerate(shown) if not each.section.pinned]
+    by_rank = sorted(places, key=lambda at: shown[at].section.rank)
     for wanted in (_least, _most, lambda section: total):
         for at in by_rank:
             section, spare = shown[at].section, room + _cost(shown[at])
@@ -61,15 +62,11 @@ def _share(shown: list[Shown], room: int, total: int) -> list[Shown]:
     return shown
 
 
-def _rank(shown: Shown) -> int:
-    return shown.section.rank
-
-
 def _least(section: Section) -> int:
     """The minimum, or what one whole item takes; prose may end early, so the minimum is enough for it."""
     if not section.min_chars or not section.items or section.items[0].is_prose:
         return section.min_chars
-    first = section.written([section.items[0].text], len(section.items) - 1 + len(section.held))
+    first = section.write([section.items[0].text], len(section.items) - 1 + len(section.held))
     return max(section.min_chars, min(len(first), section.max_chars))
 
 
@@ -83,7 +80,7 @@ def _fit_section(section: Section, room: int, total: int) -> Shown:
     for count in range(most, -1, -1):
         kept = _with_beginning(section, count, room)
         missing = len(section.items) - len(kept) + len(section.held)
-        text = section.written([item.text for item in kept], missing) if kept or not missing else ""
+        text = section.write([item.text for item in kept], missing) if kept or not missing else ""
         if text and len(text) <= room:
             return _shown(section, kept, text, total)
     return _absent(section, total)
@@ -94,7 +91,7 @@ def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]
     kept, rest = section.items[:count], section.items[count:]
     if not rest or (kept and not rest[0].is_prose):
         return kept
-    without = section.written([*(item.text for item in kept), ""], len(rest) - 1 + len(section.held))
+    without = section.write([*(item.text for item in kept), ""], len(rest) - 1 + len(section.held))
     beginning = _beginning(rest[0], room - len(without))
     return (*kept, beginning) if beginning else kept
 
@@ -123,7 +120,7 @@ def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> S
 
 
 def _whole(section: Section) -> Shown:
-    text = section.written([item.text for item in section.items], len(section.held))
+    text = section.write([item.text for item in section.items], len(section.held))
     return Shown(section, section.items, len(section.held), text, (*section.held, *section.gone))
 
 

@@ -1,6 +1,6 @@
-"""What bundles are about: everything that may be told, the sections it is cut into, and the text that is handed over.
+"""What bundles are about: everything that may be in one, the sections it is cut into, and the text that is handed over.
 
-Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Both are kept in the
+Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Sections are kept in the
 receipt as plain JSON, so that the same bytes can be made again without asking anybody.
 """
 
@@ -24,7 +24,7 @@ OURS = "holdfast"  # the source of our own words
 
 
 @dataclass(frozen=True)
-class Request:
+class LastRequest:
     """The last thing that the user asked for, word for word."""
 
     text: str
@@ -42,7 +42,7 @@ class LastSession:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledMemory:
     """A memory that passed the gate."""
 
     text: str
@@ -66,9 +66,9 @@ class Gathered:
     rules: tuple[str, ...] = ()
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
-    request: Request | None = None
+    request: LastRequest | None = None
     last_session: LastSession | None = None
-    recalled: tuple[Recalled, ...] = ()
+    recalled: tuple[RecalledMemory, ...] = ()
 
 
 # --- sections ----------------------------------------------------------------------------------------------
@@ -83,6 +83,9 @@ class Item:
     verdict: str | None = None
     is_prose: bool = False
     keep: int = 0  # so many characters at its end stand even where it ends early: its verdict, how it came out
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"text": self.text, "source": self.source, "verdict": self.verdict}
 
 
 @dataclass(frozen=True)
@@ -122,21 +125,29 @@ class Section:
     indent: str = ""
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
-    gone: tuple[Cut, ...] = ()  # kept out and not counted: it is no longer there, or told elsewhere or in short
+    gone: tuple[Cut, ...] = ()  # kept out and not counted: it is no longer there, or stands elsewhere or in short
 
-    def written(self, items: Sequence[str], left_out: int) -> str:
-        body = [*items, *([f"+{left_out} more"] if left_out else [])]
-        text = self.joined.join(self.indent + one for one in body)
-        head = self.title + self.lead if self.title and body else self.title
-        return head + text + ("\n" + self.tail if self.tail else "")
+    def write(self, items: Sequence[str], left_out: int) -> str:
+        """The section with these items, and with the number of those that are left out."""
+        more = [f"+{left_out} more"] if left_out else []
+        lines = [self.indent + item for item in (*items, *more)]
+        head = self.title + self.lead if self.title and lines else self.title
+        tail = f"\n{self.tail}" if self.tail else ""
+        return head + self.joined.join(lines) + tail
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Section:
-        parts = {"items": Item, "held": Cut, "gone": Cut}
-        return cls(**{**value, **{name: tuple(part(**one) for one in value[name]) for name, part in parts.items()}})
+        return cls(
+            **{
+                **value,
+                "items": tuple(Item(**item) for item in value["items"]),
+                "held": tuple(Cut(**cut) for cut in value["held"]),
+                "gone": tuple(Cut(**cut) for cut in value["gone"]),
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -150,13 +161,14 @@ class Shown:
     cut: tuple[Cut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
+        section = self.section
         return {
-            "name": self.section.name,
-            "title": self.section.title,
+            "name": section.name,
+            "title": section.title,
             "chars": len(self.text),
-            "min_chars": self.section.min_chars,
-            "max_chars": self.section.max_chars,
-            "items": [{"text": one.text, "source": one.source, "verdict": one.verdict} for one in self.items],
+            "min_chars": section.min_chars,
+            "max_chars": section.max_chars,
+            "items": [item.to_dict() for item in self.items],
             "left_out": self.left_out,
         }
 
@@ -185,9 +197,11 @@ class Layout:
 
     @property
     def cut(self) -> tuple[Cut, ...]:
-        is_lost = bool(self.head.notice) and not self.has_notice
-        notice = [Cut("notice", self.head.notice, OURS, no_room(self.total))] if is_lost else []
-        return (*notice, *(one for shown in self.shown for one in shown.cut))
+        of_sections = [cut for shown in self.shown for cut in shown.cut]
+        notice = self.head.notice
+        if self.has_notice or not notice:
+            return tuple(of_sections)
+        return (Cut("notice", notice, OURS, no_room(self.total)), *of_sections)
 
 
 # --- handed over -------------------------------------------------------------------------------------------
@@ -206,8 +220,8 @@ class Bundle:
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.__dict__,
-            "sections": [one.to_dict() for one in self.sections],
-            "cut": [one.to_dict() for one in self.cut],
+            "sections": [shown.to_dict() for shown in self.sections],
+            "cut": [cut.to_dict() for cut in self.cut],
         }
 
 
@@ -223,18 +237,38 @@ class Receipt:
     text_hash: str
     client: str | None = None
     session_id: str | None = None
+    worktree: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    @classmethod
+    def from_dict(cls, receipt_id: str, created_at: datetime, content: Mapping[str, Any]) -> Receipt:
+        """As the journal has it."""
+        return cls(
+            id=receipt_id,
+            created_at=created_at,
+            head=Head(**content["head"]),
+            sections=tuple(Section.from_dict(section) for section in content["sections"]),
+            total=content["total"],
+            text_hash=content["text_hash"],
+            client=content["client"],
+            session_id=content["session_id"],
+            worktree=content.get("worktree"),
+        )
+
+    def to_content(self) -> dict[str, Any]:
+        """For the journal, which keeps the id and the time beside it."""
         return {
-            **self.__dict__,
-            "created_at": clock.to_text(self.created_at),
             "head": asdict(self.head),
-            "sections": [one.to_dict() for one in self.sections],
+            "sections": [section.to_dict() for section in self.sections],
+            "total": self.total,
+            "text_hash": self.text_hash,
+            "client": self.client,
+            "session_id": self.session_id,
+            "worktree": self.worktree,
         }
 
 
 @dataclass(frozen=True)
-class Line:
+class BundleLine:
     """A line of a bundle with where it is from; our own words have no source."""
 
     section: str
@@ -254,10 +288,14 @@ class Explained:
     chars: int
     tokens: int
     limit: int
-    lines: tuple[Line, ...]
+    lines: tuple[BundleLine, ...]
     cut: tuple[Cut, ...]
     is_here: bool = True  # whether it was made in the checkout from which it is asked for
 
     def to_dict(self) -> dict[str, Any]:
-        lines, cut = [asdict(line) for line in self.lines], [one.to_dict() for one in self.cut]
-        return {**self.__dict__, "created_at": clock.to_text(self.created_at), "lines": lines, "cut": cut}
+        return {
+            **self.__dict__,
+            "created_at": clock.to_text(self.created_at),
+            "lines": [asdict(line) for line in self.lines],
+            "cut": [cut.to_dict() for cut in self.cut],
+        }

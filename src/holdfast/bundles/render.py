@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.bundles.model import Head, Layout, Line
+from holdfast.bundles.model import BundleLine, Head, Layout
 from holdfast.ground.fence import one_line
 
 if TYPE_CHECKING:
@@ -46,23 +46,23 @@ def render(layout: Layout) -> str:
     return text
 
 
-def head_lines(layout: Layout) -> list[Line]:
+def head_lines(layout: Layout) -> list[BundleLine]:
     marks = legend(item.verdict for shown in layout.shown for item in shown.section.items) if layout.has_legend else ""
     texts = [head_line(layout.head), layout.head.notice if layout.has_notice else "", marks]
-    return [Line("head", text) for text in texts if text]
+    return [BundleLine("head", text) for text in texts if text]
 
 
-def explain_lines(layout: Layout) -> list[Line]:
+def explain_lines(layout: Layout) -> list[BundleLine]:
     """What stands in the bundle, in order: ours without a source, each item with its own."""
     lines = head_lines(layout)
     for shown in layout.shown:
         section = shown.section
         if not shown.text:
             continue
-        lines += [Line(section.name, section.title)] if section.title else []
-        lines += [Line(section.name, item.text, item.source, item.verdict) for item in shown.items]
-        lines += [Line(section.name, f"+{shown.left_out} more")] if shown.left_out else []
-        lines += [Line(section.name, section.tail.strip())] if section.tail else []
+        lines += [BundleLine(section.name, section.title)] if section.title else []
+        lines += [BundleLine(section.name, item.text, item.source, item.verdict) for item in shown.items]
+        lines += [BundleLine(section.name, f"+{shown.left_out} more")] if shown.left_out else []
+        lines += [BundleLine(section.name, section.tail.strip())] if section.tail else []
     return lines
 
 

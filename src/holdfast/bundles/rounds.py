@@ -2,15 +2,15 @@
 
 A round is there to decide, so nobody may bring in what nobody can check. The rule is simple enough for a machine: each
 submission names at least one source, as `repo:PATH`, `tool:COMMAND` or `user:WORDS`, or begins with "No new fact".
-What the roles say stays in the round; only the chair's decisions and questions become context. Whoever does not want
-to decide any more abandons it.
+What the roles submit stays in the round; only the chair's decisions and questions become context. A round that nobody
+wants to decide any more is abandoned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.bundles import errors
 from holdfast.errors import InvalidValueError
@@ -28,7 +28,7 @@ ROLES = {
     "Developer": (700, 1000),
     "Validator": (300, 500),
 }
-ASKED = {
+QUESTIONS = {
     "Product Owner": "what is needed and by whom, what it is worth, and what is out of scope",
     "Architect": "where it belongs, which shape it takes, and which alternatives were rejected and why",
     "Developer": "the steps, the files they touch, and what could go wrong",
@@ -47,6 +47,20 @@ class Submission:
     text: str
     sources: tuple[str, ...]
     submitted_at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "sources": list(self.sources)}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Submission:
+        return cls(**{**value, "sources": tuple(value["sources"])})
+
+
+class RoundResult(NamedTuple):
+    """A decision or a question of the chair, and the status that it is noted with."""
+
+    text: str
+    status: str
 
 
 @dataclass(frozen=True)
@@ -71,24 +85,29 @@ class Round:
         return [*ROLES, CHAIR][len(self.submissions)]
 
     @property
-    def results(self) -> list[tuple[str, str]]:
+    def results(self) -> list[RoundResult]:
         """What becomes planning context: decisions as accepted, questions as open."""
-        return [*((text, "accepted") for text in self.decisions), *((text, "open") for text in self.questions)]
+        decided = [RoundResult(text, "accepted") for text in self.decisions]
+        asked = [RoundResult(text, "open") for text in self.questions]
+        return [*decided, *asked]
 
     def to_dict(self) -> dict[str, Any]:
-        lists = {name: list(getattr(self, name)) for name in ("decisions", "questions")}
-        said = [{**asdict(one), "sources": list(one.sources)} for one in self.submissions]
-        return {**self.__dict__, "submissions": said, **lists}
+        return {
+            **self.__dict__,
+            "submissions": [submission.to_dict() for submission in self.submissions],
+            "decisions": list(self.decisions),
+            "questions": list(self.questions),
+        }
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Round:
-        said = (Submission(**{**one, "sources": tuple(one["sources"])}) for one in value["submissions"])
-        lists = {name: tuple(value[name]) for name in ("decisions", "questions")}
-        return cls(**{**value, "submissions": tuple(said), **lists})
+        submissions = tuple(Submission.from_dict(submission) for submission in value["submissions"])
+        decisions, questions = tuple(value["decisions"]), tuple(value["questions"])
+        return cls(**{**value, "submissions": submissions, "decisions": decisions, "questions": questions})
 
 
 @dataclass(frozen=True)
-class Step:
+class RoundStep:
     """Whose turn it is, and the whole text for it."""
 
     role: str
@@ -105,36 +124,35 @@ class Step:
 
 
 def start(topic: str, *, receipt_id: str, now: str) -> Round:
-    return Round(_line("topic", topic, TOPIC_CHARS), receipt_id, now)
+    return Round(_check_line("topic", topic, TOPIC_CHARS), receipt_id, now)
 
 
-def ask(current: Round) -> str:
-    """What the next role is asked for; what the others said is quoted, because it may be another chat."""
-    role = current.role
-    said = [_quoted(one) for one in current.submissions]
-    return "\n\n".join([f"ROUND {clean(current.topic)}", *said, _asked(role)])
+def write_instruction(current: Round) -> str:
+    """What the next role is asked for; what the others submitted is quoted, because it may be another chat."""
+    quoted = [_quote_submission(submission) for submission in current.submissions]
+    return "\n\n".join([f"ROUND {clean(current.topic)}", *quoted, _write_question(current.role)])
 
 
 def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now: str) -> Round:
     """One role's words, refused where it is not its turn, where it says too much, or where nothing backs it."""
-    known = _known_role(role)
+    known = _parse_role(role)
     if current.status != "open" or known != current.role or known == CHAIR:
         raise errors.WrongRoleError(role, current.role)
-    most = ROLES[known][1]
+    _, most = ROLES[known]
     text = canonical.check_text("text", text, max_bytes=1 << 20).strip()
     if not text:
         raise InvalidValueError("text", text, "is empty")
     if len(text) > most:
         raise InvalidValueError("text", text, f"has {len(text):,} characters; {known} has {most:,} at most")
-    checked = _checked_sources(sources)
+    checked = _check_sources(sources)
     if not checked and not text.casefold().startswith(NO_NEW_FACT):
         raise errors.SourceMissingError(known)
     return replace(current, submissions=(*current.submissions, Submission(known, text, checked, now)))
 
 
-def notes_on(said: Round) -> tuple[str, ...]:
-    """Whoever says less than was asked for is heard, and told so."""
-    last = said.submissions[-1]
+def list_notes(submitted: Round) -> tuple[str, ...]:
+    """A submission that is shorter than was asked for is taken, with a note."""
+    last = submitted.submissions[-1]
     least, most = ROLES[last.role]
     if len(last.text) >= least:
         return ()
@@ -152,21 +170,24 @@ def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) ->
         if current.results:
             return replace(current, status="closing")
         raise InvalidValueError("decisions", [], "are missing: a round ends with a decision or an open question")
-    decided, asked = (tuple(_line("decision", one, RESULT_CHARS) for one in texts) for texts in (decisions, questions))
+    decided = tuple(_check_line("decision", text, RESULT_CHARS) for text in decisions)
+    asked = tuple(_check_line("decision", text, RESULT_CHARS) for text in questions)
     return replace(current, status="closing", decisions=decided, questions=asked, persisted=0)
 
 
 def check_results(closing: Round, context: RepoContext) -> None:
     """By the rule that will note them, with secrets marked as it marks them: a refusal later would be half a close."""
-    stamp = {"by": CHAIR, "uid": closing.receipt_id, "now": closing.started_at}
-    for text, status in closing.results:
-        rules.decide(context, redaction.redact(text).text, decision_id=None, status=status, because=None, **stamp)
+    stamp = rules.Stamp(CHAIR, closing.receipt_id, closing.started_at)
+    for result in closing.results:
+        text = redaction.redact(result.text).text
+        rules.decide(context, text, decision_id=None, status=result.status, because=None, stamp=stamp)
 
 
 def persist_one(current: Round) -> Round:
     """One result more is context; with the last one the round is closed."""
     number = current.persisted + 1
-    return replace(current, persisted=number, status="closed" if number == len(current.results) else "closing")
+    status = "closed" if number == len(current.results) else "closing"
+    return replace(current, persisted=number, status=status)
 
 
 def reopen(closing: Round) -> Round:
@@ -181,46 +202,55 @@ def abandon(current: Round, *, now: str) -> Round:
     """
     if current.status == "closing":
         raise errors.RoundClosingError(current.topic)
-    noted = current.persisted
-    decided, asked = current.decisions[:noted], current.questions[: max(0, noted - len(current.decisions))]
-    return replace(current, status="abandoned", decisions=decided, questions=asked, abandoned_at=now)
+    noted_decisions = current.decisions[: current.persisted]
+    number = max(0, current.persisted - len(current.decisions))
+    noted_questions = current.questions[:number]
+    return replace(current, status="abandoned", decisions=noted_decisions, questions=noted_questions, abandoned_at=now)
 
 
-def _known_role(role: object) -> str:
-    """`product_owner` and `Product Owner` are one role."""
+def _parse_role(role: object) -> str:
+    """`product_owner` and `Product Owner` are the same role."""
     plain = str(role).replace("_", " ").replace("-", " ").casefold()
-    if found := next((one for one in (*ROLES, CHAIR) if one.casefold() == plain), None):
-        return found
-    raise InvalidValueError("role", role, "is unknown", known=(*ROLES, CHAIR))
+    known = {name.casefold(): name for name in (*ROLES, CHAIR)}
+    if plain not in known:
+        raise InvalidValueError("role", role, "is unknown", known=(*ROLES, CHAIR))
+    return known[plain]
 
 
-def _checked_sources(sources: Sequence[str]) -> tuple[str, ...]:
+def _check_sources(sources: Sequence[str]) -> tuple[str, ...]:
     if len(sources) > SOURCES_EACH:
         raise InvalidValueError("sources", len(sources), f"are more than {SOURCES_EACH}")
-    checked = tuple(_line("source", one, SOURCE_CHARS) for one in sources)
-    for one in checked:
-        if not one.startswith(SOURCES) or not one.partition(":")[2].strip():
-            raise InvalidValueError("source", one, "names no source", known=("repo:PATH", "tool:COMMAND", "user:WORDS"))
-    return checked
+    return tuple(_check_source(source) for source in sources)
 
 
-def _asked(role: str) -> str:
+def _check_source(source: str) -> str:
+    line = _check_line("source", source, SOURCE_CHARS)
+    _, _, name = line.partition(":")
+    if not line.startswith(SOURCES) or not name.strip():
+        known = ("repo:PATH", "tool:COMMAND", "user:WORDS")
+        raise InvalidValueError("source", line, "names no source", known=known)
+    return line
+
+
+def _write_question(role: str) -> str:
     if role == CHAIR:
         return f"{CHAIR}: the round ends with the decisions and the open questions, one sentence each."
     least, most = ROLES[role]
+    number = list(ROLES).index(role) + 1
     return (
-        f"{role} ({list(ROLES).index(role) + 1} of {len(ROLES)}): {ASKED[role]}, in {least} to {most:,} characters. "
+        f"{role} ({number} of {len(ROLES)}): {QUESTIONS[role]}, in {least} to {most:,} characters. "
         'Each new fact needs a source, as repo:PATH, tool:COMMAND or user:WORDS; without any, begin with "No new fact".'
     )
 
 
-def _quoted(one: Submission) -> str:
-    backed = f" (sources: {', '.join(one.sources)})" if one.sources else ""
-    lines = [f"| {line}" for line in clean(one.text).splitlines() if line.strip()]
-    return "\n".join([clean(f"{one.role} said{backed}"), *lines])
+def _quote_submission(submission: Submission) -> str:
+    sources = ", ".join(submission.sources)
+    backed = f" (sources: {sources})" if sources else ""
+    lines = [f"| {line}" for line in clean(submission.text).splitlines() if line.strip()]
+    return "\n".join([clean(f"{submission.role} said{backed}"), *lines])
 
 
-def _line(name: str, value: object, max_chars: int) -> str:
+def _check_line(name: str, value: object, max_chars: int) -> str:
     text = " ".join(canonical.check_text(name, value, max_bytes=1 << 20).split())
     if not text:
         raise InvalidValueError(name, value, "is empty")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from holdfast.ground.text import cut, term_safe
 from holdfast.workstreams.document import Document
+from holdfast.workstreams.entries import ContextFields, Decision
 
 TEXT_CHARS = 600
 NOTE = "Written by Holdfast from the files in the context folder. Changes made here are overwritten and read by nobody."
@@ -20,24 +20,22 @@ def render(documents: Mapping[str, Document]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _body(fields: Mapping[str, Any]) -> list[str]:
-    summary = fields.get("working_summary") or {}
+def _body(fields: ContextFields) -> list[str]:
+    summary, run = fields.working_summary, fields.last_run
     lines = [""]
-    if summary.get("text"):
-        lines += [_plain(summary["text"], TEXT_CHARS), "", f"Saved {_plain(summary.get('updated_at'))}.", ""]
-    for decision in fields.get("open_decisions", []):
-        because = f" Because: {_plain(decision['because'])}" if decision.get("because") else ""
-        lines.append(
-            f"- {_plain(decision.get('id'))} {_plain(decision.get('status'))}: {_plain(decision.get('text'))}{because}"
-        )
-    for entry in fields.get("evidence_ledger", []):
-        lines.append(f"- claimed: {_plain(entry.get('claim'))}")
-    for item in fields.get("checklist", []):
-        lines.append(f"- to do: {_plain(item)}")
-    run = fields.get("last_run") or {}
-    if run.get("status") == "failed":
-        lines.append(f"- failed at {_plain(run.get('failed_step'))}: {_plain(run.get('error'))}")
+    if summary and summary.text:
+        lines += [_plain(summary.text, TEXT_CHARS), "", f"Saved {_plain(summary.updated_at)}.", ""]
+    lines += [_decision_line(decision) for decision in fields.open_decisions or ()]
+    lines += [f"- claimed: {_plain(claim.claim)}" for claim in fields.evidence_ledger or ()]
+    lines += [f"- to do: {_plain(item)}" for item in fields.checklist or ()]
+    if run and run.is_failed:
+        lines.append(f"- failed at {_plain(run.failed_step)}: {_plain(run.error)}")
     return lines
+
+
+def _decision_line(decision: Decision) -> str:
+    line = f"- {_plain(decision.id)} {_plain(decision.status)}: {_plain(decision.text)}"
+    return f"{line} Because: {_plain(decision.because)}" if decision.because else line
 
 
 def _plain(value: object, max_chars: int = 200) -> str:

@@ -19,18 +19,21 @@ from typing import Any, Literal
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground.text import plural
 from holdfast.workstreams import symbols
 from holdfast.workstreams.errors import EvidenceNotThereError
-from holdfast.workstreams.symbols import Lines, Symbol, Unreadable
+from holdfast.workstreams.records import Record, custom_field, number_field, read_texts, text_field
+from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 
 Verdict = Literal["ok", "moved", "changed", "gone"]
 
 EVIDENCE_BYTES = 4096
 # Fewer letters and digits, as in `return None`, stand anywhere: to find them says something only where they stood once
 # and stand once. What has none, such as `}`, never says anything.
-TELLING_CHARS = 12
+DISTINCTIVE_CHARS = 12
 TRIES = 10  # places that only seem to be the same are made on purpose
 FORMS = "src/a.py:10-20, src/a.py#name or src/a.py"
+PLACE = ("path", "lines", "symbol")
 
 _LINES = r"L?(?P<first>[0-9]{1,9})(?:-L?(?P<last>[0-9]{1,9}))?"
 _PLACE = re.compile(rf"(?P<path>.+)(?::|#(?=L)){_LINES}", re.DOTALL)
@@ -53,7 +56,8 @@ class Evidence:
     run_hash: str | None = None  # of lines, cheap to look for at every place of a file
     file_hash: str | None = None  # of all lines: while it is the same, nothing else needs a look
     copies: int = 1  # how often the lines stood in the file
-    extra: Mapping[str, Any] = field(default_factory=dict)  # what a later version wrote
+    # Of one that is read from a file: names that a later version wrote, and values that are spelled another way there.
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         place = f"#{self.symbol}" if self.symbol else f":{self.lines}" if self.lines else ""
@@ -68,22 +72,76 @@ class Evidence:
             **{name: getattr(self, name) for name in _HASHES},
             "copies": self.copies if self.copies > 1 else None,
         }
-        return {**{key: value for key, value in known.items() if value is not None}, **self.extra}
+        present = {key: value for key, value in known.items() if value is not None}
+        return {**present, **self.extra}
 
     @classmethod
     def from_dict(cls, value: object) -> Evidence:
         """From a file that anybody may have edited: its path is checked like one from outside."""
         if not isinstance(value, Mapping):
             raise InvalidValueError("evidence", value, f"is no JSON object; write it as {FORMS}")
-        known = {"path", "lines", "symbol", "copies", *_HASHES}
-        return cls(
-            path=_checked_path(value.get("path")),
-            lines=_lines_from(value.get("lines")),
-            symbol=_checked_symbol(value.get("symbol")),
-            **{name: _checked_hash(name, value.get(name)) for name in _HASHES},
-            copies=_checked_copies(value.get("copies")),
-            extra={key: item for key, item in value.items() if key not in known},
+        hashes: dict[str, Any] = {name: _check_hash(name, value.get(name)) for name in _HASHES}
+        found = cls(
+            path=_check_path(value.get("path")),
+            lines=_parse_lines(value.get("lines")),
+            symbol=_check_symbol(value.get("symbol")),
+            copies=_check_copies(value.get("copies")),
+            **hashes,
         )
+        known = found.to_dict()
+        extra = {key: item for key, item in value.items() if key not in known or known[key] != item}
+        return replace(found, extra=extra)
+
+    def has_right_form(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class BrokenEvidence:
+    """What stands in a file where evidence is expected, and why it is none. It shows nothing, and it is kept."""
+
+    value: Mapping[str, Any]
+    problem: str
+
+    @property
+    def path(self) -> str | None:
+        found = self.value.get("path")
+        return found if isinstance(found, str) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self.value)
+
+    def has_right_form(self) -> bool:
+        return self.value.get("path") is None or self.path is not None
+
+
+NotedEvidence = Evidence | BrokenEvidence
+
+
+def _read_command(value: Any) -> tuple[str, ...] | str | None:
+    """A list of words as we write it, or one text as a person may write it."""
+    return value if isinstance(value, str) else read_texts(value)
+
+
+def _write_command(command: tuple[str, ...] | str) -> list[str] | str:
+    return command if isinstance(command, str) else list(command)
+
+
+@dataclass(frozen=True)
+class CommandEvidence(Record):
+    """A command that was run, how it ended, and on which contents."""
+
+    command: tuple[str, ...] | str | None = custom_field(_read_command, _write_command)
+    proof: str | None = text_field(required=False)
+    exit_code: int | None = number_field()
+    tree: str | None = text_field(required=False)
+    ran_at: str | None = text_field(required=False)
+    output_hash: str | None = text_field(required=False)
+    duration_ms: int | None = number_field(required=False)
+
+    @property
+    def text(self) -> str:
+        return self.command if isinstance(self.command, str) else " ".join(self.command or ())
 
 
 @dataclass(frozen=True)
@@ -105,20 +163,30 @@ def parse_evidence(text: str) -> Evidence:
     """
     canonical.check_text("evidence", text, max_bytes=EVIDENCE_BYTES)
     if found := _PLACE.fullmatch(text):
-        return Evidence(_checked_path(found["path"]), _checked_lines(text, found))
+        return Evidence(_check_path(found["path"]), _check_lines(text, found))
     if found := _NAMED.fullmatch(text):
-        return Evidence(_checked_path(found["path"]), symbol=found["symbol"])
-    return Evidence(_checked_path(text))
+        return Evidence(_check_path(found["path"]), symbol=found["symbol"])
+    return Evidence(_check_path(text))
 
 
-def named_place(value: object) -> Evidence:
+def read_evidence(value: Mapping[str, Any]) -> NotedEvidence:
+    """From a file, where it may be anything."""
+    try:
+        return Evidence.from_dict(value)
+    except InvalidValueError as error:
+        return BrokenEvidence(value, error.message)
+
+
+def parse_place(value: object) -> Evidence:
     """A place as a program gives it; what stood there is never taken from it, and nothing else goes along."""
-    if isinstance(value, Mapping) and (others := sorted(map(str, value.keys() - {"path", "lines", "symbol"}))):
-        raise InvalidValueError("evidence", others[0], "is not taken with a place", known=("path", "lines", "symbol"))
-    return Evidence.from_dict(value)
+    names = value.keys() if isinstance(value, Mapping) else set()
+    others = sorted(str(name) for name in names if name not in PLACE)
+    if others:
+        raise InvalidValueError("evidence", others[0], "is not taken with a place", known=PLACE)
+    return replace(Evidence.from_dict(value), extra={})
 
 
-def _checked_lines(text: str, found: re.Match[str]) -> Lines:
+def _check_lines(text: str, found: re.Match[str]) -> Lines:
     first = int(found["first"])
     last = int(found["last"] or first)
     if first < 1:
@@ -128,7 +196,7 @@ def _checked_lines(text: str, found: re.Match[str]) -> Lines:
     return Lines(first, last)
 
 
-def _checked_path(path: object) -> str:
+def _check_path(path: object) -> str:
     """Relative to the repository, with `/`, the way git names a file; nothing that could lead out of it."""
     text = canonical.check_text("evidence", path, max_bytes=EVIDENCE_BYTES)
     steps = text.split("/")
@@ -145,28 +213,28 @@ def _checked_path(path: object) -> str:
     return text
 
 
-def _lines_from(value: object) -> Lines | None:
+def _parse_lines(value: object) -> Lines | None:
     if value is None:
         return None
     found = _ALONE.fullmatch(value) if isinstance(value, str) else None
     if not found:
         raise InvalidValueError("lines", value, "are not lines; write them as L10-L20")
-    return _checked_lines(found[0], found)
+    return _check_lines(found[0], found)
 
 
-def _checked_symbol(value: object) -> str | None:
+def _check_symbol(value: object) -> str | None:
     if value is None or (isinstance(value, str) and symbols.SYMBOL.fullmatch(value)):
         return value
     raise InvalidValueError("symbol", value, "is no name; write it as name or Class.method")
 
 
-def _checked_hash(name: str, value: object) -> str | None:
+def _check_hash(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and _HASH.fullmatch(value)):
         return value
     raise InvalidValueError(name, value, "is no hash of ours; give the evidence again")
 
 
-def _checked_copies(value: object) -> int:
+def _check_copies(value: object) -> int:
     if value is None:
         return 1
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
@@ -198,7 +266,7 @@ def take_evidence(named: Evidence, text: str | None) -> Evidence:
 def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
     name = noted.symbol or ""
     found = symbols.read_symbol(text, noted.path, name)
-    if isinstance(found, Unreadable):
+    if isinstance(found, UnreadableSource):
         raise EvidenceNotThereError(str(noted), f"the file {found.why}; give lines, as in :10-20")
     if found is None:
         others = symbols.list_namesakes(text, noted.path, name)
@@ -210,7 +278,7 @@ def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
 
 def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidence:
     if wanted.last > len(lines):
-        raise EvidenceNotThereError(str(noted), f"the file has {len(lines)} line{'' if len(lines) == 1 else 's'}")
+        raise EvidenceNotThereError(str(noted), f"the file has {plural(len(lines), 'line')}")
     run = _run(lines, wanted)
     if not any(line.strip() for line in run):
         raise EvidenceNotThereError(str(noted), "these lines are blank")
@@ -242,7 +310,7 @@ def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> Judged
     now = symbols.read_symbol(text, evidence.path, evidence.symbol or "")
     if now is None:
         return Judged("gone", why="there is no such symbol")
-    if isinstance(now, Unreadable):
+    if isinstance(now, UnreadableSource):
         return Judged("changed", why=f"the file {now.why}")
     if not _is_same(evidence, now, lines):
         return Judged("changed", now.lines, "the symbol was edited")
@@ -265,21 +333,20 @@ def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Judg
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))[:TRIES]
     same = next((place for place in nearest if hash_lines(_run(lines, place)) == evidence.text_hash), None)
     is_only_one = evidence.copies == len(places) == 1
-    if same is None or len(places) < evidence.copies or not _is_telling(_run(lines, same), is_only_one):
+    if same is None or len(places) < evidence.copies or not _is_distinctive(_run(lines, same), is_only_one):
         return Judged("changed", why="the lines were edited")
     return Judged("moved", same)
 
 
-def judge_command(evidence: Mapping[str, Any], tree_now: str | None) -> Judged:
+def judge_command(evidence: CommandEvidence, tree_now: str | None) -> Judged:
     """A command shows something only if it ended with 0, and only on the contents that it ran on."""
-    code, tree, command = evidence.get("exit_code"), evidence.get("tree"), evidence.get("command")
-    if not isinstance(command, list | str) or not any(command):
+    if not any(evidence.command or ()):
         return Judged("changed", why="it names no command")
-    if type(code) is not int:
+    if type(evidence.exit_code) is not int:  # `true` is a number to Python
         return Judged("changed", why="how it ended is not known")
-    if code != 0:
+    if evidence.exit_code != 0:
         return Judged("changed", why="it failed")
-    if not tree or tree != tree_now:
+    if not evidence.tree or evidence.tree != tree_now:
         return Judged("changed", why="it ran on another tree")
     return Judged("ok")
 
@@ -301,8 +368,8 @@ def hash_lines(lines: Sequence[str]) -> str:
     return canonical.new_sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _is_telling(lines: Sequence[str], is_only_one: bool) -> bool:
-    return sum(map(str.isalnum, "".join(lines))) >= (1 if is_only_one else TELLING_CHARS)
+def _is_distinctive(lines: Sequence[str], is_only_one: bool) -> bool:
+    return sum(map(str.isalnum, "".join(lines))) >= (1 if is_only_one else DISTINCTIVE_CHARS)
 
 
 def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:

@@ -49,7 +49,7 @@ def flag_in_config(text: str) -> bool | None:
     for number, found in islice(places, MOST_PLACES):
         line, below = lines[number], lines[number + 1 : number + 1 + VALUE_LINES]
         rest = line[found.end() : found.end() + VALUE_CHARS]
-        said |= _words_of_value(rest, [one[:VALUE_CHARS] for one in below], len(line) - len(line.lstrip()))
+        said |= _words_of_value(rest, [each[:VALUE_CHARS] for each in below], len(line) - len(line.lstrip()))
     return None if not said else False not in said
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from holdfast import errors
+from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_repository
 from holdfast.workstreams import evidence, rules
 from holdfast.workstreams.checkout import FILE_BYTES, Checkout
 from holdfast.workstreams.document import Document, from_bytes
+from holdfast.workstreams.entries import Checkpoint, Claim
+from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
+    JudgedDecision,
     JudgedEvidence,
     NotedChange,
     Proof,
@@ -21,164 +25,173 @@ from holdfast.workstreams.model import (
 )
 from holdfast.workstreams.store import file_of
 
-NOTED_TOLD = 50
+NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
 
 
 def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> JudgedContext:
-    then = context.checkpoint.get("git_head")
+    then = context.checkpoint.git_head
     state = checkout.read_state(then if git_repository.is_commit(then) else None)
     default = git.find_default_branch(checkout.repository)
     return JudgedContext(
         context=context,
-        staleness=_staleness(checkout, context, state),
-        claims=tuple(judge_claim(checkout, entry, state.contents_id) for entry in context.ledger),
-        decisions=tuple(context.decisions),
+        staleness=_judge_staleness(checkout, context, state),
+        claims=tuple(judge_claim(checkout, claim, state.contents_id) for claim in context.ledger),
+        decisions=tuple(JudgedDecision(decision) for decision in context.decisions),
         head=state.head,
         tree=state.contents_id,
-        rules=_pinned_rules(checkout, context.phase, default),
+        rules=_list_pinned_rules(checkout, context.phase, default),
         proofs=tuple(proofs),
     )
 
 
-def judge_claim(checkout: Checkout, entry: Mapping[str, Any], tree: str) -> JudgedClaim:
-    shown = [_judge_file(checkout, one) for one in entry.get("files", [])]
-    shown += [_judge_command(one, tree) for one in entry.get("commands", [])]
+def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedClaim:
+    """`tree` says what all tracked files hold now; only commands are judged by it."""
+    files = [_judge_file(checkout, shown) for shown in claim.files or ()]
+    commands = [_judge_command(shown, tree) for shown in claim.commands or ()]
     return JudgedClaim(
-        id=str(entry.get("id") or ""),
-        claim=str(entry.get("claim") or ""),
-        kind=str(entry.get("kind") or "statement"),
-        claimed_at=str(entry.get("claimed_at") or ""),
-        evidence=tuple(shown),
+        id=claim.id or "",
+        claim=claim.words,
+        kind=claim.kind or "statement",
+        claimed_at=claim.claimed_at or "",
+        evidence=(*files, *commands),
     )
 
 
-def checkpoint_of(checkout: Checkout, context: RepoContext, state: git.TreeState) -> dict[str, Any]:
+def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Checkpoint:
     """What the repository is now, as far as a later reader has to know it."""
-    dirty = _blobs(state)
-    return {
+    dirty = _list_blobs(state)
+    content = {
         "git_head": state.head,
         "tracked_files_hash": state.contents_id,
         "files": {path: checkout.contents_hash(path) for path in context.noted_files()},
         "dirty": dirty if len(dirty) <= rules.DIRTY_FILES_KEPT else None,
     }
+    return Checkpoint.from_dict(content)  # with its nulls: they say that there was no commit, or too much to keep
 
 
 # --- the summary -------------------------------------------------------------------------------------------
 
 
-def _staleness(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Staleness:
+def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Staleness:
     """`state` compares with the checkpoint's commit where that is here; its `base` says so."""
-    then = str(context.checkpoint.get("git_head"))
-    is_known = state.base == then
+    then = context.checkpoint.git_head
+    is_known = then is not None and state.base == then
     uncommitted = state.changed if state.base == state.head else checkout.read_state().changed
-    changed = _changed_paths(context.checkpoint, state) if is_known else None
-    noted = _noted_changes(checkout, context, changed, set(uncommitted)) if context.summary else []
+    changed = _list_changed_paths(context.checkpoint, state) if is_known else None
+    noted = _list_noted_changes(checkout, context, changed, set(uncommitted)) if context.summary else []
     return rules.judge_staleness(
         context,
         tree=state.contents_id,
         changed=changed,
         noted=noted,
-        commits=git.count_commits(checkout.repository, then) if is_known else None,
+        commits=_count_commits(checkout, then, state) if is_known else None,
         uncommitted=len(uncommitted),
     )
 
 
-def _changed_paths(checkpoint: Mapping[str, Any], state: git.TreeState) -> set[str] | None:
+def _count_commits(checkout: Checkout, since: str | None, state: git.TreeState) -> int | None:
+    if since is None or since == state.head:
+        return 0
+    return git.count_commits(checkout.repository, since)
+
+
+def _list_changed_paths(checkpoint: Checkpoint, state: git.TreeState) -> set[str] | None:
     """What differs from the checkpoint, whose own uncommitted edits were noted; None where they were too many."""
-    dirty = checkpoint.get("dirty", {})
-    if not isinstance(dirty, dict):
+    then, now = checkpoint.uncommitted, _list_blobs(state)
+    if then is None:
         return None
-    now = _blobs(state)
-    return {path for path in now.keys() | dirty.keys() if now.get(path) != dirty.get(path)}
+    return {path for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
 
 
-def _blobs(state: git.TreeState) -> dict[str, str]:
+def _list_blobs(state: git.TreeState) -> dict[str, str]:
     """What is not committed, by name; a name that is no UTF-8 is spelt out, because JSON cannot hold it."""
-    return {_readable(path): change.new_blob or "" for path, change in state.changed.items()}
+    return {_as_readable(path): change.new_blob or "" for path, change in state.changed.items()}
 
 
-def _readable(text: str) -> str:
+def _as_readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _noted_changes(
+def _list_noted_changes(
     checkout: Checkout, context: RepoContext, changed: set[str] | None, uncommitted: set[str]
 ) -> list[NotedChange]:
-    then = context.checkpoint.get("files")
-    found = {}
-    for path in context.noted_files():
-        if what := _what_happened(checkout, path, then if isinstance(then, dict) else {}, changed or set()):
-            found[path] = what
-    since = context.checkpoint["git_head"] if changed is not None else None
+    then = context.checkpoint.files or {}
+    happened = {path: _find_change(checkout, path, then, changed or set()) for path in context.noted_files()}
+    found = {path: what for path, what in happened.items() if what}
+    since = context.checkpoint.git_head if changed is not None else None
     lines = git.numstat(checkout.repository, since, list(found)) if since and found else {}
-    told = list(found)[:NOTED_TOLD]  # each costs a git process, and the file may name any number
+    named = list(found)[:NAMED_CHANGES]
+    committed = {path for path in named if path not in uncommitted and found[path] != "new"}
     return [
-        _noted_change(checkout, path, what, lines.get(path), is_last_known=path in told and path not in uncommitted)
+        _make_noted_change(checkout, path, what, lines.get(path), is_committed=path in committed)
         for path, what in found.items()
     ]
 
 
-def _what_happened(checkout: Checkout, path: str, then: Mapping[str, Any], changed: set[str]) -> str | None:
-    """To a file since the checkpoint; one that was noted after it counts as git sees it."""
+def _find_change(checkout: Checkout, path: str, then: Mapping[str, Any], changed: set[str]) -> str | None:
+    """What happened to a file since the checkpoint; one that was noted after it counts as git sees it."""
     now = checkout.contents_hash(path)
-    if path not in then:
-        return None if path not in changed else "gone" if now is None else "changed"
-    if then[path] == now:  # its mode or its line ends, which no claim rests on, and which git sees
-        return "changed" if path in changed else None
-    return "gone" if now is None else "new" if then[path] is None else "changed"
+    if path in then and then[path] != now:
+        return _name_change(then[path], now)
+    if path not in changed:
+        return None
+    # Where the contents are the same, its mode or its line ends differ: no claim rests on them, and git sees them.
+    return "gone" if now is None and path not in then else "changed"
 
 
-def _noted_change(
-    checkout: Checkout, path: str, what: str, lines: git.LineCount | None, *, is_last_known: bool
+def _name_change(then: object, now: str | None) -> str:
+    if now is None:
+        return "gone"
+    return "new" if then is None else "changed"
+
+
+def _make_noted_change(
+    checkout: Checkout, path: str, what: str, lines: git.LineCount | None, *, is_committed: bool
 ) -> NotedChange:
-    last = git.last_change(checkout.repository, path) if is_last_known and what != "new" else None
-    return NotedChange(
-        path,
-        what,
-        added=lines.added if lines else None,
-        removed=lines.removed if lines else None,
-        is_committed=last is not None,
-        commit=last.commit if last else None,
-        author=_readable(last.author) if last else None,
-    )
+    change = NotedChange(path, what)
+    if lines:
+        change = replace(change, added=lines.added, removed=lines.removed)
+    last = git.last_change(checkout.repository, path) if is_committed else None
+    if last:
+        change = replace(change, is_committed=True, commit=last.commit, author=_as_readable(last.author))
+    return change
 
 
 # --- claims and rules ----------------------------------------------------------------------------------------
 
 
-def _judge_file(checkout: Checkout, one: object) -> JudgedEvidence:
-    try:
-        noted = evidence.Evidence.from_dict(one)
-    except errors.InvalidValueError as error:  # a file that anybody may edit
-        return JudgedEvidence(error.message, "gone")
+def _judge_file(checkout: Checkout, noted: NotedEvidence) -> JudgedEvidence:
+    if isinstance(noted, BrokenEvidence):
+        return JudgedEvidence(noted.problem, "gone")
     judged = evidence.judge_evidence(noted, checkout.read_text(noted.path))
     return JudgedEvidence(str(noted), judged.verdict, noted.path, judged.lines_now, judged.why)
 
 
-def _judge_command(one: Mapping[str, Any], tree: str) -> JudgedEvidence:
-    command = one.get("command")
-    words = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    judged = evidence.judge_command(one, tree)
-    return JudgedEvidence(f"{words} → exit {one.get('exit_code')}", judged.verdict, why=judged.why)
+def _judge_command(shown: CommandEvidence, tree: str | None) -> JudgedEvidence:
+    judged = evidence.judge_command(shown, tree)
+    return JudgedEvidence(f"{shown.text} → exit {shown.exit_code}", judged.verdict, why=judged.why)
 
 
-def _pinned_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> tuple[str, ...]:
+def _list_pinned_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> tuple[str, ...]:
     """The person's own, then those on the default branch, which a branch under review cannot change."""
     own = rules.check_rules(checkout.settings.rules_for(checkout.repository.repo))
-    shared = [rule for rule in _default_branch_rules(checkout, phase, default) if rule not in own]
+    shared = [rule for rule in _list_default_branch_rules(checkout, phase, default) if rule not in own]
     try:
         return rules.check_rules([*own, *shared])
-    except errors.InvalidValueError:  # what somebody committed must not push out what the person wants
+    except InvalidValueError:  # what somebody committed must not push out what the person wants
         return own
 
 
-def _default_branch_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> list[str]:
+def _list_default_branch_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> list[str]:
+    if default is None:
+        return []
     path = f"{checkout.files.folder}/{file_of(phase)}"
-    data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES) if default else None
+    data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
     document = from_bytes(data, path) if data else Document()
-    places = [document.others, *document.contexts.values()]
-    return list(dict.fromkeys(rule for place in places for rule in _texts(place.get("pinned_rules"))))
+    of_contexts = [rule for fields in document.contexts.values() for rule in fields.pinned_rules or ()]
+    found = [*_list_texts(document.others.get("pinned_rules")), *of_contexts]
+    return list(dict.fromkeys(found))
 
 
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+def _list_texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -1,20 +1,32 @@
 """What workstreams are about: one line of work in a repository, and the document that it keeps per phase.
 
-A document is JSON that people merge, so it stays JSON: a repo context is its fields as they stand in the file, those
-that a later version may add included. What is judged about them on a checkout is beside them, never inside.
+A repo context is what stands in the file (`entries`), together with where it stands. What a checkout says about it is
+beside it, never inside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from holdfast.workstreams.entries import (
+    DECISION_STATUSES,
+    Checkpoint,
+    Claim,
+    ContextFields,
+    Decision,
+    NotedRun,
+    Pointer,
+    Summary,
+)
 
 PHASES = ("planning", "implementation")
-DECISION_STATUSES = ("open", "accepted", "rejected")
-CLAIM_KINDS = ("statement", "completion")
 VERDICTS = ("ok", "moved", "changed", "gone")  # from true to false
 UNPROVEN = ("changed", "gone")
+
+StandingEntry = TypeVar("StandingEntry", Decision, Claim)
+Written = TypeVar("Written")
 
 
 class Key(NamedTuple):
@@ -34,71 +46,89 @@ class RepoContext:
 
     key: Key
     phase: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: ContextFields = field(default_factory=ContextFields)
     revision: int = 0
     # Why it may only be read, and what to do about it; None when it may be written.
     read_only: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
-    def summary(self) -> dict[str, Any] | None:
+    def is_empty(self) -> bool:
+        return self.fields == ContextFields()
+
+    @property
+    def summary(self) -> Summary | None:
         """The working summary, or None where nothing was saved yet."""
-        found: dict[str, Any] | None = self.fields.get("working_summary")
-        return found if found and found.get("text") else None
+        found = self.fields.working_summary
+        return found if found and found.text else None
 
     @property
-    def checkpoint(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.fields.get("checkpoint") or {}
-        return found
+    def checkpoint(self) -> Checkpoint:
+        return self.fields.checkpoint or Checkpoint()
 
     @property
-    def decisions(self) -> list[dict[str, Any]]:
-        """Those that stand, each once: what two sides of a merge decided in the same words counts as decided last."""
-        return self._standing("open_decisions", "text")
+    def decisions(self) -> list[Decision]:
+        return list_standing(self.fields.open_decisions or ())
 
     @property
-    def ledger(self) -> list[dict[str, Any]]:
-        """The claims that stand, each once."""
-        return self._standing("evidence_ledger", "claim")
+    def ledger(self) -> list[Claim]:
+        return list_standing(self.fields.evidence_ledger or ())
 
     @property
     def checklist(self) -> list[str]:
-        return list(self.fields.get("checklist", []))
+        return list(self.fields.checklist or ())
 
     @property
-    def pointers(self) -> list[str]:
-        return list(self.fields.get("file_pointers", []))
+    def pointers(self) -> list[Pointer]:
+        return list(self.fields.file_pointers or ())
 
     @property
-    def last_run(self) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = self.fields.get("last_run")
-        return found
+    def last_run(self) -> NotedRun | None:
+        return self.fields.last_run
 
-    def entries(self, name: str) -> list[dict[str, Any]]:
-        return list(self.fields.get(name, []))
+    @property
+    def failed_run(self) -> NotedRun | None:
+        """The last run, where that failed."""
+        run = self.fields.last_run
+        return run if run and run.is_failed else None
 
-    def _standing(self, name: str, words: str) -> list[dict[str, Any]]:
-        entries = self.entries(name)
-        latest = {one.get(words): one for one in sorted(entries, key=changed_at)}
-        return [one for one in entries if one is latest[one.get(words)] and not one.get("withdrawn_at")]
+    @property
+    def last_errors(self) -> list[NotedRun]:
+        return list(self.fields.last_errors or ())
 
     def noted_files(self) -> list[str]:
-        """Every file that this document speaks of: pointers first, then the evidence of its claims."""
-        evidence = [one["path"] for entry in self.ledger for one in entry.get("files", []) if one.get("path")]
-        decided = [one["path"] for entry in self.decisions for one in entry.get("files", []) if one.get("path")]
-        pointers = [pointer.partition("#")[0] for pointer in self.pointers]
-        return list(dict.fromkeys([*pointers, *evidence, *decided]))
+        """Every file that this document speaks of: pointers first, then the evidence of claims and decisions."""
+        entries: list[Claim | Decision] = [*self.ledger, *self.decisions]
+        evidence = [shown.path for entry in entries for shown in entry.files or ()]
+        pointers = [pointer.path for pointer in self.pointers]
+        named = dict.fromkeys([*pointers, *evidence])
+        return [path for path in named if path]
 
     def with_fields(self, **changes: Any) -> RepoContext:
-        return replace(self, fields={**self.fields, **changes})
+        return replace(self, fields=replace(self.fields, **changes))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"key": self.key.to_dict(), "phase": self.phase, "revision": self.revision, **_without_key(self.fields)}
+        noted = self.fields.to_dict()
+        noted.pop("key", None)
+        return {"key": self.key.to_dict(), "phase": self.phase, "revision": self.revision, **noted}
 
 
-def changed_at(entry: Mapping[str, Any]) -> str:
-    """When somebody last said something about an entry."""
-    return str(entry.get("updated_at") or entry.get("claimed_at") or entry.get("created_at") or entry.get("at") or "")
+def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
+    """Those that are not withdrawn, each once: of what two sides of a merge wrote in the same words, the last."""
+    known = list(entries)
+    latest = {entry.words: entry for entry in sorted(known, key=lambda entry: entry.changed_at)}
+    return [entry for entry in known if entry is latest[entry.words] and not entry.withdrawn_at]
+
+
+@dataclass(frozen=True)
+class ContextChange(Generic[Written]):
+    """What a rule made of a document: the new one, and the entry that was asked for, changed or found again."""
+
+    context: RepoContext
+    entry: Written
+
+
+# --- what a checkout says ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -114,7 +144,7 @@ class NotedChange:
     author: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return dict(self.__dict__)
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -130,11 +160,8 @@ class Staleness:
     uncommitted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "reasons": list(self.reasons),
-            "changed": [change.to_dict() for change in self.changed],
-        }
+        changed = [change.to_dict() for change in self.changed]
+        return {**_values(self), "reasons": list(self.reasons), "changed": changed}
 
 
 @dataclass(frozen=True)
@@ -147,8 +174,15 @@ class JudgedEvidence:
     lines: tuple[int, int] | None = None  # where it is now
     why: str = ""  # of what no longer holds
 
+    @property
+    def lines_text(self) -> str | None:
+        if self.lines is None:
+            return None
+        first, last = self.lines
+        return f"L{first}-L{last}"
+
     def to_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "lines": f"L{self.lines[0]}-L{self.lines[1]}" if self.lines else None}
+        return {**_values(self), "lines": self.lines_text}
 
 
 @dataclass(frozen=True)
@@ -163,15 +197,35 @@ class JudgedClaim:
 
     @property
     def verdict(self) -> str:
-        return max((one.verdict for one in self.evidence), key=VERDICTS.index, default="said")
+        verdicts = [shown.verdict for shown in self.evidence]
+        return max(verdicts, key=VERDICTS.index, default="said")
 
     @property
     def holds(self) -> bool:
         return self.verdict in ("ok", "moved")
 
     def to_dict(self) -> dict[str, Any]:
-        evidence = [one.to_dict() for one in self.evidence]
-        return {**self.__dict__, "verdict": self.verdict, "holds": self.holds, "evidence": evidence}
+        evidence = [shown.to_dict() for shown in self.evidence]
+        return {**_values(self), "verdict": self.verdict, "holds": self.holds, "evidence": evidence}
+
+
+@dataclass(frozen=True)
+class JudgedDecision:
+    """A decision that counts here; `of` is the other phase or the other branch that it was made in."""
+
+    decision: Decision
+    evidence: tuple[JudgedEvidence, ...] = ()
+    of: str | None = None
+
+    @property
+    def status(self) -> str:
+        """A status that is not known is no reason to take something as decided."""
+        status = self.decision.status
+        return status if status in DECISION_STATUSES else "open"
+
+    def to_dict(self) -> dict[str, Any]:
+        entry = self.decision.to_dict()
+        return entry if self.of is None else {**entry, "of": self.of}
 
 
 @dataclass(frozen=True)
@@ -195,13 +249,26 @@ class Proof:
     def passed(self) -> bool:
         return self.exit_code == 0 and self.tree is not None
 
+    @classmethod
+    def from_dict(cls, proof_id: str, content: Mapping[str, Any]) -> Proof:
+        """As the journal has it; names that a later version added are not ours."""
+        known = {each.name: content[each.name] for each in fields(cls) if each.name in content}
+        return cls(**{**known, "id": proof_id, "command": tuple(content["command"])})
+
+    def to_content(self) -> dict[str, Any]:
+        """For the journal, which keeps the id beside it."""
+        content = {**_values(self), "command": list(self.command)}
+        content.pop("id")
+        return content
+
     def to_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "command": list(self.command), "passed": self.passed}
+        return {**_values(self), "command": list(self.command), "passed": self.passed}
 
     def in_short(self, tree: str) -> dict[str, Any]:
         """Without what it printed, and with whether it says something about these contents."""
+        known = self.to_dict()
         names = ("id", "command", "exit_code", "ran_at", "branch", "passed")
-        return {**{name: self.to_dict()[name] for name in names}, "is_of_this_tree": self.tree == tree}
+        return {**{name: known[name] for name in names}, "is_of_this_tree": self.tree == tree}
 
 
 @dataclass(frozen=True)
@@ -211,30 +278,48 @@ class JudgedContext:
     context: RepoContext
     staleness: Staleness
     claims: tuple[JudgedClaim, ...]
-    decisions: tuple[dict[str, Any], ...]  # with `verdict` where there is evidence
+    decisions: tuple[JudgedDecision, ...]
     head: str | None
     tree: str
     rules: tuple[str, ...] = ()
-    shared_decisions: tuple[dict[str, Any], ...] = ()  # of the other phase and of other branches; `of` says which
+    shared_decisions: tuple[JudgedDecision, ...] = ()  # of the other phase and of other branches
     proofs: tuple[Proof, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        summary = self.context.summary
         return {
             **self.context.to_dict(),
             "head": self.head,
             "stale": self.staleness.stale,
             "staleness": self.staleness.to_dict(),
-            "working_summary": {**summary, "stale": self.staleness.stale} if summary else None,
-            "open_decisions": list(self.decisions),
-            "shared_decisions": list(self.shared_decisions),
+            "working_summary": self._summary(),
+            "open_decisions": [judged.to_dict() for judged in self.decisions],
+            "shared_decisions": [judged.to_dict() for judged in self.shared_decisions],
             "claims": [claim.to_dict() for claim in self.claims],
             "pinned_rules": list(self.rules),
-            "proofs": [one.in_short(self.tree) for one in self.proofs],
+            "proofs": [proof.in_short(self.tree) for proof in self.proofs],
             "read_only": self.context.read_only,
             "notes": list(self.context.notes),
         }
 
+    def _summary(self) -> dict[str, Any] | None:
+        summary = self.context.summary
+        return {**summary.to_dict(), "stale": self.staleness.stale} if summary else None
 
-def _without_key(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name != "key"}
+
+@dataclass(frozen=True)
+class ListedContext:
+    """A line of the list of workstreams; judged where it is of the branch that is checked out."""
+
+    key: Key
+    phase: str
+    updated_at: str | None
+    judged: JudgedContext | None
+
+    def to_dict(self) -> dict[str, Any]:
+        context = self.judged.to_dict() if self.judged else None
+        return {"key": self.key.to_dict(), "phase": self.phase, "updated_at": self.updated_at, "context": context}
+
+
+def _values(thing: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are."""
+    return {each.name: getattr(thing, each.name) for each in fields(thing)}

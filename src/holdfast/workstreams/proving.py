@@ -23,7 +23,7 @@ BY_SIGNAL = 128
 
 
 @dataclass(frozen=True)
-class Run:
+class CommandRun:
     exit_code: int
     duration_ms: int
     output_hash: str
@@ -39,7 +39,7 @@ def check_command(command: Sequence[str]) -> tuple[str, ...]:
     return checked
 
 
-def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> Run:
+def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> CommandRun:
     """To its end; what it prints is shown as it comes."""
     began = time.monotonic()
     digest, tail = canonical.new_sha256(), b""
@@ -49,7 +49,7 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
         message = f"{command[0]}: {error.strerror}\n".encode()
         show(message)
-        return Run(code, 0, canonical.new_sha256(message).hexdigest(), message.decode(errors="replace"))
+        return CommandRun(code, 0, canonical.new_sha256(message).hexdigest(), message.decode(errors="replace"))
     assert process.stdout is not None
     with _ChildDecidesAboutInterrupts():
         while part := os.read(process.stdout.fileno(), 1 << 16):
@@ -59,7 +59,9 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
         code = process.wait()
     process.stdout.close()
     duration = int((time.monotonic() - began) * 1000)
-    return Run(code if code >= 0 else BY_SIGNAL - code, duration, digest.hexdigest(), tail.decode(errors="replace"))
+    return CommandRun(
+        code if code >= 0 else BY_SIGNAL - code, duration, digest.hexdigest(), tail.decode(errors="replace")
+    )
 
 
 class _ChildDecidesAboutInterrupts:

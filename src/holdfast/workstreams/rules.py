@@ -2,26 +2,37 @@
 
 A summary is bound to the contents that it was written against: only saving it again moves that, whatever else is
 written meanwhile. A claim is judged by its own evidence, so that one edited file makes nothing else doubtful.
+
+A rule takes a document and returns the new one together with the entry that it was asked for.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
 from holdfast.ground.text import cut
 from holdfast.workstreams import errors
 from holdfast.workstreams.completion import claims_completion
-from holdfast.workstreams.document import ERRORS_KEPT, next_decision_id, past_of, recover
-from holdfast.workstreams.model import (
+from holdfast.workstreams.entries import (
     CLAIM_KINDS,
     DECISION_STATUSES,
+    Checkpoint,
+    Claim,
+    Decision,
+    NotedRun,
+    Pointer,
+    Summary,
+)
+from holdfast.workstreams.evidence import CommandEvidence, Evidence
+from holdfast.workstreams.merging import ERRORS_KEPT, next_decision_id, recover_context
+from holdfast.workstreams.model import (
     PHASES,
+    ContextChange,
     NotedChange,
     Proof,
     RepoContext,
@@ -39,6 +50,18 @@ EVIDENCE_PER_CLAIM = 20
 DIRTY_FILES_KEPT = 200
 QUOTES = {('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("«", "»")}
 
+_DECISION_ID = re.compile("D[1-9][0-9]{0,5}")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Who writes and when; `uid` is the entry's own id, and `key` the one that a caller named its request by."""
+
+    by: str
+    uid: str
+    now: str
+    key: str | None = None
+
 
 # --- which -----------------------------------------------------------------------------------------------
 
@@ -50,19 +73,26 @@ def check_phase(phase: str) -> str:
 
 
 def check_workstream_id(workstream_id: str) -> str:
-    return _line("workstream_id", workstream_id, LABEL_CHARS)
+    return _check_line("workstream_id", workstream_id, LABEL_CHARS)
 
 
 def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
-    checked = tuple(_line("Pinned rule", rule, RULES_CHARS) for rule in rules)
-    if (size := sum(map(len, checked))) > RULES_CHARS:
+    checked = tuple(_check_line("Pinned rule", rule, RULES_CHARS) for rule in rules)
+    size = sum(map(len, checked))
+    if size > RULES_CHARS:
         raise InvalidValueError(
             "Pinned rules", f"{size} characters", f"are more than {RULES_CHARS}: they stand in every bundle whole"
         )
     return checked
 
 
-# --- what is written ----------------------------------------------------------------------------------------
+def check_revision(revision: object) -> None:
+    is_number = isinstance(revision, int) and not isinstance(revision, bool) and revision >= 0
+    if revision is not None and not is_number:
+        raise InvalidValueError("expected_revision", revision, "is not a number from 0 on")
+
+
+# --- decisions ---------------------------------------------------------------------------------------------
 
 
 def decide(
@@ -72,172 +102,288 @@ def decide(
     decision_id: str | None,
     status: str | None,
     because: str | None,
-    by: str,
-    uid: str,
-    now: str,
-    key: str | None = None,
-) -> tuple[RepoContext, dict[str, Any]]:
+    stamp: Stamp,
+) -> ContextChange[Decision]:
     """A new decision, or a change of one that is there; what it was before stays in its history.
 
     It is named by its id or by its text. Without a text it keeps the one that it has.
     """
-    known = context.entries("open_decisions")
+    known = context.fields.open_decisions or ()
     earlier = _find_decision(context, decision_id, text)
-    text = _line("Decision", text if text is not None else (earlier or {}).get("text"), TEXT_CHARS)
-    if repeated := _repeated(known, uid, "text", text, key):
-        return context, repeated
-    because = _line("because", because, TEXT_CHARS) if because is not None else None
+    wanted = _check_wording(earlier, text, status, because)
+    repeated = next((decision for decision in known if decision.uid == stamp.uid), None)
+    if repeated:
+        _check_same_request(repeated.text, wanted.text, stamp)
+        return ContextChange(context, repeated)
+    if earlier and wanted.is_that_of(earlier):
+        return ContextChange(context, earlier)
+    entry = earlier or Decision(id=decision_id or next_decision_id(known), uid=stamp.uid, created_at=stamp.now)
+    if earlier:
+        entry = replace(entry, history=(*(earlier.history or ()), earlier.as_past))
+    entry = replace(entry, text=wanted.text, status=wanted.status, by=stamp.by, updated_at=stamp.now)
+    if wanted.because:
+        entry = replace(entry, because=wanted.because)
+    others = [decision for decision in known if decision is not earlier]
+    changed = sorted([*others, entry], key=lambda decision: decision.made_at)
+    return ContextChange(context.with_fields(open_decisions=tuple(changed), updated_at=stamp.now), entry)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a decision is to say."""
+
+    text: str
+    status: str
+    because: str | None
+
+    def is_that_of(self, decision: Decision) -> bool:
+        has_reason = self.because is None or self.because == decision.because
+        return has_reason and (self.text, self.status) == (decision.text, decision.status)
+
+
+def _check_wording(earlier: Decision | None, text: str | None, status: str | None, because: str | None) -> Wording:
+    if text is None and earlier:
+        text = earlier.text
+    text = _check_line("Decision", text, TEXT_CHARS)
+    if because is not None:
+        because = _check_line("because", because, TEXT_CHARS)
     if status is not None and status not in DECISION_STATUSES:
         raise InvalidValueError("Status", status, "is unknown", known=DECISION_STATUSES)
     if status == "rejected" and because is None:
         raise InvalidValueError("Status", status, "needs a reason (because): it comes back with the alternative")
-    said = {"text": text, "status": status or (earlier or {}).get("status") or "open"}
-    said |= {"because": because} if because else {}
-    if earlier is None:
-        number = decision_id or next_decision_id(known)
-        entry: dict[str, Any] = {"id": number, "uid": uid, "created_at": now}
-    elif said.items() <= earlier.items():
-        return context, earlier  # said once more, which changes nothing
-    else:
-        entry = {**earlier, "history": [*earlier.get("history", []), past_of(earlier)]}
-    entry |= {**said, "by": by, "updated_at": now}
-    others = [one for one in known if one is not earlier]
-    changed = sorted([*others, entry], key=lambda one: str(one.get("created_at") or ""))
-    return context.with_fields(open_decisions=changed, updated_at=now), entry
+    earlier_status = earlier.status if earlier else None
+    return Wording(text, status or earlier_status or "open", because)
+
+
+def _find_decision(context: RepoContext, decision_id: str | None, text: str | None) -> Decision | None:
+    """By its id, or by the very same words: to say them once more is not to decide twice."""
+    if decision_id is None:
+        words = " ".join(text.split()) if isinstance(text, str) else None
+        return next((decision for decision in context.decisions if decision.text == words), None)
+    if not _DECISION_ID.fullmatch(str(decision_id)):
+        raise InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
+    known = context.fields.open_decisions or ()
+    found = next((decision for decision in known if decision.id == decision_id), None)
+    if found is None and text is None:
+        raise errors.NoteNotFoundError(decision_id, [str(decision.id) for decision in context.decisions])
+    if found is not None and found.withdrawn_at:
+        raise InvalidValueError("Decision id", decision_id, "was withdrawn; without an id a new one is made")
+    return found
+
+
+# --- claims ------------------------------------------------------------------------------------------------
 
 
 def claim(
     context: RepoContext,
     text: str,
-    evidence: Sequence[Mapping[str, Any]],
+    evidence: Sequence[Evidence | CommandEvidence],
     *,
     kind: str | None,
-    by: str,
-    uid: str,
-    now: str,
-    key: str | None = None,
-) -> tuple[RepoContext, dict[str, Any]]:
+    stamp: Stamp,
+) -> ContextChange[Claim]:
     """A claim that something is done needs something that shows it."""
-    text = _line("Claim", text, TEXT_CHARS)
-    if repeated := _repeated(context.entries("evidence_ledger"), uid, "claim", text, key):
-        return context, repeated
+    text = _check_line("Claim", text, TEXT_CHARS)
+    known = context.fields.evidence_ledger or ()
+    repeated = next((each for each in known if each.uid == stamp.uid), None)
+    if repeated:
+        _check_same_request(repeated.claim, text, stamp)
+        return ContextChange(context, repeated)
     check_evidence(evidence)
+    entry = Claim(
+        id=f"c-{stamp.uid[-12:]}",
+        uid=stamp.uid,
+        claim=text,
+        kind=_check_kind(text, kind, evidence),
+        files=tuple(shown for shown in evidence if isinstance(shown, Evidence)),
+        commands=tuple(shown for shown in evidence if isinstance(shown, CommandEvidence)),
+        claimed_at=stamp.now,
+        by=stamp.by,
+    )
+    # Claimed once more it is the same claim with newer evidence, and not a second one that contradicts the first.
+    others = [each for each in known if each.claim != text]
+    return ContextChange(context.with_fields(evidence_ledger=(*others, entry), updated_at=stamp.now), entry)
+
+
+def check_evidence(evidence: Sequence[object]) -> None:
+    if len(evidence) > EVIDENCE_PER_CLAIM:
+        raise InvalidValueError("evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces")
+
+
+def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | CommandEvidence]) -> str:
+    """Words that say it is done make it a completion, whatever the caller calls it."""
     if kind is not None and kind not in CLAIM_KINDS:
         raise InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
     found = claims_completion(_as_seen(text))
-    if found or kind == "completion":
-        _check_shown(text, found.word if found else None, evidence)
-    entry = {
-        "id": f"c-{uid[-12:]}",
-        "uid": uid,
-        "claim": text,
-        "kind": "completion" if found or kind == "completion" else (kind or "statement"),
-        "files": [dict(one) for one in evidence if one.get("path")],
-        "commands": [dict(one) for one in evidence if one.get("command")],
-        "claimed_at": now,
-        "by": by,
-    }
-    # Claimed once more it is the same claim with newer evidence, and not a second one that contradicts the first.
-    others = [one for one in context.entries("evidence_ledger") if one.get("claim") != text]
-    return context.with_fields(evidence_ledger=[*others, entry], updated_at=now), entry
+    if not found and kind != "completion":
+        return kind or "statement"
+    _check_shown(text, found.word if found else None, evidence)
+    return "completion"
 
 
-def withdraw(context: RepoContext, note: str, *, by: str, now: str) -> tuple[RepoContext, dict[str, Any]]:
+def _check_shown(text: str, word: str | None, evidence: Sequence[Evidence | CommandEvidence]) -> None:
+    """A command that failed shows that it is not done; a file alone shows that there is a file."""
+    commands = [shown for shown in evidence if isinstance(shown, CommandEvidence)]
+    for command in commands:
+        if command.exit_code != 0 or not command.tree:
+            raise errors.ProofFailedError(text, command.text, command.exit_code)
+    places = [shown for shown in evidence if isinstance(shown, Evidence) and (shown.lines or shown.symbol)]
+    if not places and not commands:
+        raise errors.EvidenceMissingError(text, word)
+
+
+def _as_seen(text: str) -> str:
+    """What a reader sees: without unseen characters, in plain letters; marks around the whole quote nobody."""
+    plain = unicodedata.normalize("NFKC", text)
+    seen = "".join(character for character in plain if unicodedata.category(character) != "Cf").strip()
+    while len(seen) > 2 and (seen[0], seen[-1]) in QUOTES and not {seen[0], seen[-1]} & set(seen[1:-1]):
+        seen = seen[1:-1].strip()
+    return seen
+
+
+# --- other notes -------------------------------------------------------------------------------------------
+
+
+def withdraw(context: RepoContext, note: str, *, by: str, now: str) -> ContextChange[Decision | Claim]:
     """A claim or a decision, by id or words, that was a mistake: shown no more.
 
     Its place is kept, so that no merge brings it back.
     """
-    standing = [*context.decisions, *context.ledger]
-    words, names = " ".join(note.split()), ("id", "text", "claim")
-    found = next((one for one in standing if words in [one.get(name) for name in names]), None)
+    standing: list[Decision | Claim] = [*context.decisions, *context.ledger]
+    words = " ".join(note.split())
+    found = next((entry for entry in standing if words in (entry.id, entry.words or None)), None)
     if found is None:
-        raise errors.NoteNotFoundError(note, [str(one.get("id")) for one in standing])
-    entry = {**found, "withdrawn_at": now, "updated_at": now, "withdrawn_by": by}
-    changes = {
-        name: [entry if one is found else one for one in context.entries(name)]
-        for name in ("open_decisions", "evidence_ledger")
-    }
-    return context.with_fields(**{name: kept for name, kept in changes.items() if kept}, updated_at=now), entry
+        raise errors.NoteNotFoundError(note, [str(entry.id) for entry in standing])
+    entry = replace(found, withdrawn_at=now, updated_at=now, withdrawn_by=by)
+    fields = context.fields
+    decisions = tuple(entry if each is found else each for each in fields.open_decisions or ())
+    claims = tuple(entry if each is found else each for each in fields.evidence_ledger or ())
+    changed = context.with_fields(
+        open_decisions=decisions or fields.open_decisions,
+        evidence_ledger=claims or fields.evidence_ledger,
+        updated_at=now,
+    )
+    return ContextChange(changed, entry)
 
 
-def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> RepoContext:
+def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> ContextChange[None]:
     """With what this machine saved and the file has lost."""
-    fields = recover(dict(context.fields), dict(kept.fields)) if kept else context.fields
-    return context if fields == context.fields else replace(context, fields={**fields, "updated_at": now}, notes=())
+    fields = recover_context(context.fields, kept.fields) if kept else context.fields
+    if fields == context.fields:
+        return ContextChange(context, None)
+    return ContextChange(replace(context, fields=replace(fields, updated_at=now), notes=()), None)
 
 
-def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> RepoContext:
+def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> ContextChange[None]:
     if len(items) > CHECKLIST_ITEMS:
         raise InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
-    checked = [_line("Checklist item", item, TEXT_CHARS) for item in items]
-    return context.with_fields(checklist=list(dict.fromkeys(checked)), updated_at=now)
+    checked = [_check_line("Checklist item", item, TEXT_CHARS) for item in items]
+    steps = tuple(dict.fromkeys(checked))
+    return ContextChange(context.with_fields(checklist=steps, updated_at=now), None)
 
 
-def point(context: RepoContext, pointers: Sequence[str], *, now: str) -> RepoContext:
-    union = list(dict.fromkeys([*context.pointers, *(_line("Pointer", one, LABEL_CHARS * 2) for one in pointers)]))
+def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> ContextChange[None]:
+    checked = [Pointer.parse(_check_line("Pointer", str(pointer), LABEL_CHARS * 2)) for pointer in pointers]
+    union = tuple(dict.fromkeys([*context.pointers, *checked]))
     if len(union) > POINTERS:
         raise InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
-    return context.with_fields(file_pointers=union, updated_at=now)
+    return ContextChange(context.with_fields(file_pointers=union, updated_at=now), None)
+
+
+# --- the summary -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SummaryToSave:
+    """What is saved, what stands behind it, and the revision of the document that its writer had read."""
+
+    text: str
+    feature_request: str | None
+    verified_by: str
+    expected_revision: int | None
 
 
 def save(
-    context: RepoContext,
-    summary: str,
-    *,
-    checkpoint: Mapping[str, Any],
-    feature_request: str | None,
-    verified_by: str,
-    by: str,
-    now: str,
-) -> RepoContext:
+    context: RepoContext, summary: SummaryToSave, *, checkpoint: Checkpoint, by: str, now: str
+) -> ContextChange[None]:
     """The summary, together with the state that it was written against."""
-    text = check_summary(summary)
-    changes: dict[str, Any] = {
-        "working_summary": {"text": text, "updated_at": now, "by": by, "verified_by": verified_by, "stale": False},
-        "checkpoint": {**checkpoint, "summary_hash": summary_hash(text)},
-        "updated_at": now,
-    }
-    if feature_request is not None:
-        changes["feature_request"] = _line("feature_request", feature_request, LABEL_CHARS)
-    if (context.last_run or {}).get("status") == "failed":
-        changes["last_run"] = {"status": "ok", "at": now}
-    fields = {name: value for name, value in context.fields.items() if name != "other_summaries"}
-    return RepoContext(context.key, context.phase, {**fields, **changes}, context.revision)
+    expected = summary.expected_revision
+    if expected is not None and expected != context.revision:
+        raise errors.ContextChangedError(expected, context.revision)
+    text = check_summary(summary.text)
+    fields = replace(
+        context.fields,
+        working_summary=Summary(text=text, updated_at=now, by=by, verified_by=summary.verified_by, stale=False),
+        checkpoint=replace(checkpoint, summary_hash=hash_summary(text)),
+        other_summaries=None,
+        updated_at=now,
+    )
+    if summary.feature_request is not None:
+        label = _check_line("feature_request", summary.feature_request, LABEL_CHARS)
+        fields = replace(fields, feature_request=label)
+    if context.failed_run:
+        fields = replace(fields, last_run=NotedRun(status="ok", at=now))
+    return ContextChange(RepoContext(context.key, context.phase, fields, context.revision), None)
 
 
-def fail(
-    context: RepoContext, *, step: str, error: str, next_action: str, uid: str, now: str, key: str | None = None
-) -> RepoContext:
+def check_summary(summary: str) -> str:
+    return _check_text("Summary", summary, SUMMARY_CHARS)
+
+
+def hash_summary(text: str) -> str:
+    return canonical.sha256(text.encode()).hex()
+
+
+def find_verification(*, by_hand: bool, tree: str, is_committed: bool, proofs: Iterable[Proof]) -> str:
+    """What stands behind a summary, or a refusal: a proof on this tree, a commit, or a person who says so."""
+    passed = next((proof for proof in proofs if proof.passed and proof.tree == tree), None)
+    if passed:
+        return f"proof {passed.id}"
+    if is_committed:
+        return "commit"
+    if by_hand:
+        return "hand"
+    raise errors.NotVerifiedError()
+
+
+# --- runs --------------------------------------------------------------------------------------------------
+
+
+def fail(context: RepoContext, *, step: str, error: str, next_action: str, stamp: Stamp) -> ContextChange[None]:
     """What stopped a run, and nothing else: a failed run has no say in what is true.
 
     Long texts are cut and not refused: of a failure that nobody noted nobody learns. The same error once more is the
     same one, as it happened last.
     """
-    error = _text("error", _middle_cut(error), ERROR_CHARS)
-    if _repeated(context.entries("last_errors"), uid, "error", error, key):
-        return context
-    run = {
-        "status": "failed",
-        "failed_step": _line("step", _cut(step), TEXT_CHARS),
-        "error": error,
-        "next_action": _line("next_action", _cut(next_action), TEXT_CHARS),
-        "at": now,
-        "uid": uid,
-    }
-    same = ("failed_step", "error")
-    others = [one for one in context.entries("last_errors") if any(one.get(name) != run[name] for name in same)]
-    kept = [*others, {name: run[name] for name in (*same, "at", "uid")}]
-    return context.with_fields(last_run=run, last_errors=kept[-ERRORS_KEPT:], updated_at=now)
+    error = _check_text("error", _cut_middle(error), ERROR_CHARS)
+    known = context.fields.last_errors or ()
+    repeated = next((run for run in known if run.uid == stamp.uid), None)
+    if repeated:
+        _check_same_request(repeated.error, error, stamp)
+        return ContextChange(context, None)
+    run = NotedRun(
+        status="failed",
+        failed_step=_check_line("step", _cut_end(step), TEXT_CHARS),
+        error=error,
+        next_action=_check_line("next_action", _cut_end(next_action), TEXT_CHARS),
+        at=stamp.now,
+        uid=stamp.uid,
+    )
+    others = [each for each in known if (each.failed_step, each.error) != (run.failed_step, run.error)]
+    kept = (*others, NotedRun(failed_step=run.failed_step, error=run.error, at=run.at, uid=run.uid))
+    changed = context.with_fields(last_run=run, last_errors=kept[-ERRORS_KEPT:], updated_at=stamp.now)
+    return ContextChange(changed, None)
 
 
-def succeed(context: RepoContext, *, now: str) -> RepoContext:
+def succeed(context: RepoContext, *, now: str) -> ContextChange[None]:
     """A run that got through ends the failure of an earlier one; that stays among the last errors."""
-    if (context.last_run or {}).get("status") != "failed":
-        return context
-    return context.with_fields(last_run={"status": "ok", "at": now}, updated_at=now)
+    if context.failed_run is None:
+        return ContextChange(context, None)
+    passed = NotedRun(status="ok", at=now)
+    return ContextChange(context.with_fields(last_run=passed, updated_at=now), None)
 
 
-def _middle_cut(error: object) -> object:
+def _cut_middle(error: object) -> object:
     """A traceback says at its end what happened, and at its beginning where it came from."""
     if not isinstance(error, str):
         return error
@@ -248,37 +394,8 @@ def _middle_cut(error: object) -> object:
     return text[: ERROR_CHARS // 4] + left_out + text[-ERROR_CHARS // 2 :]
 
 
-def _cut(text: object) -> object:
+def _cut_end(text: object) -> object:
     return cut(text.replace("\x00", "\\x00"), TEXT_CHARS) if isinstance(text, str) else text
-
-
-def check_evidence(evidence: Sequence[object]) -> None:
-    if len(evidence) > EVIDENCE_PER_CLAIM:
-        raise InvalidValueError("evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces")
-
-
-def check_revision(revision: object) -> None:
-    if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool) or revision < 0):
-        raise InvalidValueError("expected_revision", revision, "is not a number from 0 on")
-
-
-def check_summary(summary: str) -> str:
-    return _text("Summary", summary, SUMMARY_CHARS)
-
-
-def summary_hash(text: str) -> str:
-    return canonical.sha256(text.encode()).hex()
-
-
-def verified_by(*, by_hand: bool, tree: str, is_committed: bool, proofs: Iterable[Proof]) -> str:
-    """What stands behind a summary, or a refusal: a proof on this tree, a commit, or a person who says so."""
-    if passed := next((proof for proof in proofs if proof.passed and proof.tree == tree), None):
-        return f"proof {passed.id}"
-    if is_committed:
-        return "commit"
-    if by_hand:
-        return "hand"
-    raise errors.NotVerifiedError()
 
 
 # --- what the checkout says ---------------------------------------------------------------------------------
@@ -294,82 +411,50 @@ def judge_staleness(
     uncommitted: int,
 ) -> Staleness:
     """`changed` are all paths that differ from the checkpoint; None where its state is no longer known."""
-    summary, checkpoint = context.summary, context.checkpoint
-    if summary is None:
+    if context.summary is None:
         return Staleness(stale=False, uncommitted=uncommitted)
     names = set(context.noted_files())
-    reasons = []
-    if checkpoint.get("tracked_files_hash") != tree or any(change.what == "changed" for change in noted):
-        reasons.append("files")  # also of a file that git was told not to look at
-    if checkpoint.get("summary_hash") != summary_hash(summary["text"]):
-        reasons.append("summary")  # edited or merged without a checkpoint of its own
-    if not reasons:  # a new head with the same contents makes nothing stale
-        return Staleness(stale=False, noted=len(names), changed=tuple(noted), commits=commits, uncommitted=uncommitted)
-    others = None if changed is None else len(set(changed) - names)
-    return Staleness(
-        stale=True,
-        reasons=tuple(reasons),
+    reasons = _list_reasons(context, context.summary, tree, noted)
+    found = Staleness(
+        stale=bool(reasons),
+        reasons=reasons,
         noted=len(names),
         changed=tuple(noted),
-        others=others,
         commits=commits,
         uncommitted=uncommitted,
     )
+    if not reasons:  # a new head with the same contents makes nothing stale
+        return found
+    others = None if changed is None else len(set(changed) - names)
+    return replace(found, others=others)
 
 
-def _repeated(
-    entries: Iterable[dict[str, Any]], uid: str, name: str, text: str, key: str | None
-) -> dict[str, Any] | None:
-    """The entry of a request that is made once more; the same `key` for another text is a mistake."""
-    found = next((one for one in entries if one.get("uid") == uid), None)
-    if found is not None and found.get(name) != text:
-        raise KeyReusedError(key or uid)
-    return found
+def _list_reasons(context: RepoContext, summary: Summary, tree: str, noted: Sequence[NotedChange]) -> tuple[str, ...]:
+    checkpoint = context.checkpoint
+    reasons = []
+    has_changed_file = any(change.what == "changed" for change in noted)  # also one that git was told not to look at
+    if checkpoint.tracked_files_hash != tree or has_changed_file:
+        reasons.append("files")
+    if checkpoint.summary_hash != hash_summary(summary.text or ""):
+        reasons.append("summary")  # edited or merged without a checkpoint of its own
+    return tuple(reasons)
 
 
-def _as_seen(text: str) -> str:
-    """What a reader sees: without unseen characters, in plain letters; marks around the whole quote nobody."""
-    plain = unicodedata.normalize("NFKC", text)
-    seen = "".join(character for character in plain if unicodedata.category(character) != "Cf").strip()
-    while len(seen) > 2 and (seen[0], seen[-1]) in QUOTES and not {seen[0], seen[-1]} & set(seen[1:-1]):
-        seen = seen[1:-1].strip()
-    return seen
+# --- small pieces ------------------------------------------------------------------------------------------
 
 
-def _check_shown(text: str, word: str | None, evidence: Sequence[Mapping[str, Any]]) -> None:
-    """A command that failed shows that it is not done; a file alone shows that there is a file."""
-    for one in evidence:
-        if one.get("command") and not (one.get("exit_code") == 0 and one.get("tree")):
-            raise errors.ProofFailedError(text, " ".join(map(str, one["command"])), one.get("exit_code"))
-    if not any(one.get("lines") or one.get("symbol") or one.get("command") for one in evidence):
-        raise errors.EvidenceMissingError(text, word)
+def _check_same_request(earlier: str | None, text: str, stamp: Stamp) -> None:
+    """A request that is made once more finds its entry; the same key for another text is a mistake."""
+    if earlier != text:
+        raise KeyReusedError(stamp.key or stamp.uid)
 
 
-def _find_decision(context: RepoContext, decision_id: str | None, text: str | None) -> dict[str, Any] | None:
-    """By its id, or by the very same words: to say them once more is not to decide twice."""
-    if decision_id is None:
-        words = " ".join(text.split()) if isinstance(text, str) else None
-        return next((one for one in context.decisions if one.get("text") == words), None)
-    if not _is_free_id(decision_id):
-        raise InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
-    found = next((one for one in context.entries("open_decisions") if one.get("id") == decision_id), None)
-    if found is None and text is None:
-        raise errors.NoteNotFoundError(decision_id, [str(one.get("id")) for one in context.decisions])
-    if found is not None and found.get("withdrawn_at"):
-        raise InvalidValueError("Decision id", decision_id, "was withdrawn; without an id a new one is made")
-    return found
-
-
-def _is_free_id(decision_id: object) -> bool:
-    return isinstance(decision_id, str) and re.fullmatch("D[1-9][0-9]{0,5}", decision_id) is not None
-
-
-def _line(name: str, value: object, max_chars: int) -> str:
+def _check_line(name: str, value: object, max_chars: int) -> str:
     """One line: ends of lines and runs of spaces become one space."""
-    return " ".join(_text(name, value, max_chars).split())
+    return " ".join(_check_text(name, value, max_chars).split())
 
 
-def _text(name: str, value: object, max_chars: int) -> str:
+def _check_text(name: str, value: object, max_chars: int) -> str:
     text = canonical.check_text(name, value, max_bytes=4 * max_chars).strip()
     if not text:
         raise InvalidValueError(name, value, "is empty")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
 
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical
@@ -19,7 +20,9 @@ from holdfast.ground.folder import Folder, open_folder
 from holdfast.storage.journal import CONTENT_BYTES
 from holdfast.workstreams import document, errors
 from holdfast.workstreams.document import Document
-from holdfast.workstreams.model import Key, Proof, RepoContext
+from holdfast.workstreams.entries import ContextFields
+from holdfast.workstreams.merging import list_lost, recover_context
+from holdfast.workstreams.model import ContextChange, Key, Proof, RepoContext, Written
 
 if TYPE_CHECKING:
     from holdfast.storage.journal import Journal
@@ -28,6 +31,7 @@ FILE_BYTES = 32 << 20
 CONFIG = "graph_config.yaml"
 CONFIG_BYTES = 1 << 20
 DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
+DASHBOARD_PATH = f"{DASHBOARD_FOLDER}/{DASHBOARD}"
 IGNORED = "*.local.json\n.holdfast-*.tmp\n"
 ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
 
@@ -40,6 +44,15 @@ def sessions_file_of(phase: str) -> str:
     return f"{phase}_sessions.local.json"
 
 
+@dataclass(frozen=True)
+class DocumentChange(Generic[Written]):
+    """A change of one file: what was read, what is to be written, and what the rule made of it."""
+
+    before: Document
+    after: Document
+    change: ContextChange[Written]
+
+
 class WorkstreamFiles:
     """The context files of one checkout."""
 
@@ -48,28 +61,34 @@ class WorkstreamFiles:
 
     def own_paths(self) -> list[str]:
         """What is ours in the repository, and so never makes anything stale."""
-        return [self.folder, f"{DASHBOARD_FOLDER}/{DASHBOARD}"]
+        return [self.folder, DASHBOARD_PATH]
 
     def load(self, phase: str) -> Document:
-        """What is there instead of a file or a folder of ours is told, as a broken file is."""
+        """What is there instead of a file or a folder of ours is reported, as a broken file is."""
         try:
-            with self._opened() as place:
+            with self._open() as place:
                 return self._read(place, phase)
         except (PathOutsideError, InvalidValueError) as error:
             return Document(problem=error.message)
 
-    def update(self, phase: str, change: Callable[[Document], Document]) -> Document:
-        """Read, change and replace as one step; a file that must not be written is refused with what to do."""
-        with self._opened(create=True) as place:
+    def update(
+        self, phase: str, planned: DocumentChange[Written], plan: Callable[[Document], DocumentChange[Written]]
+    ) -> DocumentChange[Written]:
+        """Compare and replace as one step. Where another process wrote since, `plan` is asked again, inside the lock.
+
+        A file that must not be written is refused with what to do.
+        """
+        with self._open(create=True) as place:
             assert place is not None
             self._prepare(place)
             with place.locked():
-                before = self._read(place, phase)
-                if before.problem:
-                    raise errors.ReadOnlyContextError(before.problem)
-                after = change(before)
-                place.replace(file_of(phase), document.to_bytes(after))
-                return after
+                now = self._read(place, phase)
+                if now.problem:
+                    raise errors.ReadOnlyContextError(now.problem)
+                if now != planned.before:
+                    planned = plan(now)
+                place.replace(file_of(phase), document.to_bytes(planned.after))
+        return planned
 
     def find_config(self) -> str | None:
         """The repository's own graph configuration, if there is one that can be read."""
@@ -86,38 +105,40 @@ class WorkstreamFiles:
             assert place is not None
             place.replace(DASHBOARD, text.encode())
         if exclude_in:
-            _exclude(exclude_in, f"/{DASHBOARD_FOLDER}/{DASHBOARD}")
+            _exclude(exclude_in, f"/{DASHBOARD_PATH}")
 
     # --- sessions of clients, on this machine only ----------------------------------------------------------
 
     def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
         """What each client calls its session of this workstream."""
-        with self._opened() as place:
+        with self._open() as place:
             found: dict[str, Any] = self._sessions(place, phase).get(_name(key), {})
         return found
 
     def save_session(self, phase: str, key: Key, client: str, native_id: str, local_path: str | None) -> None:
-        with self._opened(create=True) as place:
+        with self._open(create=True) as place:
             assert place is not None
             self._prepare(place)
             with place.locked():
                 known = self._sessions(place, phase)
                 name = _name(key)
-                session = {"id": native_id, **({"local_path": local_path} if local_path else {})}
+                session = {"id": native_id}
+                if local_path:
+                    session["local_path"] = local_path
                 known[name] = {**known.get(name, {}), client: session}
                 place.replace(sessions_file_of(phase), _sessions_bytes(known))
 
     # --- inside ----------------------------------------------------------------------------------------------
 
-    def _opened(self, *, create: bool = False) -> _Closing:
+    def _open(self, *, create: bool = False) -> _Closing:
         return _Closing(open_folder(self.root, self.folder, create=create))
 
     def _sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
         """A file that cannot be read is as good as none: it only saves time."""
         data = place and place.find(sessions_file_of(phase), max_bytes=FILE_BYTES)
         try:
-            found = json.loads(data or b"{}")
-            return {json.dumps(one["key"], sort_keys=True): dict(one["cli_sessions"]) for one in found["sessions"]}
+            sessions = json.loads(data or b"{}")["sessions"]
+            return {json.dumps(each["key"], sort_keys=True): dict(each["cli_sessions"]) for each in sessions}
         except (ValueError, TypeError, KeyError, RecursionError):
             return {}
 
@@ -176,58 +197,58 @@ class WorkstreamJournal:
         canonical.canonical_object("repo context", _content(context), max_bytes=CONTENT_BYTES)
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
-        """As it was written, and beside it what was saved before and the file has lost: that can be put back."""
-        content, whole = _content(context), dict(context.fields)
-        if before is not None and document.lost(whole, dict(before.fields)):
-            content["kept"] = document.recover(whole, dict(before.fields))
+        """As it was written, and beside it what was saved before and the file has lost: that can be restored."""
+        content = _content(context)
+        if before is not None and list_lost(context.fields, before.fields):
+            content["kept"] = recover_context(context.fields, before.fields).to_dict()
+        subject = _subject(context.key, context.phase)
         try:
-            await self.journal.add("repo_context", _subject(context.key, context.phase), content)
+            await self.journal.add("repo_context", subject, content)
         except InvalidValueError:  # too much for one entry: what is in the file counts
-            await self.journal.add("repo_context", _subject(context.key, context.phase), _content(context))
+            await self.journal.add("repo_context", subject, _content(context))
 
     async def find_context(self, key: Key, phase: str) -> RepoContext | None:
         """As it was written last."""
-        found = await self._newest(key, phase)
-        return RepoContext(key, phase, found["fields"]) if found else None
+        found = await self._find_newest(key, phase)
+        return RepoContext(key, phase, ContextFields.from_dict(found["fields"])) if found else None
 
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
         """Everything that was ever saved here, what the file has lost included."""
-        found = await self._newest(key, phase)
-        return RepoContext(key, phase, found.get("kept") or found["fields"]) if found else None
+        found = await self._find_newest(key, phase)
+        if not found:
+            return None
+        fields = found.get("kept") or found["fields"]
+        return RepoContext(key, phase, ContextFields.from_dict(fields))
 
-    async def _newest(self, key: Key, phase: str) -> dict[str, Any] | None:
-        found = await self.journal.newest("repo_context", _subject(key, phase))
-        return found[0].content if found else None
+    async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
+        newest = await self.journal.newest("repo_context", _subject(key, phase))
+        return newest[0].content if newest else None
 
     async def keep_proof(self, proof: Proof) -> Proof:
-        content = {**proof.__dict__, "command": list(proof.command)}
-        content.pop("id")
-        await self.journal.add("proof", [proof.repo], content, entry_id=proof.id)
+        await self.journal.add("proof", [proof.repo], proof.to_content(), entry_id=proof.id)
         return proof
 
     async def find_proof(self, proof_id: str) -> Proof | None:
         entry = await self.journal.find("proof", proof_id)
-        return None if entry is None or entry.content is None else _proof(entry.id, entry.content)
+        if entry is None or entry.content is None:
+            return None
+        return Proof.from_dict(entry.id, entry.content)
 
     async def list_proofs(self, repo: str, limit: int = 20) -> list[Proof]:
         entries = await self.journal.newest("proof", [repo], limit)
-        return [_proof(entry.id, entry.content) for entry in entries if entry.content is not None]
+        return [Proof.from_dict(entry.id, entry.content) for entry in entries if entry.content is not None]
 
 
 def _content(context: RepoContext) -> dict[str, Any]:
-    return {"fields": {**context.fields, "key": context.key.to_dict()}}
+    return {"fields": {**context.fields.to_dict(), "key": context.key.to_dict()}}
 
 
 def _subject(key: Key, phase: str) -> list[str]:
     return [*key, phase]
 
 
-def _proof(proof_id: str, content: dict[str, Any]) -> Proof:
-    return Proof(id=proof_id, **{**content, "command": tuple(content["command"])})
-
-
 def as_relative(path: str, root: str, folder: str) -> str:
-    """A path as a person gave it in some folder, told from the top of the checkout, with forward slashes."""
+    """A path as a person gave it in some folder, named from the top of the checkout, with forward slashes."""
     canonical.check_text("Path", path, max_bytes=4096)
     whole = os.path.normpath(os.path.join(folder, path))
     inside = os.path.relpath(whole, root)

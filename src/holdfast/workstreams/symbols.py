@@ -47,16 +47,16 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadableSource:
     """Why no symbol can be looked up in a text, worded to follow the file's name."""
 
     why: str
 
 
-def read_symbol(source: str, path: str, name: str) -> Symbol | Unreadable | None:
+def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource | None:
     """The symbol as it stands there; None where the file is readable and does not have it."""
     tree = _parsed(source, path)
-    if isinstance(tree, Unreadable):
+    if isinstance(tree, UnreadableSource):
         return tree
     wanted = unicodedata.normalize("NFKC", name)
     found = {node for other, node in _definitions(tree) if other == wanted}
@@ -81,29 +81,29 @@ def symbol_shape(source: str, path: str, name: str) -> str | None:
 def list_namesakes(source: str, path: str, name: str) -> list[str]:
     """Symbols that end in the same name: what somebody may have meant who left out the class."""
     tree = _parsed(source, path)
-    if isinstance(tree, Unreadable):
+    if isinstance(tree, UnreadableSource):
         return []
     last = name.rpartition(".")[2]
     return sorted({other for other, _ in _definitions(tree) if other.rpartition(".")[2] == last})
 
 
-def _parsed(source: str, path: str) -> ast.Module | Unreadable:
+def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
     if not path.endswith(PYTHON_SUFFIXES):
-        return Unreadable("is not Python, and symbols are known in Python only")
+        return UnreadableSource("is not Python, and symbols are known in Python only")
     if len(source) > SOURCE_CHARS:
-        return Unreadable(f"has more than {SOURCE_CHARS:,} characters, too many to look for a symbol")
+        return UnreadableSource(f"has more than {SOURCE_CHARS:,} characters, too many to look for a symbol")
     if _LONE_RETURN.search(source):  # Python counts it as a line, editors and git do not
-        return Unreadable("has carriage returns inside its lines, so its lines cannot be counted")
+        return UnreadableSource("has carriage returns inside its lines, so its lines cannot be counted")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in somebody else's strings
             return ast.parse(source.removeprefix("\ufeff"))
     except SyntaxError as wrong:
-        return Unreadable(f"cannot be read as Python: {wrong.msg} (line {wrong.lineno or 1})")
+        return UnreadableSource(f"cannot be read as Python: {wrong.msg} (line {wrong.lineno or 1})")
     except UnicodeEncodeError:
-        return Unreadable("cannot be read as Python: it is not UTF-8")
+        return UnreadableSource("cannot be read as Python: it is not UTF-8")
     except (ValueError, RecursionError, MemoryError):  # a NUL, or nested deeper than the parser goes
-        return Unreadable("cannot be read as Python: it holds a NUL character or is nested too deeply")
+        return UnreadableSource("cannot be read as Python: it holds a NUL character or is nested too deeply")
 
 
 # --- looking up --------------------------------------------------------------------------------------------

@@ -85,14 +85,14 @@ async def test_a_limit_that_nothing_fits_into_is_refused_in_words(bundles: Bundl
 
 @pytest.mark.parametrize(("limit", "chosen"), [(None, 1_700), (600, 600), (9_500, 1_700), (10, 450)])
 def test_the_slider_stands_where_it_can(limit: int | None, chosen: int):
-    cap = bundle_view.cap_of("implementation", limit)
+    cap = bundle_view.make_cap("implementation", limit)
 
     assert (cap.least, cap.most, cap.chosen) == (450, 1_700, chosen)
     assert all((total - cap.least) % cap.step == 0 for total in budget.TOTALS.values())
 
 
 def test_what_clients_take_is_said():
-    assert "Claude Code 9,500" in bundle_view.clients_said()
+    assert "Claude Code 9,500" in bundle_view.list_client_limits()
 
 
 async def test_the_app_gives_what_the_page_looks_with(tmp_path: Path):

@@ -151,7 +151,7 @@ async def test_what_was_noted_is_judged_when_the_page_is_opened(screen: Screen, 
     page = await screen.get("/workstreams")
 
     assert '<span class="key changed">1 changed' in page
-    assert "Stale: 1 of the 1 file noted here changed, and no other." in page
+    assert "Stale: the 1 file noted here changed." in page
     assert "return 60 * 2**attempt" in page
     assert 'class="pill rejected"' in page
     assert "because ops will not" in page

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.surfaces.console import diff, work_view
-from holdfast.surfaces.console.work_view import Choice, choose
+from holdfast.surfaces.console.work_view import WorkChoice, choose
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
 
@@ -28,7 +28,7 @@ async def look(workstreams: WorkstreamService, *roots: Path) -> work_view.Work:
     judged = await workstreams.load("implementation")
     proofs = await work_view.find_proofs(workstreams, judged)
     confined = [ConfinedRoot(str(root)) for root in roots]
-    return work_view.work_of(judged, confined, workstreams.folder, proofs)
+    return work_view.make_work(judged, confined, workstreams.folder, proofs)
 
 
 def edit_ledger(repo: Repo, **changes: Any) -> None:
@@ -181,14 +181,16 @@ async def test_it_is_said_how_stale_the_summary_is_and_which_files_made_it_so(
 
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     work = await look(workstreams, repo.folder)
-    assert work.how_stale == "Stale: 1 of the 2 files noted here changed, and no other."
+    assert work.how_stale == "Stale: 1 of the 2 files noted here changed."
     head = repo.git("rev-parse", "HEAD")
     assert [one.link for one in work.changes] == [
         f"/?applet=git-diff&path={str(repo.folder / 'src/retry.py').replace('/', '%2F')}&since={head}"
     ]
 
     repo.write("README.md", "other\n")
-    assert (await look(workstreams, repo.folder)).how_stale.endswith("noted here changed, 1 other.")
+    assert (await look(workstreams, repo.folder)).how_stale.endswith(
+        "noted here changed. 1 other file changed; none is noted here."
+    )
 
 
 async def test_a_state_is_told_from_every_other_by_its_mark(repo: Repo, workstreams: WorkstreamService):
@@ -207,7 +209,7 @@ async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(wo
     await workstreams.decide("in the plan", phase="planning")
 
     judged = await workstreams.load("implementation")
-    shown = work_view.decisions_of(judged)
+    shown = work_view.list_decisions(judged)
 
     assert [(one.text, one.status, one.because, one.of) for one in shown] == [
         ("in the plan", "open", "", "planning"),
@@ -292,8 +294,8 @@ async def test_a_proof_of_another_repository_cannot_be_run_in_this_one(
 # --- which one ---------------------------------------------------------------------------------------------
 
 
-def choice(name: str, phase: str = "implementation", branch: str = "main", *, here: bool = True) -> Choice:
-    return Choice(name, branch, phase, here)
+def choice(name: str, phase: str = "implementation", branch: str = "main", *, here: bool = True) -> WorkChoice:
+    return WorkChoice(name, branch, phase, here)
 
 
 @pytest.mark.parametrize(
@@ -314,6 +316,6 @@ def choice(name: str, phase: str = "implementation", branch: str = "main", *, he
     ],
 )
 def test_what_is_asked_for_is_shown_else_what_something_is_noted_about(
-    choices: list[Choice], asked: tuple[str | None, str | None], chosen: tuple[str | None, str]
+    choices: list[WorkChoice], asked: tuple[str | None, str | None], chosen: tuple[str | None, str]
 ):
     assert choose(choices, *asked) == chosen

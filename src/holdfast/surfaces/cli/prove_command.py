@@ -35,5 +35,5 @@ def command(app: App, again: str | None, words: tuple[str, ...]) -> Output:
             os.dup2(os.open(os.devnull, os.O_WRONLY), place.fileno())
 
     proof = app.run(app.workstreams(current_folder()).prove(words, again=again, show=show))
-    note = f"Proof {wording.proof(proof, proof.tree or '')}"
+    note = f"Proof {wording.describe_proof(proof, proof.tree or '')}"
     return Output({"proof": proof.to_dict()}, "", [note], exit_code=proof.exit_code)

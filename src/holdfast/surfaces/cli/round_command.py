@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
-from holdfast.bundles.rounds import ROLES, Round, Step
-from holdfast.bundles.service import RoundService
+from holdfast.bundles.round_service import RoundService
+from holdfast.bundles.rounds import ROLES, Round, RoundStep
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
 
 which = click.option("--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it")
@@ -57,7 +57,7 @@ def submit(app: App, role: str, text: str, sources: tuple[str, ...], workstream_
 def close(app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None) -> Output:
     """Close it: decisions and questions become context"""
     closed = app.run(_rounds(app).close(decisions, questions, workstream_id))
-    return Output({"round": closed.to_dict()}, "\n".join(_results(closed)))
+    return Output({"round": closed.to_dict()}, "\n".join(_list_results(closed)))
 
 
 @command.command("abandon")
@@ -66,13 +66,15 @@ def close(app: App, decisions: tuple[str, ...], questions: tuple[str, ...], work
 def abandon(app: App, workstream_id: str | None) -> Output:
     """End it without a result; what was said is kept"""
     left = app.run(_rounds(app).abandon(workstream_id))
-    return Output({"round": left.to_dict()}, "\n".join([f"Abandoned: {left.topic}", *_results(left)]))
+    return Output({"round": left.to_dict()}, "\n".join([f"Abandoned: {left.topic}", *_list_results(left)]))
 
 
-def _results(ended: Round) -> list[str]:
-    return [*(f"Decided: {one}" for one in ended.decisions), *(f"Open: {one}" for one in ended.questions)]
+def _list_results(ended: Round) -> list[str]:
+    decided = [f"Decided: {text}" for text in ended.decisions]
+    asked = [f"Open: {text}" for text in ended.questions]
+    return [*decided, *asked]
 
 
-def _as_output(step: Step) -> Output:
+def _as_output(step: RoundStep) -> Output:
     size = f", {step.least_chars} to {step.most_chars} characters" if step.most_chars else ""
     return Output({"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}", step.notes)

@@ -10,7 +10,8 @@ import click
 from holdfast.app import App
 from holdfast.surfaces.cli import workstream_wording as wording
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
-from holdfast.workstreams.model import DECISION_STATUSES, PHASES
+from holdfast.workstreams.entries import DECISION_STATUSES, NotedRun
+from holdfast.workstreams.model import PHASES, JudgedDecision
 from holdfast.workstreams.service import WorkstreamService
 
 
@@ -39,7 +40,7 @@ def _service(app: App) -> WorkstreamService:
 def show(app: App, phase: str, workstream_id: str | None) -> Output:
     """Show what was noted, with this checkout's verdict"""
     judged = app.run(_service(app).load(phase, workstream_id))
-    return Output(judged.to_dict(), wording.shown(judged), wording.notes(judged))
+    return Output(judged.to_dict(), wording.describe_context(judged), wording.list_notes(judged))
 
 
 @command.command("check")
@@ -48,8 +49,9 @@ def show(app: App, phase: str, workstream_id: str | None) -> Output:
 def check(app: App, phase: str, workstream_id: str | None) -> Output:
     """Tell which notes and claims still hold here"""
     judged = app.run(_service(app).load(phase, workstream_id))
-    data = {name: judged.to_dict()[name] for name in ("key", "phase", "stale", "staleness", "claims", "read_only")}
-    return Output(data, wording.checked(judged), wording.notes(judged))
+    known = judged.to_dict()
+    data = {name: known[name] for name in ("key", "phase", "stale", "staleness", "claims", "read_only")}
+    return Output(data, wording.describe_check(judged), wording.list_notes(judged))
 
 
 @command.command("decide")
@@ -66,8 +68,8 @@ def decide(app: App, text: str | None, phase: str, workstream_id: str | None, **
     """
     if text is None and about_it["decision_id"] is None:
         raise click.MissingParameter(param_hint="'TEXT'", param_type="argument")
-    entry = app.run(_service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it))
-    return Output({"decision": entry}, wording.decision(entry))
+    decision = app.run(_service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it))
+    return Output({"decision": decision.to_dict()}, wording.describe_decision(JudgedDecision(decision)))
 
 
 @command.command("claim")
@@ -78,7 +80,7 @@ def decide(app: App, text: str | None, phase: str, workstream_id: str | None, **
 def claim(app: App, text: str, evidence: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
     """Claim something about the code, with evidence"""
     judged = app.run(_service(app).claim(text, evidence, phase=phase, workstream_id=workstream_id))
-    return Output({"claim": judged.to_dict()}, wording.claim(judged))
+    return Output({"claim": judged.to_dict()}, wording.describe_claim(judged))
 
 
 @command.command("withdraw")
@@ -88,7 +90,7 @@ def claim(app: App, text: str, evidence: tuple[str, ...], phase: str, workstream
 def withdraw(app: App, note: str, phase: str, workstream_id: str | None) -> Output:
     """Take back a claim or a decision that was a mistake"""
     entry = app.run(_service(app).withdraw(note, phase=phase, workstream_id=workstream_id))
-    return Output({"withdrawn": entry}, f"Withdrawn: {entry.get('claim') or entry.get('text')}")
+    return Output({"withdrawn": entry.to_dict()}, f"Withdrawn: {entry.words}")
 
 
 @command.command("restore")
@@ -108,7 +110,7 @@ def restore(app: App, phase: str, workstream_id: str | None) -> Output:
 def checklist(app: App, items: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
     """Set the next steps; none clears them"""
     context = app.run(_service(app).set_checklist(items, phase=phase, workstream_id=workstream_id))
-    return Output({"checklist": context.checklist}, wording.checklist(context.checklist))
+    return Output({"checklist": context.checklist}, wording.describe_checklist(context.checklist))
 
 
 @command.command("point")
@@ -118,7 +120,8 @@ def checklist(app: App, items: tuple[str, ...], phase: str, workstream_id: str |
 def point(app: App, paths: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
     """Name files that whoever continues should look at"""
     context = app.run(_service(app).point(paths, phase=phase, workstream_id=workstream_id))
-    return Output({"file_pointers": context.pointers}, "\n".join(context.pointers))
+    pointers = [str(pointer) for pointer in context.pointers]
+    return Output({"file_pointers": pointers}, "\n".join(pointers))
 
 
 @command.command("save")
@@ -131,7 +134,7 @@ def save(app: App, summary: str, phase: str, workstream_id: str | None, **about_
     """Save the summary against the files as they are now"""
     verb = _service(app).save(summary, phase=phase, workstream_id=workstream_id, by_hand=True, **about_it)
     context = app.run(verb)
-    return Output({"context": context.to_dict()}, wording.saved(context), context.notes)
+    return Output({"context": context.to_dict()}, wording.describe_save(context), context.notes)
 
 
 @command.command("fail")
@@ -144,4 +147,5 @@ def fail(app: App, step: str, error: str, next_action: str, phase: str, workstre
     """Note a failed run; the summary stays as it is"""
     verb = _service(app).fail(step=step, error=error, next_action=next_action, phase=phase, workstream_id=workstream_id)
     context = app.run(verb)
-    return Output({"last_run": context.last_run}, wording.failed(context))
+    run = context.last_run or NotedRun()
+    return Output({"last_run": run.to_dict()}, wording.describe_failure(run))

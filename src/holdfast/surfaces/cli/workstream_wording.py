@@ -3,154 +3,171 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from holdfast.ground.text import cut
+from holdfast.ground.text import cut, plural
+from holdfast.workstreams.entries import Checkpoint, NotedRun, Summary
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
+    JudgedDecision,
     JudgedEvidence,
     NotedChange,
     Proof,
     RepoContext,
-    Staleness,
 )
+from holdfast.workstreams.staleness import describe_others, describe_staleness
 
 LINE_CHARS = 160
 SHOWN = 20
+PROOFS_SHOWN = 3
+VERIFIED_BY = {"hand": "by hand", "commit": "everything is committed"}
 
 
-def shown(judged: JudgedContext) -> str:
+def describe_context(judged: JudgedContext) -> str:
     context = judged.context
-    parts = [_head(judged), staleness(judged)]
-    if context.summary:
-        parts.append(
-            f"Summary ({_time(context.summary.get('updated_at'))}, {context.summary.get('by') or 'unknown'})\n"
-            f"{_indented(context.summary['text'])}"
-        )
-    parts.append(_listed("Decisions", [decision(one) for one in judged.decisions]))
-    parts.append(_listed("Decisions made elsewhere", [decision(one) for one in judged.shared_decisions]))
-    parts.append(_listed("Claims", [claim(one) for one in judged.claims]))
-    parts.append(_listed("Next", checklist(context.checklist).splitlines() if context.checklist else []))
-    parts.append(_listed("Files", [_on_one_line(pointer) for pointer in context.pointers]))
-    if (context.last_run or {}).get("status") == "failed":
-        parts.append(failed(context))
-    parts.append(_listed("Proofs", [proof(one, judged.tree) for one in judged.proofs[:3]]))
-    return "\n\n".join(part for part in parts if part)
+    steps = describe_checklist(context.checklist).splitlines() if context.checklist else []
+    parts = [
+        _describe_head(judged),
+        _describe_staleness(judged),
+        _describe_summary(context.summary) if context.summary else "",
+        _list_lines("Decisions", [describe_decision(each) for each in judged.decisions]),
+        _list_lines("Decisions made elsewhere", [describe_decision(each) for each in judged.shared_decisions]),
+        _list_lines("Claims", [describe_claim(claim) for claim in judged.claims]),
+        _list_lines("Next", steps),
+        _list_lines("Files", [_on_one_line(str(pointer)) for pointer in context.pointers]),
+        describe_failure(context.failed_run) if context.failed_run else "",
+        _list_lines("Proofs", [describe_proof(proof, judged.tree) for proof in judged.proofs[:PROOFS_SHOWN]]),
+    ]
+    return _join_parts(parts)
 
 
-def checked(judged: JudgedContext) -> str:
-    claims = [claim(one) for one in sorted(judged.claims, key=lambda one: one.holds)]
-    return "\n\n".join(part for part in (_head(judged), staleness(judged), _listed("Claims", claims)) if part)
+def describe_check(judged: JudgedContext) -> str:
+    doubtful_first = sorted(judged.claims, key=lambda claim: claim.holds)
+    claims = _list_lines("Claims", [describe_claim(claim) for claim in doubtful_first])
+    return _join_parts([_describe_head(judged), _describe_staleness(judged), claims])
 
 
-def notes(judged: JudgedContext) -> list[str]:
-    return [*([judged.context.read_only] if judged.context.read_only else []), *judged.context.notes]
+def list_notes(judged: JudgedContext) -> list[str]:
+    notes = (judged.context.read_only, *judged.context.notes)
+    return [note for note in notes if note]
 
 
-def staleness(judged: JudgedContext) -> str:
-    found = judged.staleness
-    if judged.context.summary is None:
-        return "No summary yet: `holdfast workstream save --summary TEXT` writes one."
-    if not found.stale:
-        return "Fresh: the tracked files are as they were when the summary was written."
-    lines = [_how_stale(found), *(f"  {changed(one)}" for one in found.changed)]
-    if found.others is None:
-        lines.append("  How many other files changed is not known here")
-    elif found.others:
-        lines.append(f"  {found.others:,} other {_plural(found.others, 'file')} changed; none is noted here")
-    return "\n".join(lines)
-
-
-def changed(one: NotedChange) -> str:
-    lines = f" +{one.added} -{one.removed}" if one.added is not None else ""
-    if one.what != "changed":
-        lines = f" {one.what}{lines}"
-    where = f" ({one.commit}, {one.author})" if one.is_committed else ", uncommitted" if one.what != "gone" else ""
-    return _on_one_line(f"{one.path}{lines}{where}")
-
-
-def decision(entry: Mapping[str, Any]) -> str:
-    because = f", because: {entry['because']}" if entry.get("because") else ""
-    whose = f" of {entry['of']}," if entry.get("of") else ""
-    text = f"{entry.get('id')}{whose} {entry.get('status')}: {entry.get('text')}{because}"
+def describe_decision(judged: JudgedDecision) -> str:
+    decision = judged.decision
+    whose = f" of {judged.of}," if judged.of else ""
+    because = f", because: {decision.because}" if decision.because else ""
+    text = f"{decision.id}{whose} {decision.status}: {decision.text}{because}"
     return cut(_on_one_line(text), LINE_CHARS * 2)
 
 
-def claim(judged: JudgedClaim) -> str:
-    where = ", ".join(_evidence(one) for one in judged.evidence)
-    mark = "" if judged.verdict in ("ok", "moved", "said") else " (unproven)"
-    return cut(_on_one_line(f"[{judged.verdict}] {judged.claim}{mark}{' · ' + where if where else ''}"), LINE_CHARS * 2)
+def describe_claim(claim: JudgedClaim) -> str:
+    mark = "" if claim.verdict in ("ok", "moved", "said") else " (unproven)"
+    text = f"[{claim.verdict}] {claim.claim}{mark}"
+    where = ", ".join(_describe_evidence(shown) for shown in claim.evidence)
+    if where:
+        text += f" · {where}"
+    return cut(_on_one_line(text), LINE_CHARS * 2)
 
 
-def checklist(items: Sequence[str]) -> str:
-    return "\n".join(f"{n}. {_on_one_line(item)}" for n, item in enumerate(items, 1)) or "No steps are noted."
+def describe_checklist(items: Sequence[str]) -> str:
+    lines = [f"{number}. {_on_one_line(item)}" for number, item in enumerate(items, 1)]
+    return "\n".join(lines) or "No steps are noted."
 
 
-def saved(context: RepoContext) -> str:
-    summary, checkpoint = context.summary or {}, context.checkpoint
-    head = str(checkpoint["git_head"])[:7] if checkpoint.get("git_head") else "no commit yet"
-    by = {"hand": "by hand", "commit": "everything is committed"}.get(str(summary.get("verified_by")))
-    why = by or summary.get("verified_by")
-    return f"Saved for {context.key.workstream_id} at {head} ({why}). Commit the context folder to hand it on."
+def describe_save(context: RepoContext) -> str:
+    summary, checkpoint = context.summary or Summary(), context.checkpoint
+    why = VERIFIED_BY.get(summary.verified_by or "", summary.verified_by)
+    name, head = context.key.workstream_id, _short_head(checkpoint)
+    return f"Saved for {name} at {head} ({why}). Commit the context folder to hand it on."
 
 
-def failed(context: RepoContext) -> str:
-    run = context.last_run or {}
-    head = _on_one_line(f"Failed at {run.get('failed_step')} ({_time(run.get('at'))})")
-    return f"{head}\n{_indented(str(run.get('error')))}\nNext: {_on_one_line(str(run.get('next_action')))}"
+def describe_failure(run: NotedRun) -> str:
+    head = _on_one_line(f"Failed at {run.failed_step} ({_time(run.at)})")
+    return f"{head}\n{_indent(str(run.error))}\nNext: {_on_one_line(str(run.next_action))}"
 
 
-def proof(one: Proof, tree: str) -> str:
-    here = "on these files" if one.tree == tree else "on other files: proves nothing now"
-    if one.tree is None:
-        here = "the files changed while it ran: proves nothing"
-    return _on_one_line(f"{one.id} {shlex.join(one.command)} → exit {one.exit_code}, {_time(one.ran_at)}, {here}")
+def describe_proof(proof: Proof, tree: str) -> str:
+    command = shlex.join(proof.command)
+    outcome = f"exit {proof.exit_code}, {_time(proof.ran_at)}, {_describe_tree(proof, tree)}"
+    return _on_one_line(f"{proof.id} {command} → {outcome}")
 
 
-def _head(judged: JudgedContext) -> str:
+def _describe_tree(proof: Proof, tree: str) -> str:
+    if proof.tree is None:
+        return "the files changed while it ran: proves nothing"
+    return "on these files" if proof.tree == tree else "on other files: proves nothing now"
+
+
+def _describe_head(judged: JudgedContext) -> str:
     key = judged.context.key
     work = "" if key.workstream_id == key.branch else f" · {key.workstream_id}"
     head = judged.head[:7] if judged.head else "none yet"
     return _on_one_line(f"{judged.context.phase} · {key.repo} · {key.branch}{work} · HEAD {head}")
 
 
-def _how_stale(found: Staleness) -> str:
-    if "files" not in found.reasons:
-        return "STALE: the summary was changed without being saved."
-    commits = f", {found.commits:,} {_plural(found.commits, 'commit')} later" if found.commits else ""
-    if not found.noted:
-        return f"STALE: files changed{commits}; none is noted here."
-    count = f"{len(found.changed):,}" if found.changed else "none"
-    return f"STALE: {count} of the {found.noted:,} {_plural(found.noted, 'file')} noted here changed{commits}."
+def _describe_summary(summary: Summary) -> str:
+    about = f"{_time(summary.updated_at)}, {summary.by or 'unknown'}"
+    return f"Summary ({about})\n{_indent(summary.text or '')}"
 
 
-def _evidence(one: JudgedEvidence) -> str:
-    if one.verdict == "moved" and one.lines:
-        return f"{one.text} now L{one.lines[0]}-L{one.lines[1]}"
-    return f"{one.text}: {one.why}" if one.why else one.text
+def _describe_staleness(judged: JudgedContext) -> str:
+    found = judged.staleness
+    if judged.context.summary is None:
+        return "No summary yet: `holdfast workstream save --summary TEXT` writes one."
+    if not found.stale:
+        return "Fresh: the tracked files are as they were when the summary was written."
+    commits = f", {plural(found.commits, 'commit')} later" if found.commits else ""
+    others = describe_others(found)
+    lines = [f"STALE: {describe_staleness(found)}{commits}."]
+    lines += [f"  {_describe_change(change)}" for change in found.changed]
+    lines += [f"  {others}"] if others else []
+    return "\n".join(lines)
+
+
+def _describe_change(change: NotedChange) -> str:
+    what = "" if change.what == "changed" else f" {change.what}"
+    lines = "" if change.added is None else f" +{change.added} -{change.removed}"
+    return _on_one_line(f"{change.path}{what}{lines}{_describe_commit(change)}")
+
+
+def _describe_commit(change: NotedChange) -> str:
+    if change.is_committed:
+        return f" ({change.commit}, {change.author})"
+    return "" if change.what == "gone" else ", uncommitted"
+
+
+def _describe_evidence(shown: JudgedEvidence) -> str:
+    if shown.verdict == "moved" and shown.lines:
+        return f"{shown.text} now {shown.lines_text}"
+    return f"{shown.text}: {shown.why}" if shown.why else shown.text
+
+
+def _short_head(checkpoint: Checkpoint) -> str:
+    return checkpoint.git_head[:7] if checkpoint.git_head else "no commit yet"
 
 
 def _on_one_line(text: str) -> str:
-    """A name or a text of somebody's writes no line of ours."""
+    """A name or a text of another person writes no line of ours."""
     return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
-def _listed(title: str, lines: Sequence[str]) -> str:
+def _list_lines(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    rest = [f"+{len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-    return "\n".join([title, *(f"  {line}" for line in [*lines[:SHOWN], *rest])])
+    left_out = len(lines) - SHOWN
+    rest = [f"+{left_out} more"] if left_out > 0 else []
+    shown = [f"  {line}" for line in (*lines[:SHOWN], *rest)]
+    return "\n".join([title, *shown])
 
 
-def _plural(count: int, word: str) -> str:
-    return word if count == 1 else f"{word}s"
+def _join_parts(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
 
 
-def _time(moment: object) -> str:
-    return str(moment or "")[:16].replace("T", " ") + "Z" if moment else "unknown"
+def _time(moment: str | None) -> str:
+    return moment[:16].replace("T", " ") + "Z" if moment else "unknown"

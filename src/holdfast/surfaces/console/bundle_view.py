@@ -58,22 +58,22 @@ async def look(
 ) -> BundleShown:
     """What an agent would be handed now."""
     bundle = await bundles.preview(phase, workstream_id, limit=limit, worktree=worktree)
-    return shown_of(bundle, budget.total_for(phase, limit))
+    return show_bundle(bundle, budget.total_for(phase, limit))
 
 
-def cap_of(phase: str, limit: int | None) -> Cap:
+def make_cap(phase: str, limit: int | None) -> Cap:
     most = budget.TOTALS[phase]
     return Cap(budget.LEAST, most, max(min(limit or most, most), budget.LEAST))
 
 
-def shown_of(bundle: Bundle, limit: int) -> BundleShown:
+def show_bundle(bundle: Bundle, limit: int) -> BundleShown:
     parts = [_head(bundle), *map(_part, bundle.sections), *_absent(bundle)]
     sizes = [(f"tone-{number % 4}", part.name, part.chars) for number, part in enumerate(parts)]
     bar = pictures.stacked([*sizes, (FREE, FREE, limit - bundle.chars)])
     return BundleShown(bundle, limit, tuple(bar), tuple(parts))
 
 
-def clients_said() -> str:
+def list_client_limits() -> str:
     """How much each client hands to its model whole, where that is known."""
     known = [f"{client.TITLE} {client.TEXT_CHARS:,}" for client in list_clients() if client.TEXT_CHARS]
     return ", ".join(known)
@@ -81,7 +81,7 @@ def clients_said() -> str:
 
 def _head(bundle: Bundle) -> Part:
     """Our own first lines; the empty lines between the sections are counted here."""
-    chars = bundle.chars - sum(len(one.text) for one in bundle.sections)
+    chars = bundle.chars - sum(len(shown.text) for shown in bundle.sections)
     return Part(HEAD, bundle.text.partition("\n\n")[0], chars, "whose it is, and how to read it", (), ())
 
 
@@ -94,10 +94,12 @@ def _part(shown: Shown) -> Part:
 def _name(section: Section) -> str:
     """There is a section for each context set, and only its title says for which."""
     is_set = section.name == SETS and section.title
-    return f"context set {section.title.removeprefix('SET ').removesuffix(':')}" if is_set else _said(section.name)
+    return (
+        f"context set {section.title.removeprefix('SET ').removesuffix(':')}" if is_set else _spell_name(section.name)
+    )
 
 
-def _said(name: str) -> str:
+def _spell_name(name: str) -> str:
     return name.replace("_", " ")
 
 
@@ -106,6 +108,6 @@ def _absent(bundle: Bundle) -> list[Part]:
     told = {id(cut) for shown in bundle.sections for cut in shown.cut}
     left = sorted((cut for cut in bundle.cut if id(cut) not in told), key=lambda cut: cut.section)
     return [
-        Part(_said(name), "", 0, "nothing of it is in the bundle", (), tuple(cuts))
+        Part(_spell_name(name), "", 0, "nothing of it is in the bundle", (), tuple(cuts))
         for name, cuts in groupby(left, key=lambda cut: cut.section)
     ]

@@ -17,11 +17,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from holdfast.bundles.sections import short_repo
+from holdfast.bundles.quoting import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
 from holdfast.ground.settings import Settings, redacted, sqlite_path
-from holdfast.ground.text import term_safe
+from holdfast.ground.text import plural, term_safe
 from holdfast.surfaces.cli.actions import word_actions
 from holdfast.surfaces.console import links, showing
 
@@ -69,7 +69,7 @@ class Shell:
             "seen": showing.seen,
             "with_code": showing.with_code,
             "plain": term_safe,  # for attributes and titles, which take no marks
-            "plural": showing.plural,
+            "plural": plural,
             "client_title": showing.client_title,
             "thousands": "{:,}".format,
             "pretty": showing.pretty,

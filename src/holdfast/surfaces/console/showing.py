@@ -139,10 +139,6 @@ def client_mark(client: str | None, chatmode: str) -> str:
     return "".join(letters[:2]).capitalize() or "?"
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def pretty(value: object) -> str:
     """What a tool was given, as one reads it."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

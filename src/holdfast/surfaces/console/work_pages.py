@@ -57,7 +57,7 @@ def _add_screen(router: APIRouter, console: Console) -> None:
         """What was noted about the work in this checkout, judged now, and what an agent would be handed."""
         try:
             workstreams = console.app.served_work()
-            choices = work_view.choices_of(await workstreams.list_judged())
+            choices = work_view.list_choices(await workstreams.list_judged())
             name, of_phase = work_view.choose(choices, workstream or None, phase)
             work, shown = await asyncio.gather(
                 _work(console, workstreams, of_phase, name), _look(console, workstreams, of_phase, name, limit)
@@ -68,13 +68,13 @@ def _add_screen(router: APIRouter, console: Console) -> None:
         return await asyncio.to_thread(shell.render, "workstreams.html", request, proving=console.prover.last, **values)
 
 
-def _about(workstreams: WorkstreamService, choices: list[work_view.Choice]) -> dict[str, Any]:
+def _about(workstreams: WorkstreamService, choices: list[work_view.WorkChoice]) -> dict[str, Any]:
     return {
         "folder": workstreams.folder,
         "phases": PHASES,
-        "names": sorted({one.name for one in choices if one.is_here}),
-        "elsewhere": [one for one in choices if not one.is_here][:OTHERS_SHOWN],
-        "clients": bundle_view.clients_said(),
+        "names": sorted({choice.name for choice in choices if choice.is_here}),
+        "elsewhere": [choice for choice in choices if not choice.is_here][:OTHERS_SHOWN],
+        "clients": bundle_view.list_client_limits(),
     }
 
 
@@ -102,7 +102,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
 async def _work(console: Console, workstreams: WorkstreamService, phase: str, name: str | None) -> dict[str, Any]:
     judged = await workstreams.load(phase, name)
     proofs = await work_view.find_proofs(workstreams, judged)
-    work = await asyncio.to_thread(work_view.work_of, judged, console.roots, workstreams.folder, proofs)
+    work = await asyncio.to_thread(work_view.make_work, judged, console.roots, workstreams.folder, proofs)
     # A branch may be called what no address can say, so its own work is asked for without a name.
     about = {"name": judged.context.key.workstream_id, "workstream": name or "", "phase": phase}
     return {"work": work, "verdicts": work_view.VERDICTS, **about}
@@ -113,7 +113,7 @@ async def _look(
 ) -> dict[str, Any]:
     """What an agent would be handed within a client's limit, or why it is too small for anything."""
     bundles = console.app.bundles(workstreams)
-    values = {"cap": bundle_view.cap_of(phase, limit), "verdicts": work_view.VERDICTS}
+    values = {"cap": bundle_view.make_cap(phase, limit), "verdicts": work_view.VERDICTS}
     try:
         shown = await bundle_view.look(bundles, phase, name, limit, workstreams.folder)
     except InvalidValueError as error:

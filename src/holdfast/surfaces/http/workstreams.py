@@ -54,7 +54,8 @@ class BundleGiven(Given):
 @router.get("/workstreams", responses={200: {"model": WorkstreamList}})
 async def list_workstreams(work: Work) -> Response:
     """Every workstream of the checkout; those of its branch judged on it"""
-    return JSONResponse({"workstreams": await work.list_judged()})
+    listed = await work.list_judged()
+    return JSONResponse({"workstreams": [context.to_dict() for context in listed]})
 
 
 @router.get("/bundle", responses={200: {"model": BundleGiven}})

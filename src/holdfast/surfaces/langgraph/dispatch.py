@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.ground.off_loop import apart
 from holdfast.ground.settings import Settings
-from holdfast.surfaces.langgraph.sharing import asked, opened
+from holdfast.surfaces.langgraph.sharing import open_work, parse_share
 
 
 def prefix_instruction(
@@ -18,11 +18,11 @@ def prefix_instruction(
 ) -> str:
     """The instruction as it was where nobody has agreed to sharing. It needs no LangGraph."""
 
-    def prefixed() -> str:
-        with opened(folder, asked(share), settings) as place:
+    def add_prefix() -> str:
+        with open_work(folder, parse_share(share), settings) as place:
             if place is None:
                 return instruction
             app, work = place
             return app.run(app.bundles(work).prefix(instruction, phase, workstream_id))
 
-    return apart(prefixed)
+    return apart(add_prefix)

@@ -19,8 +19,8 @@ from typing import Any
 from holdfast.app import App
 from holdfast.ground.off_loop import apart
 from holdfast.ground.settings import Settings
-from holdfast.surfaces.langgraph.sharing import asked, opened
-from holdfast.surfaces.langgraph.state import ERROR, field, refusal, said, update
+from holdfast.surfaces.langgraph.sharing import open_work, parse_share
+from holdfast.surfaces.langgraph.state import ERROR, field, find_in_context, refusal, update
 from holdfast.surfaces.langgraph.writing import Writing
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
@@ -39,17 +39,20 @@ class _Node(ABC):
 
     def _attempt(self, state: Any) -> Update:
         try:
-            return self._where_on(state)
+            return self._run_where_on(state)
         except Exception as error:  # whatever it is, somebody's graph goes on
             return update(state, {ERROR: refusal(error)})
 
-    def _where_on(self, state: Any) -> Update:
-        share = asked(said(state, "share_session"))
-        with opened(said(state, "repo_path") or self.folder, share, self.settings) as place:
+    def _run_where_on(self, state: Any) -> Update:
+        share = parse_share(find_in_context(state, "share_session"))
+        with open_work(find_in_context(state, "repo_path") or self.folder, share, self.settings) as place:
             if place is None:
                 return {}
             app, work = place
-            about = {"phase": said(state, "phase") or self.phase, "workstream_id": said(state, "workstream_id")}
+            about = {
+                "phase": find_in_context(state, "phase") or self.phase,
+                "workstream_id": find_in_context(state, "workstream_id"),
+            }
             return self.work(app, work, state, about)
 
     @abstractmethod
@@ -67,7 +70,7 @@ class ContextLoadNode(_Node):
             "shared_context": {"key": judged.context.key.to_dict(), "revision": judged.context.revision},
             "stale": judged.staleness.stale,
         }
-        if isinstance(given := _sessions_in(state), Mapping):
+        if isinstance(given := _find_sessions(state), Mapping):
             metadata["cli_sessions"] = {**sessions, **given}
         return update(state, {"shared_context": judged.to_dict(), "stale": judged.staleness.stale}, metadata)
 
@@ -83,7 +86,7 @@ class ValidationNode(_Node):
         bundle = app.run(app.bundles(work).build(about["phase"], about["workstream_id"]))
         validation = {
             "stale": judged.staleness.stale,
-            "rescan": _rescan(judged),
+            "rescan": _list_files_to_rescan(judged),
             "unproven": [claim.to_dict() for claim in judged.claims if not claim.holds],
         }
         found = {"context_bundle": bundle.text, "context_receipt": bundle.id, "validation": validation}
@@ -94,30 +97,31 @@ class ContextWriteNode(_Node):
     """At the end: what was decided and shown; the summary only if something verified it; of a failed run only that."""
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
-        before = said(state, "context_write")
+        before = find_in_context(state, "context_write")
         writing = Writing(app, work, about, field(before, "done"))
-        if said(state, "error"):
+        if find_in_context(state, "error"):
             writing.keep_failure(state)
         else:
             writing.keep_learned(state)
-        writing.keep_sessions(_sessions_in(state))
-        told = {"written": writing.written, "refused": writing.refused, "done": writing.done}
-        return update(state, {"context_write": told})
+        writing.keep_sessions(_find_sessions(state))
+        report = {"written": writing.written, "refused": writing.refused, "done": writing.done}
+        return update(state, {"context_write": report})
 
     def note_failure(self, state: Any, step: str, error: Exception) -> None:
         """Of a node that raised, and so gives back no state that could tell of it."""
         names = ("share_session", "repo_path", "phase", "workstream_id", "next_action")
-        context = {name: said(state, name) for name in names}
+        context = {name: find_in_context(state, name) for name in names}
         self({"context": {**context, "failed_step": step, "error": error}, "plan": field(state, "plan")})
 
 
-def _sessions_in(state: Any) -> Any:
+def _find_sessions(state: Any) -> Any:
     """What dispatched clients called their sessions, as a plan's metadata has it."""
     found = field(field(field(state, "plan"), "metadata"), "cli_sessions")
     return {} if found is None else found
 
 
-def _rescan(judged: JudgedContext) -> list[str]:
+def _list_files_to_rescan(judged: JudgedContext) -> list[str]:
     changed = [change.path for change in judged.staleness.changed if change.what != "gone"]
-    doubted = [one.path for claim in judged.claims if not claim.holds for one in claim.evidence if one.path]
-    return list(dict.fromkeys([*changed, *doubted]))
+    doubted = [claim for claim in judged.claims if not claim.holds]
+    evidence = [shown.path for claim in doubted for shown in claim.evidence if shown.path]
+    return list(dict.fromkeys([*changed, *evidence]))

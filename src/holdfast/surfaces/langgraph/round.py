@@ -18,12 +18,12 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 
 from holdfast.app import App
-from holdfast.bundles.rounds import CHAIR, Step
-from holdfast.bundles.service import RoundService
+from holdfast.bundles.round_service import RoundService
+from holdfast.bundles.rounds import CHAIR, RoundStep
 from holdfast.errors import Conflict, HoldfastError, InvalidValueError
 from holdfast.ground.off_loop import apart, off_loop
 from holdfast.ground.settings import Settings
-from holdfast.surfaces.langgraph.sharing import asked, opened
+from holdfast.surfaces.langgraph.sharing import open_work, parse_share
 from holdfast.surfaces.langgraph.state import several
 
 Said = tuple[str, list[str]]
@@ -53,7 +53,7 @@ def role_round(
 
     Both may be coroutine functions.
     """
-    nodes = _Nodes(speak, conclude, folder, asked(share), settings)
+    nodes = _Nodes(speak, conclude, folder, parse_share(share), settings)
     builder = StateGraph(RoundState)
     builder.add_node("begin", nodes.begin)
     builder.add_node("turn", RunnableCallable(nodes.turn, nodes.aturn, name="turn", trace=False))
@@ -83,7 +83,7 @@ class _Nodes:
             step = apart(self._next, state)
             answer = self._ask(step)
             if inspect.isawaitable(answer):
-                answer = apart(asyncio.run, _awaited(answer))
+                answer = apart(asyncio.run, _wait_for(answer))
             changed = apart(self._keep, state, step, answer)
         return changed  # noqa: RET504
 
@@ -96,27 +96,28 @@ class _Nodes:
             changed = await off_loop(self._keep, state, step, answer)
         return changed  # noqa: RET504
 
-    def _start(self, state: RoundState) -> Step | None:
-        with opened(self.folder, self.share, self.settings) as place:
+    def _start(self, state: RoundState) -> RoundStep | None:
+        with open_work(self.folder, self.share, self.settings) as place:
             if place is None:
                 return None
             app, work = place
             return app.run(app.rounds(work).start(state["topic"], state.get("workstream_id")))
 
-    def _next(self, state: RoundState) -> Step:
-        with self._opened() as (app, rounds):
+    def _next(self, state: RoundState) -> RoundStep:
+        with self._open_rounds() as (app, rounds):
             return app.run(rounds.next(state.get("workstream_id")))
 
-    def _ask(self, step: Step) -> Any:
+    def _ask(self, step: RoundStep) -> Any:
         return self.conclude(step.instruction) if step.role == CHAIR else self.speak(step.role, step.instruction)
 
-    def _keep(self, state: RoundState, step: Step, answer: Any) -> RoundState:
+    def _keep(self, state: RoundState, step: RoundStep, answer: Any) -> RoundState:
         which = state.get("workstream_id")
         if not isinstance(answer, list | tuple) or len(answer) != 2:
             parts = "decisions and questions" if step.role == CHAIR else "a text and its sources"
             raise InvalidValueError(f"Answer of {step.role}", answer, f"is no pair of {parts}")
-        first, second = answer[0], several("Answer", answer[1])
-        with self._opened() as (app, rounds):
+        first, rest = answer
+        second = several("Answer", rest)
+        with self._open_rounds() as (app, rounds):
             if step.role == CHAIR:
                 closed = app.run(rounds.close(several("decisions", first), second, which))
                 return {"role": None, "decisions": list(closed.decisions), "questions": list(closed.questions)}
@@ -124,7 +125,7 @@ class _Nodes:
             return {"role": after.role, "submissions": [*state.get("submissions", []), first]}
 
     def _abandon(self, state: RoundState) -> None:
-        with suppress(HoldfastError), self._opened() as (app, rounds):
+        with suppress(HoldfastError), self._open_rounds() as (app, rounds):
             app.run(rounds.abandon(state.get("workstream_id")))
 
     @contextmanager
@@ -138,10 +139,10 @@ class _Nodes:
             raise
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[App, RoundService]]:
+    def _open_rounds(self) -> Iterator[tuple[App, RoundService]]:
         with App(self.settings) as app:
             yield app, app.rounds(app.workstreams(self.folder or os.getcwd(), share=self.share))
 
 
-async def _awaited(answer: Awaitable[Any]) -> Any:
+async def _wait_for(answer: Awaitable[Any]) -> Any:
     return await answer

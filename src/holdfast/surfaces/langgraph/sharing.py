@@ -1,7 +1,7 @@
 """Whether anything may happen here: the state decides, then the environment, then the person's own settings.
 
-It is decided before anything else. Whoever said no pays for nothing: no store is opened, no file is made, no git is
-started, and what is wrong with settings that nobody needs is nobody's concern.
+It is decided before anything else. Where sharing is off nothing is paid for: no store is opened, no file is made, no
+git is started, and settings that are not needed are not checked.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from holdfast.workstreams.service import WorkstreamService
 PATH_BYTES = 4096
 
 
-def asked(flag: object) -> bool | None:
+def parse_share(flag: object) -> bool | None:
     """The flag as a program gives it."""
     return None if flag is None else parse_flag("share_session", flag)
 
 
 @contextmanager
-def opened(
+def open_work(
     folder: object, share: bool | None, settings: Settings | None
 ) -> Iterator[tuple[App, WorkstreamService] | None]:
     """The services where sharing is on, else None."""
     if not _may_be_on(share):
         yield None
         return
-    place = _checked(folder)
+    place = _check_folder(folder)
     if not _is_on(place, share, settings):
         yield None
         return
@@ -61,6 +61,6 @@ def _home() -> str:
     return load_settings({name: value for name, value in os.environ.items() if name not in others}).home
 
 
-def _checked(folder: object) -> str:
+def _check_folder(folder: object) -> str:
     found = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
     return canonical.check_text("repo_path", found or os.getcwd(), max_bytes=PATH_BYTES)

@@ -23,7 +23,7 @@ def field(thing: object, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
-def said(state: object, name: str) -> Any:
+def find_in_context(state: object, name: str) -> Any:
     """What stands under a name in the state's context."""
     return field(field(state, "context"), name)
 
@@ -65,7 +65,7 @@ def _with(thing: Any, changes: Mapping[str, Any]) -> Any:
     if thing is None or isinstance(thing, Mapping):
         return {**(thing or {}), **changes}
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        known = {one.name for one in dataclasses.fields(thing) if one.init}
+        known = {each.name for each in dataclasses.fields(thing) if each.init}
         return dataclasses.replace(thing, **{name: changes[name] for name in known & changes.keys()})
     if hasattr(thing, "model_copy"):
         return thing.model_copy(update=dict(changes))

@@ -61,7 +61,7 @@ async def decide(call: Call) -> Answer:
             request_id=given.get("idempotency_key"),
             **_about(call),
         )
-        return str(entry["uid"])
+        return str(entry.uid)
 
     done = await _write(call, verb)
     context = await _context(work, call)
@@ -225,7 +225,8 @@ def _known_client(call: Call) -> str | None:
 
 def _properties() -> dict[str, Schema]:
     from holdfast.bundles.rounds import ROLES
-    from holdfast.workstreams.model import DECISION_STATUSES, PHASES
+    from holdfast.workstreams.entries import DECISION_STATUSES
+    from holdfast.workstreams.model import PHASES
 
     texts: Schema = {"type": "array", "items": {"type": "string"}}
     return {

@@ -1,0 +1,161 @@
+"""Everything that a bundle may be made of, gathered once: notes, the session to continue from, memories."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast.bundles.model import Gathered, LastRequest, LastSession, RecalledMemory
+from holdfast.ground.text import cut
+from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
+
+if TYPE_CHECKING:
+    from holdfast.sessions.model import Session, SessionEvent
+    from holdfast.sessions.service import SessionService
+    from holdfast.workstreams.model import JudgedContext
+
+    Load = Callable[[str, str | None], Awaitable[JudgedContext]]
+    Recall = Callable[..., Awaitable[Sequence[Any]]]
+
+SESSIONS_BEFORE = 50  # among which the one before is looked for
+RECALLED = 5
+NO_RECEIPT = "b-0000"  # as long as the one that takes its place
+QUERY_CHARS = 500
+REQUEST_CHARS = 4_000
+TURN_EVENTS, TURN_BYTES = 1_000, 8 << 20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a bundle is asked for: of which work, for which client, and by which session."""
+
+    phase: str
+    workstream_id: str | None = None
+    client: str | None = None
+    session: Session | None = None
+    worktree: str | None = None
+
+    @property
+    def place(self) -> str | None:
+        return self.worktree or (self.session.worktree if self.session else None)
+
+
+@dataclass(frozen=True)
+class Gatherer:
+    """`load` is the verb of workstreams, `recall` that of memories."""
+
+    sessions: SessionService
+    load: Load
+    recall: Recall | None
+    rules: tuple[str, ...]
+    now: Callable[[], datetime]
+
+    async def gather(self, wanted: Wanted) -> Gathered:
+        judged = await self._find_judged(wanted)
+        earlier = await self._find_earlier_session(wanted)
+        events = await self._list_last_turn(earlier)
+        request = _find_last_request(events)
+        own = wanted.session
+        reminding = own if own and own.context else earlier
+        repo, branch = _name_work(judged, earlier)
+        return Gathered(
+            now=self.now(),
+            phase=wanted.phase,
+            receipt=NO_RECEIPT,
+            repo=repo,
+            branch=branch,
+            client=wanted.client,
+            judged=judged,
+            rules=judged.rules if judged else self.rules,
+            context_sets=_list_context_sets(reminding),
+            context_source=f"session {reminding.id}" if reminding else "",
+            request=request,
+            last_session=_find_last_session(earlier, events),
+            recalled=await self._recall(judged, request),
+        )
+
+    async def _find_judged(self, wanted: Wanted) -> JudgedContext | None:
+        """None where nobody has agreed to context in the repository: a bundle is local then."""
+        try:
+            return await self.load(wanted.phase, wanted.workstream_id)
+        except (SharedContextOffError, NoRepositoryError):
+            return None
+
+    async def _find_earlier_session(self, wanted: Wanted) -> Session | None:
+        """Whose log is continued: the newest that says something here.
+
+        Not the asking session's own where its client has a name for it: that one is in its window, and grows with
+        every turn. Without a name it may be another program's, which stopped there.
+        """
+        session, place = wanted.session, wanted.place
+        if session and session.native_id:
+            before = await self.sessions.list_sessions(SESSIONS_BEFORE, session.id)
+            here = [each for each in before if place and each.worktree == place]
+            return next((each for each in here if _says_something(each)), None)
+        if not place or (session and _says_something(session)):
+            return session
+        return await self.sessions.find_telling_session(place) or session
+
+    async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
+        if session is None or not session.last_sequence:
+            return []
+        return await self.sessions.list_turn_events(
+            session.id, max_turns=1, max_events=TURN_EVENTS, max_chars=REQUEST_CHARS, max_bytes=TURN_BYTES
+        )
+
+    async def _recall(self, judged: JudgedContext | None, request: LastRequest | None) -> tuple[RecalledMemory, ...]:
+        """What is known about the work, then about the request: asked together, each would hide the other's answers."""
+        if self.recall is None:
+            return ()
+        label = judged.context.fields.feature_request if judged else None
+        texts = [label or "", request.text if request else ""]
+        queries = [cut(" ".join(text.split()), QUERY_CHARS) for text in texts if text.strip()]
+        recalled: dict[str, RecalledMemory] = {}
+        for query in queries:
+            for found in await self.recall(query, limit=RECALLED):
+                first = recalled.pop(found.memory.id, None)  # what both find stands with what the request finds
+                recalled[found.memory.id] = first or _make_recalled(found)
+        return tuple(recalled.values())
+
+
+def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[str, str]:
+    if judged:
+        return judged.context.key.repo, judged.context.key.branch
+    if session:
+        return session.repo or "", session.git_branch or ""
+    return "", ""
+
+
+def _says_something(session: Session) -> bool:
+    return bool(session.last_sequence or session.context)
+
+
+def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
+    """Without the applet, which is an offer to a person."""
+    known = session.context if session else {}
+    return {name: items for name, items in known.items() if name != "applet"}
+
+
+def _find_last_request(events: Sequence[SessionEvent]) -> LastRequest | None:
+    requests = [event for event in events if event.type == "user_message" and event.content]
+    standing = [event for event in requests if event.erased_at is None]
+    if not standing:
+        return None
+    last = standing[-1]
+    return LastRequest(last.content, f"event {last.id}", last.created_at)
+
+
+def _find_last_session(session: Session | None, events: Sequence[SessionEvent]) -> LastSession | None:
+    if session is None or not events:
+        return None
+    last = events[-1]
+    return LastSession(session.client or session.chatmode, last.created_at, last.type == "model_message")
+
+
+def _make_recalled(found: Any) -> RecalledMemory:
+    """A memory that passed the gate; nobody has checked it here, so it is only said."""
+    memory = found.memory
+    source = f"memory {memory.id}, relevance {found.relevance:.2f}"
+    return RecalledMemory(memory.content, source, memory.source_type, memory.created_at)

@@ -1,0 +1,241 @@
+"""What was noted about the work: decisions, the summary, claims with their verdicts, and where to look. Pure.
+
+A claim whose evidence changed is never shown as true, and one whose evidence is gone is not shown at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from holdfast.bundles.cuts import hold_back, list_section, list_shortened
+from holdfast.bundles.model import Cut, Item, Section
+from holdfast.bundles.quoting import (
+    LABEL_CHARS,
+    NAME_CHARS,
+    PATH_CHARS,
+    PROSE_CHARS,
+    TEXT_CHARS,
+    WORD_CHARS,
+    end_sentence,
+    format_day,
+    format_moment,
+    join_parts,
+    quote,
+    quote_commit,
+    quote_inside,
+    quote_lines,
+)
+from holdfast.workstreams.completion import claims_completion
+from holdfast.workstreams.entries import Summary
+from holdfast.workstreams.model import VERDICTS, JudgedClaim, JudgedContext, JudgedDecision, JudgedEvidence
+
+STALE_SHOWN = 3
+DECISIONS_SHOWN = 5
+SHARED_SHOWN = 3
+PROSE_LINES = 40
+POINTER = "file pointer"
+
+PlaceText = Callable[[JudgedEvidence], str]
+_DECISION_ID = re.compile(r"D[0-9]{1,7}")
+
+
+# --- decisions ---------------------------------------------------------------------------------------------
+
+
+def make_decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]) -> Section:
+    """Open ones first, then the newest; those of the other phase and of other branches after one's own.
+
+    Where there are too many, accepted ones stay out first: what is open or was ruled out would be tried again.
+    """
+    own = order_decisions(judged.decisions, statuses)
+    shared = order_decisions(judged.shared_decisions, statuses)
+    most_needed = sorted(own, key=lambda each: each.status == "accepted")[:DECISIONS_SHOWN]
+    shown = [each for each in own if each in most_needed]
+    older = [each for each in own if each not in most_needed]
+    items = [_write_decision(each, now) for each in (*shown, *shared[:SHARED_SHOWN])]
+    rest = [_write_decision(each, now) for each in (*older, *shared[SHARED_SHOWN:])]
+    held = hold_back("decisions", rest, "only the last ones are shown")
+    gone = list_long_decisions("decisions", (*own, *shared))
+    return list_section("decisions", "DECISIONS", items, held, gone=gone)
+
+
+def order_decisions(decisions: Iterable[JudgedDecision], statuses: Sequence[str]) -> list[JudgedDecision]:
+    found = [each for each in decisions if each.status in statuses]
+    newest_first = sorted(found, key=_decision_age, reverse=True)
+    return sorted(newest_first, key=lambda each: each.status != "open")
+
+
+def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
+    texts = [(each.decision.text, _source(each)) for each in decisions]
+    reasons = [(each.decision.because, _source(each)) for each in decisions if each.status == "rejected"]
+    return (*list_shortened(section, texts, TEXT_CHARS), *list_shortened(section, reasons, LABEL_CHARS))
+
+
+def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
+    """A rejected alternative, among what not to try again."""
+    decision = judged.decision
+    text = f"- {quote(decision.text, TEXT_CHARS).rstrip('.')}"
+    because = quote_inside(decision.because, LABEL_CHARS)
+    if because:
+        text += f': "{because}"'
+    by = join_parts(quote(decision.by, WORD_CHARS), format_day(decision.changed_at, now))
+    return Item(f"{text} ({by})" if by else text, _source(judged))
+
+
+def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
+    decision, status = judged.decision, judged.status
+    name = _decision_id(judged)
+    whose = f" of {quote(judged.of, NAME_CHARS)}," if judged.of else ""
+    text = quote(decision.text, TEXT_CHARS)
+    because = quote_inside(decision.because, LABEL_CHARS) if status == "rejected" else ""
+    words = f'{text.rstrip(".")}, "{because}".' if because else end_sentence(text)
+    verdict, mark = (None, "") if status == "open" else _mark_decision(judged, now)
+    return Item(f"{name}{whose} {status}: {words}{mark}", _source(judged), verdict, keep=len(mark))
+
+
+def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
+    """By evidence that was judged here; a verdict that only stands in the file is anybody's."""
+    shown = [each for each in judged.evidence if each.verdict != "gone"]
+    if shown:
+        worst = _find_worst(shown)
+        return worst.verdict, f" [{worst.verdict}] {write_short_place(worst)}"
+    decision = judged.decision
+    by = quote(decision.by, WORD_CHARS) or "unknown"
+    return "said", f" [said] {join_parts(by, format_moment(decision.changed_at, now))}"
+
+
+def _decision_id(judged: JudgedDecision) -> str:
+    """It stands at the margin, so it is an id or nothing."""
+    found = judged.decision.id or ""
+    return found if _DECISION_ID.fullmatch(found) else "D?"
+
+
+def _source(judged: JudgedDecision) -> str:
+    return f"decision {_decision_id(judged)}"
+
+
+def _decision_age(judged: JudgedDecision) -> tuple[str, str]:
+    return judged.decision.made_at, judged.decision.id or ""
+
+
+# --- the summary -------------------------------------------------------------------------------------------
+
+
+def make_summary(judged: JudgedContext, now: datetime) -> Section:
+    summary = judged.context.summary
+    if summary is None:
+        return Section("summary", "")
+    about = _describe_summary(judged, summary, now)
+    items = [_write_summary_line(line) for line in quote_lines(summary.text)]
+    held = hold_back("summary", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown")
+    return list_section("summary", f"SUMMARY ({about})" if about else "SUMMARY", items[:PROSE_LINES], held)
+
+
+def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) -> str:
+    commit = quote_commit(judged.context.checkpoint.git_head)
+    written_at = f"written at {commit}" if commit else ""
+    written = join_parts(format_moment(summary.updated_at, now), quote(summary.by, WORD_CHARS), written_at)
+    stale = "stale: holds only after a re-scan of what changed" if judged.staleness.stale else ""
+    return "; ".join(part for part in (written, stale) if part)
+
+
+def _write_summary_line(line: str) -> Item:
+    """Whoever wrote "done" into a summary has shown nothing for it."""
+    if claims_completion(line):
+        return Item(f"[said] {line}", "working summary", "said", is_prose=True)
+    return Item(f"| {line}", "working summary", is_prose=True)
+
+
+# --- claims ------------------------------------------------------------------------------------------------
+
+
+def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceText) -> Section:
+    """What no longer holds first, and of that only the newest three; then what is shown, then what was only said."""
+    newest = sorted(judged.claims, key=lambda claim: (claim.claimed_at, claim.id), reverse=True)
+    doubtful = [_write_claim(claim, now, place) for claim in newest if claim.verdict == "changed"]
+    said_last = sorted(newest, key=lambda claim: claim.verdict == "said")
+    others = [_write_claim(claim, now, place) for claim in said_last if claim.verdict not in ("changed", "gone")]
+    held = hold_back("claims", doubtful[STALE_SHOWN:], f"only {STALE_SHOWN} stale ones are shown")
+    gone = [_cut_gone(claim) for claim in newest if claim.verdict == "gone"]
+    standing = [(claim.claim, _claim_source(claim)) for claim in newest if claim.verdict != "gone"]
+    long = list_shortened("claims", standing, TEXT_CHARS)
+    return list_section("claims", title, (*doubtful[:STALE_SHOWN], *others), held, gone=(*gone, *long))
+
+
+def _cut_gone(claim: JudgedClaim) -> Cut:
+    return Cut("claims", quote(claim.claim, PROSE_CHARS), _claim_source(claim), "its evidence is gone")
+
+
+def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
+    """Its verdict first and what it rests on last: both stand even where its words are shortened."""
+    text, verdict, source = quote(claim.claim, TEXT_CHARS), claim.verdict, _claim_source(claim)
+    if verdict == "said":
+        at = format_moment(claim.claimed_at, now)
+        line = f"[said] {end_sentence(text)}"
+        return Item(f"{line} {at}" if at else line, source, verdict)
+    worst = _find_worst(claim.evidence)
+    if verdict == "changed":
+        quoted = text.replace('"', "'")
+        end = f'": {place(worst)} {_describe_edit(worst)}; unproven'
+        return Item(f'[changed] "{quoted}{end}', source, verdict, keep=len(end))
+    end = f" {place(worst)}"
+    return Item(f"[{verdict}] {end_sentence(text)}{end}", source, verdict, keep=len(end))
+
+
+def _describe_edit(worst: JudgedEvidence) -> str:
+    is_edited = worst.path and (not worst.why or "edited" in worst.why)
+    if is_edited:
+        return "edited after the claim"
+    return worst.why.removeprefix("it ") or "ran on another tree"
+
+
+def _claim_source(claim: JudgedClaim) -> str:
+    places = [f"{quote(each.text, LABEL_CHARS)} {each.verdict}" for each in claim.evidence[:STALE_SHOWN]]
+    return join_parts(f"claim {quote(claim.id, WORD_CHARS)}", *places)
+
+
+def _find_worst(evidence: Iterable[JudgedEvidence]) -> JudgedEvidence:
+    return max(evidence, key=lambda each: VERDICTS.index(each.verdict))
+
+
+# --- places ------------------------------------------------------------------------------------------------
+
+
+def write_place(evidence: JudgedEvidence) -> str:
+    place = quote(evidence.text, PATH_CHARS)
+    is_moved = evidence.verdict == "moved" and evidence.lines
+    return f"{place} now {evidence.lines_text}" if is_moved else place
+
+
+def write_short_place(evidence: JudgedEvidence) -> str:
+    """Without its folder, which stands in the list of files."""
+    folder = (evidence.path or "").rpartition("/")[0]
+    text = evidence.text.removeprefix(f"{folder}/") if folder else evidence.text
+    return write_place(JudgedEvidence(text, evidence.verdict, evidence.path, evidence.lines))
+
+
+def make_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> Section:
+    """Where to look: pointers first, then what claims rest on. A file that is gone is no pointer."""
+    gone = _list_gone_files(judged)
+    named = [(pointer.path, str(pointer)) for pointer in judged.context.pointers]
+    named += [(each.path, _write_pointer(each, each.path)) for each in evidence if each.path]
+    there = dict.fromkeys(quote(text, PATH_CHARS) for path, text in named if path not in gone)
+    lost = dict.fromkeys(quote(text, PATH_CHARS) for path, text in named if path in gone)
+    cuts = tuple(Cut("files", text, POINTER, "the file is gone") for text in lost)
+    items = [Item(text, POINTER) for text in there if text]
+    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=cuts)
+
+
+def _list_gone_files(judged: JudgedContext) -> set[str | None]:
+    evidence = [each for claim in judged.claims for each in claim.evidence]
+    of_claims = {each.path for each in evidence if each.verdict == "gone"}
+    of_notes = {change.path for change in judged.staleness.changed if change.what == "gone"}
+    return of_claims | of_notes
+
+
+def _write_pointer(evidence: JudgedEvidence, path: str) -> str:
+    """Lines that no longer are what they were lead nowhere; the file does."""
+    names_symbol = "#" in evidence.text[len(path) :]
+    return evidence.text if evidence.verdict == "ok" or names_symbol else path

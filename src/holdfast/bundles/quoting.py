@@ -1,0 +1,78 @@
+"""Words of others inside lines of ours: cleaned, on one line, and without our own verdicts in them. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from holdfast.ground.fence import one_line
+
+NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
+TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 300, 8_000
+READ_TIMES = 20  # of a text, so many times what is shown of it is read; only what is unseen fills more than that
+COMMIT_CHARS = 7
+
+_OUR_MARK = re.compile(r"\[(?=\s*(?:ok|moved|changed|gone|said)\s*\])", re.IGNORECASE)
+_COMMIT_ID = re.compile(r"[0-9a-f]{40,64}")
+
+
+def quote(value: object, max_chars: int) -> str:
+    """Somebody else's words, fit to stand inside a line of ours; `(ok]` is not a verdict."""
+    text = value[: READ_TIMES * max_chars] if isinstance(value, str) else ""
+    return _OUR_MARK.sub("(", one_line(text, max_chars))
+
+
+def quote_inside(value: object, max_chars: int) -> str:
+    """The same, to stand between quotation marks."""
+    return quote(value, max_chars).replace('"', "'")
+
+
+def quote_lines(text: object) -> list[str]:
+    """The lines of a text that say something; of one that is longer than any door takes, the beginning."""
+    lines = text[:PROSE_CHARS].splitlines() if isinstance(text, str) else []
+    quoted = [quote(line, PROSE_CHARS) for line in lines]
+    return [line for line in quoted if line]
+
+
+def quote_commit(value: object) -> str:
+    return quote(value, WORD_CHARS)[:COMMIT_CHARS]
+
+
+def end_sentence(text: str) -> str:
+    return text if text[-1:] in ("", ".", "?", "!", "…") else f"{text}."
+
+
+def join_parts(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def format_moment(value: object, now: datetime) -> str:
+    """An absolute time, as short as it stays clear on the day in the head; nothing for what is no time."""
+    at = _parse_moment(value)
+    if at is None:
+        return ""
+    today = now.astimezone(UTC)
+    if at.date() == today.date():
+        return at.strftime("%H:%M")
+    return at.strftime("%m-%d %H:%M") if at.year == today.year else f"{at.year:04}-{at:%m-%d}"
+
+
+def format_day(value: object, now: datetime) -> str:
+    """The same without the hour, where the day says enough."""
+    return format_moment(value, now).partition(" ")[0]
+
+
+def short_repo(repo: str) -> str:
+    """Owner and name; of a repository without a remote the beginning of its first commit."""
+    if _COMMIT_ID.fullmatch(repo):
+        return repo[:COMMIT_CHARS]
+    steps = repo.rstrip("/").split("/")
+    return quote("/".join(steps[-2:]), NAME_CHARS)
+
+
+def _parse_moment(value: object) -> datetime | None:
+    try:
+        at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,99 @@
+"""Receipts and bundles: what is kept, and the same bytes made from it again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from holdfast.bundles import budget, errors, render, sections
+from holdfast.bundles.model import Bundle, Explained, Gathered, Head, Layout, Receipt, Section
+from holdfast.ground import canonical
+from holdfast.ground.tokens import tokens
+from holdfast.storage.journal import Entry
+
+
+def short_id(receipt_id: str) -> str:
+    return f"b-{receipt_id[-4:]}"
+
+
+def make_receipt(
+    receipt_id: str,
+    created_at: datetime,
+    gathered: Gathered,
+    parts: Sequence[Section],
+    total: int,
+    *,
+    session_id: str | None = None,
+    worktree: str | None = None,
+) -> Receipt:
+    """Everything that the same bytes can be made from again, and where it was made."""
+    head = sections.make_head(gathered)
+    return Receipt(
+        id=receipt_id,
+        created_at=created_at,
+        head=head,
+        sections=tuple(parts),
+        total=total,
+        text_hash=_hash(render.render(budget.fit(head, parts, total))),
+        client=gathered.client,
+        session_id=session_id,
+        worktree=worktree,
+    )
+
+
+def read_receipt(entry: Entry) -> Receipt:
+    if entry.content is None:
+        raise errors.ReceiptForgottenError(entry.id)
+    return Receipt.from_dict(entry.id, entry.created_at, entry.content)
+
+
+def find_bundle(entry: Entry) -> Bundle | None:
+    """None where it was forgotten, or was made by another version of this program."""
+    return _make_same_bundle(read_receipt(entry)) if entry.content else None
+
+
+def rebuild(receipt: Receipt) -> Bundle:
+    bundle = _make_same_bundle(receipt)
+    if bundle is None:
+        raise errors.ReceiptOutdatedError(receipt.id)
+    return bundle
+
+
+def explain(receipt: Receipt, *, is_here: bool) -> Explained:
+    bundle = rebuild(receipt)
+    return Explained(
+        id=receipt.id,
+        short_id=short_id(receipt.id),
+        phase=bundle.phase,
+        created_at=receipt.created_at,
+        chars=bundle.chars,
+        tokens=bundle.tokens,
+        limit=receipt.total,
+        lines=tuple(render.explain_lines(_fit(receipt))),
+        cut=bundle.cut,
+        is_here=is_here,
+    )
+
+
+def hash_body(head: Head, parts: Sequence[Section], total: int) -> str:
+    """Of everything below the head's first line, which alone says when and under which id."""
+    text = render.render(budget.fit(head, parts, total))
+    _, _, body = text.partition("\n")
+    return _hash(body)
+
+
+def _make_same_bundle(receipt: Receipt) -> Bundle | None:
+    layout = _fit(receipt)
+    text = render.render(layout)
+    if _hash(text) != receipt.text_hash:
+        return None
+    shown = tuple(each for each in layout.shown if each.text)
+    return Bundle(receipt.id, receipt.head.phase, text, len(text), tokens(text), shown, layout.cut)
+
+
+def _fit(receipt: Receipt) -> Layout:
+    return budget.fit(receipt.head, receipt.sections, receipt.total)
+
+
+def _hash(text: str) -> str:
+    return canonical.sha256(text.encode()).hex()

@@ -1,0 +1,160 @@
+"""The verbs of role rounds: each step is one entry of the journal, numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.bundles import errors, render, rounds
+from holdfast.bundles.model import Bundle
+from holdfast.bundles.rounds import Round, RoundStep
+from holdfast.bundles.service import LOOKED_BACK, BundleService
+from holdfast.ground import clock, ids
+
+if TYPE_CHECKING:
+    from holdfast.workstreams.model import Key, RepoContext
+
+    Decide = Callable[..., Awaitable[Any]]
+
+ROUND = "round"
+NUMBER_DIGITS = 12  # of an entry's id, in hexadecimal
+
+
+@dataclass(frozen=True)
+class KeptRound:
+    """The round of a workstream as the journal has it, and the number of its last step."""
+
+    context: RepoContext
+    number: int
+    round: Round
+
+    @property
+    def key(self) -> Key:
+        return self.context.key
+
+
+class RoundService:
+    """Role rounds, one open at a time for each workstream.
+
+    The number of a step is part of its id, so that of two who take the same step the second is refused. Whatever goes
+    wrong, a round can be continued or abandoned.
+    """
+
+    def __init__(self, bundles: BundleService, decide: Decide):
+        self.bundles, self.decide = bundles, decide
+        self.journal = bundles.journal
+
+    async def start(self, topic: str, workstream_id: str | None = None) -> RoundStep:
+        context = await self._load_context(workstream_id)
+        number, current = await self._find_last(context.key)
+        if current and not current.is_over:
+            raise errors.RoundOpenError(current.topic)
+        bundle = await self.bundles.build("planning", workstream_id)
+        started = rounds.start(topic, receipt_id=bundle.id, now=self._now())
+        await self._keep(context.key, number + 1, started)
+        return _make_step(started, bundle)
+
+    async def next(self, workstream_id: str | None = None) -> RoundStep:
+        """Whose turn it is; asking changes nothing, except that a bundle which is lost is replaced for all of them."""
+        known = await self._get(workstream_id)
+        current, bundle = await self._with_bundle(known.round, workstream_id)
+        is_replaced = current != known.round and current.status == "open"
+        if is_replaced and not await self._try_to_keep(known.key, known.number + 1, current):
+            return await self.next(workstream_id)  # another process has replaced it
+        return _make_step(current, bundle)
+
+    async def submit(
+        self, role: str, text: str, sources: Sequence[str] = (), workstream_id: str | None = None
+    ) -> RoundStep:
+        known = await self._get(workstream_id)
+        submitted = rounds.submit(known.round, role, text, sources, now=self._now())
+        submitted, bundle = await self._with_bundle(submitted, workstream_id)
+        await self._keep(known.key, known.number + 1, submitted)
+        return _make_step(submitted, bundle, rounds.list_notes(submitted))
+
+    async def close(
+        self, decisions: Sequence[str] = (), questions: Sequence[str] = (), workstream_id: str | None = None
+    ) -> Round:
+        """The chair's decisions and questions become planning context; what was interrupted continues."""
+        known = await self._get(workstream_id)
+        if known.round.status == "open":
+            closing = rounds.close(known.round, decisions, questions)
+            rounds.check_results(closing, known.context)
+            known = await self._advance(known, closing)
+        for result in known.round.results[known.round.persisted :]:
+            await self._note_result(known, result)
+            known = await self._advance(known, rounds.persist_one(known.round))
+        return known.round
+
+    async def abandon(self, workstream_id: str | None = None) -> Round:
+        """End it without a result; what was submitted stays in the journal."""
+        known = await self._get(workstream_id)
+        return (await self._advance(known, rounds.abandon(known.round, now=self._now()))).round
+
+    async def find_ended(self, started_at: str, workstream_id: str | None = None) -> Round | None:
+        """How a round ended, whatever came after it."""
+        context = await self._load_context(workstream_id)
+        steps = await self.journal.newest(ROUND, context.key, LOOKED_BACK)
+        known = [Round.from_dict(step.content) for step in steps if step.content]
+        return next((each for each in known if each.is_over and each.started_at == started_at), None)
+
+    # --- within --------------------------------------------------------------------------------------------
+
+    async def _load_context(self, workstream_id: str | None) -> RepoContext:
+        return (await self.bundles.load("planning", workstream_id)).context
+
+    async def _get(self, workstream_id: str | None) -> KeptRound:
+        context = await self._load_context(workstream_id)
+        number, current = await self._find_last(context.key)
+        if current is None or current.is_over:
+            raise errors.RoundNotFoundError(context.key.workstream_id)
+        return KeptRound(context, number, current)
+
+    async def _find_last(self, key: Key) -> tuple[int, Round | None]:
+        """The last step's number and the round after it; no round where that was forgotten."""
+        for entry in await self.journal.newest(ROUND, key):
+            number = int(entry.id[-NUMBER_DIGITS:], 16)
+            return number, Round.from_dict(entry.content) if entry.content else None
+        return 0, None
+
+    async def _with_bundle(self, current: Round, workstream_id: str | None) -> tuple[Round, Bundle]:
+        """The round with the bundle that all see: a new one, once the first was forgotten or is another version's."""
+        bundle = await self.bundles.find_bundle(current.receipt_id)
+        if bundle:
+            return current, bundle
+        bundle = await self.bundles.build("planning", workstream_id)
+        return replace(current, receipt_id=bundle.id), bundle
+
+    async def _note_result(self, known: KeptRound, result: rounds.RoundResult) -> None:
+        workstream_id = known.key.workstream_id
+        try:
+            await self.decide(result.text, phase="planning", workstream_id=workstream_id, status=result.status)
+        except Exception:  # whatever it is, it may come again, and a round that is closing cannot be abandoned
+            await self._advance(known, rounds.reopen(known.round))
+            raise
+
+    async def _advance(self, known: KeptRound, current: Round) -> KeptRound:
+        number = known.number + 1
+        await self._keep(known.key, number, current)
+        return replace(known, number=number, round=current)
+
+    async def _keep(self, key: Key, number: int, current: Round) -> None:
+        if not await self._try_to_keep(key, number, current):
+            raise errors.RoundMovedError(current.topic)
+
+    async def _try_to_keep(self, key: Key, number: int, current: Round) -> bool:
+        """Whether this step is ours: the same number may have been taken by another process."""
+        prefix = ids.named_id("round", *self.journal.owner, *key)[:-NUMBER_DIGITS]
+        content = current.to_dict()
+        entry = await self.journal.add(ROUND, key, content, entry_id=f"{prefix}{number:0{NUMBER_DIGITS}x}")
+        return entry.content == content
+
+    def _now(self) -> str:
+        return clock.to_text(self.bundles.now())
+
+
+def _make_step(current: Round, bundle: Bundle, notes: tuple[str, ...] = ()) -> RoundStep:
+    least, most = rounds.ROLES.get(current.role, (None, None))
+    instruction = render.prefix_instruction(rounds.write_instruction(current), bundle)
+    return RoundStep(current.role, current.topic, least, most, instruction, bundle.id, current.started_at, notes)

@@ -1,0 +1,59 @@
+"""What sessions and memories bring: the last request word for word, context sets, and what was recalled. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from holdfast.bundles.cuts import hold_back, list_section, list_shortened
+from holdfast.bundles.model import Gathered, Item, RecalledMemory, Section
+from holdfast.bundles.quoting import (
+    PATH_CHARS,
+    TEXT_CHARS,
+    WORD_CHARS,
+    end_sentence,
+    format_day,
+    format_moment,
+    join_parts,
+    quote,
+    quote_lines,
+)
+
+PROSE_LINES = 40
+
+
+def make_request(gathered: Gathered) -> Section:
+    request = gathered.request
+    if request is None:
+        return Section("request", "")
+    items = [Item(f"> {line}", request.source, is_prose=True) for line in quote_lines(request.text)]
+    held = hold_back("request", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown")
+    title = f"LAST REQUEST (user, {format_moment(request.said_at, gathered.now)}, verbatim)"
+    return list_section("request", title, items[:PROSE_LINES], held)
+
+
+def make_context_sets(gathered: Gathered) -> list[Section]:
+    """Each set on a line of its own; what is not text is not shown."""
+    return [_make_context_set(gathered, name) for name in sorted(gathered.context_sets)]
+
+
+def _make_context_set(gathered: Gathered, name: str) -> Section:
+    entries, source = gathered.context_sets[name], gathered.context_source
+    texts = [quote(entry, PATH_CHARS) for entry in entries]
+    items = [Item(text, source) for text in texts if text]
+    long = list_shortened("context_sets", [(entry, source) for entry in entries], PATH_CHARS)
+    title = f"SET {quote(name, WORD_CHARS)}:"
+    return list_section("context_sets", title, items, lead=" ", joined=" · ", gone=long)
+
+
+def make_recalled(gathered: Gathered) -> Section:
+    items = [_write_memory(memory, gathered.now) for memory in gathered.recalled]
+    texts = [(memory.text, memory.source) for memory in gathered.recalled]
+    long = list_shortened("recalled", texts, TEXT_CHARS)
+    return list_section("recalled", f"RECALLED ({len(items)} passed the relevance gate)", items, gone=long)
+
+
+def _write_memory(memory: RecalledMemory, now: datetime) -> Item:
+    by = join_parts(quote(memory.by, WORD_CHARS), format_day(memory.learned_at, now))
+    mark = f" [{memory.verdict}] {by}"
+    text = end_sentence(quote(memory.text, TEXT_CHARS))
+    return Item(f"- {text}{mark}", memory.source, memory.verdict, keep=len(mark))

@@ -1,0 +1,85 @@
+"""Which context of a file is meant, and what a reader has to know where it is not the expected one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holdfast.workstreams.document import Document
+from holdfast.workstreams.entries import ContextFields
+from holdfast.workstreams.merging import list_lost
+from holdfast.workstreams.model import JudgedDecision, Key, RepoContext
+
+NAMES_SHOWN = 5
+FROM_THE_LOG = "This is from the log of this machine: the files of this checkout do not have it."
+
+
+def get_context(document: Document, key: Key, phase: str) -> RepoContext:
+    fields = document.contexts.get(key) or ContextFields()
+    return RepoContext(key, phase, fields, document.revision, document.problem)
+
+
+def follow_renamed_repository(document: Document, key: Key) -> Document:
+    """A repository gets another name with its first commit or remote: what was noted before is still about it."""
+    if key in document.contexts:
+        return document
+    earlier = [known for known in document.contexts if _is_same_work(known, key) and "/" not in known.repo]
+    if len(earlier) != 1:
+        return document
+    contexts = {key if known == earlier[0] else known: fields for known, fields in document.contexts.items()}
+    return replace(document, contexts=contexts)
+
+
+def find_on_other_branch(document: Document, key: Key) -> Key | None:
+    """The same line of work on another branch; of several the one that was changed last."""
+    names = (key.repo, key.workstream_id)
+    found = [known for known in document.contexts if (known.repo, known.workstream_id) == names]
+    return max(found, key=lambda known: document.contexts[known].updated_at or "", default=None)
+
+
+def list_decisions_of_other_branches(document: Document, context: RepoContext) -> list[JudgedDecision]:
+    """Decisions that came into this checkout with a merge, or were there when its branch began: they hold here too."""
+    own = {decision.text for decision in context.decisions}
+    found = [
+        JudgedDecision(decision, of=key.branch)
+        for key in document.contexts
+        if key.repo == context.key.repo and key.branch != context.key.branch
+        for decision in get_context(document, key, context.phase).decisions
+    ]
+    others = [judged for judged in found if judged.decision.text not in own]
+    others.sort(key=lambda judged: judged.decision.changed_at)
+    latest = {judged.decision.text: judged for judged in others}
+    return sorted(latest.values(), key=lambda judged: judged.decision.changed_at, reverse=True)
+
+
+# --- notes for the reader ----------------------------------------------------------------------------------
+
+
+def describe_lost(found: RepoContext, kept: RepoContext | None) -> tuple[str, ...]:
+    """The file is the truth; but what was saved here and is not in it may have been discarded by mistake."""
+    lost = list_lost(found.fields, kept.fields) if kept else []
+    if not lost:
+        return ()
+    return (f"Saved here and no longer in the file: {_list_names(lost)}. `holdfast workstream restore` puts it back.",)
+
+
+def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
+    """Where there is something to read, when there is nothing here."""
+    others = {known.workstream_id if known.branch == key.branch else known.branch for known in document.contexts}
+    if not others:
+        return ()
+    what = "this branch" if key.workstream_id == key.branch else f"workstream {key.workstream_id}"
+    return (f"Nothing is noted for {what}; there are notes for {_list_names(sorted(others))}.",)
+
+
+def describe_branch(key: Key) -> str:
+    return f"These notes were made on branch {key.branch}."
+
+
+def _list_names(names: Sequence[str]) -> str:
+    shown, left_out = ", ".join(names[:NAMES_SHOWN]), len(names) - NAMES_SHOWN
+    return f"{shown} and {left_out} more" if left_out > 0 else shown
+
+
+def _is_same_work(first: Key, second: Key) -> bool:
+    return (first.branch, first.workstream_id) == (second.branch, second.workstream_id)

@@ -1,0 +1,228 @@
+"""Two versions of one context: of two sides of a merge, or of a file and of what this machine has saved.
+
+Entries are told apart by their ids, so nothing that one side wrote is dropped. The order of the two does not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from holdfast.workstreams.entries import Claim, ContextFields, Decision, NotedRun, Summary
+
+ERRORS_KEPT = 10
+
+_DECISION_ID = re.compile(r"D([0-9]{1,9})")
+_PAST_NAMES = ("text", "status", "because", "by", "updated_at")
+# What is replaced as a whole, and what a person calls it.
+_WHOLE = {"working_summary": "summary", "checklist": "checklist", "file_pointers": "files", "last_run": "last run"}
+
+StandingEntry = TypeVar("StandingEntry", Decision, Claim)
+NotedEntry = TypeVar("NotedEntry", Decision, Claim, NotedRun)
+Value = TypeVar("Value")
+
+
+def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields:
+    """Everything of both; where both say something about the same entry, the later one."""
+    if first == second:
+        return renumber(first)
+    older, newer = sorted([first, second], key=lambda side: (side.changed_at, as_line(side.to_dict())))
+    merged = replace(
+        _overlay(older, newer),
+        open_decisions=_merge_lists(older.open_decisions, newer.open_decisions, _merge_decisions),
+        evidence_ledger=_merge_lists(older.evidence_ledger, newer.evidence_ledger, _merge_claims),
+        checklist=_merge_lists(older.checklist, newer.checklist, _union),
+        file_pointers=_merge_lists(older.file_pointers, newer.file_pointers, _union),
+        pinned_rules=_merge_lists(older.pinned_rules, newer.pinned_rules, _union),
+        last_errors=_merge_lists(older.last_errors, newer.last_errors, _merge_errors),
+        last_run=_find_newest_run(older.last_run, newer.last_run),
+    )
+    return renumber(_with_one_summary(merged, older, newer))
+
+
+def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
+    """What a file has, and what it has lost.
+
+    Unlike a merge these are two moments of one line of work: entries come back by id, and of everything that is
+    replaced as a whole the later counts. What somebody edited by hand stays as it is.
+    """
+    older, newer = sorted([kept, file], key=lambda side: side.changed_at)  # at the same moment the file
+    summarised = max([file, kept], key=lambda side: side.summarised_at)
+    whole = _overlay(older, newer)
+    errors = _merge_lists(file.last_errors, kept.last_errors, _with_lost)
+    recovered = replace(
+        whole,
+        open_decisions=_merge_lists(file.open_decisions, kept.open_decisions, _with_lost),
+        evidence_ledger=_merge_lists(file.evidence_ledger, kept.evidence_ledger, _with_lost),
+        last_errors=None if errors is None else errors[-ERRORS_KEPT:],
+        working_summary=summarised.working_summary or whole.working_summary,
+        checkpoint=summarised.checkpoint or whole.checkpoint,
+        pinned_rules=file.pinned_rules,
+        other_summaries=file.other_summaries,
+    )
+    return renumber(recovered)
+
+
+def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
+    """What this machine saved and the file no longer has, by name: `git checkout .` is enough for that."""
+    whole = recover_context(file, kept)
+    decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
+    claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
+    others = [word for name, word in _WHOLE.items() if getattr(whole, name) != getattr(file, name)]
+    return [*decisions, *claims, *others]
+
+
+def renumber(context: ContextFields) -> ContextFields:
+    """Two sides may both have handed out D5: the earlier one keeps it, the later gets the next free number."""
+    decisions = context.open_decisions
+    if not decisions:
+        return context
+    taken: set[str | None] = set()
+    renumbered: list[Decision] = []
+    for decision in _in_order(decisions):
+        if decision.id in taken:
+            decision = replace(decision, id=next_decision_id([*decisions, *renumbered]))
+        taken.add(decision.id)
+        renumbered.append(decision)
+    return replace(context, open_decisions=tuple(renumbered))
+
+
+def next_decision_id(decisions: Iterable[Decision]) -> str:
+    found = [_DECISION_ID.fullmatch(decision.id or "") for decision in decisions]
+    numbers = [int(match[1]) for match in found if match]
+    return f"D{max(numbers, default=0) + 1}"
+
+
+def as_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+# --- whole contexts ----------------------------------------------------------------------------------------
+
+
+def _overlay(older: ContextFields, newer: ContextFields) -> ContextFields:
+    """The newer one; what it does not have is taken from the older."""
+    names = [each.name for each in fields(ContextFields) if each.name != "extra"]
+    values = {name: getattr(newer, name) for name in names}
+    missing = {name: getattr(older, name) for name, value in values.items() if value is None}
+    return ContextFields(**{**values, **missing}, extra={**older.extra, **newer.extra})
+
+
+def _merge_lists(
+    older: tuple[Value, ...] | None,
+    newer: tuple[Value, ...] | None,
+    merge: Callable[[Sequence[Value], Sequence[Value]], tuple[Value, ...]],
+) -> tuple[Value, ...] | None:
+    """An empty list is something else than none: somebody has cleared it."""
+    if older is None and newer is None:
+        return None
+    return merge(older or (), newer or ())
+
+
+def _with_one_summary(merged: ContextFields, older: ContextFields, newer: ContextFields) -> ContextFields:
+    """A summary and the checkpoint that it was written against stay together; the other one is kept beside it."""
+    loser, winner = sorted([older, newer], key=_summary_order)
+    if winner.working_summary:
+        checkpoint = winner.checkpoint or merged.checkpoint
+        merged = replace(merged, working_summary=winner.working_summary, checkpoint=checkpoint)
+    lost = loser.working_summary
+    if not lost or not lost.text or lost.text == _summary_text(winner):
+        return merged
+    others = _union(loser.other_summaries or (), (*(winner.other_summaries or ()), lost))
+    return replace(merged, other_summaries=others)
+
+
+def _summary_text(side: ContextFields) -> str | None:
+    return side.working_summary.text if side.working_summary else None
+
+
+def _summary_order(side: ContextFields) -> tuple[str, str]:
+    summary, checkpoint = side.working_summary or Summary(), side.checkpoint
+    return side.summarised_at, as_line([summary.to_dict(), checkpoint.to_dict() if checkpoint else None])
+
+
+def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun | None:
+    runs = [run for run in (older, newer) if run]
+    return max(runs, key=lambda run: run.made_at, default=None)
+
+
+# --- entries -----------------------------------------------------------------------------------------------
+
+
+def _merge_decisions(older: Sequence[Decision], newer: Sequence[Decision]) -> tuple[Decision, ...]:
+    return _merge_entries([*older, *newer], _later_decision)
+
+
+def _merge_claims(older: Sequence[Claim], newer: Sequence[Claim]) -> tuple[Claim, ...]:
+    return _merge_entries([*older, *newer], _later_claim)
+
+
+def _later_claim(first: Claim, second: Claim) -> Claim:
+    return max(first, second, key=_entry_order)
+
+
+def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
+    by_time = sorted(_union(older, newer), key=lambda run: run.made_at)
+    return tuple(by_time[-ERRORS_KEPT:])
+
+
+def _merge_entries(
+    entries: Iterable[NotedEntry], choose: Callable[[NotedEntry, NotedEntry], NotedEntry]
+) -> tuple[NotedEntry, ...]:
+    found: dict[str, NotedEntry] = {}
+    for entry in entries:
+        known = found.get(entry.identity)
+        found[entry.identity] = choose(known, entry) if known else entry
+    return _in_order(found.values())
+
+
+def _later_decision(first: Decision, second: Decision) -> Decision:
+    """The later one; what the earlier said joins what was said before."""
+    older, newer = sorted([first, second], key=_entry_order)
+    if newer.status is None:
+        return newer
+    known = _union(older.history or (), (*(newer.history or ()), older.as_past))
+    past = tuple(each for each in known if each != newer.as_past)
+    return replace(newer, history=past) if past else newer
+
+
+def _with_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
+    """What was said once more in the same words has taken the earlier one's place, and is not lost."""
+    found = {entry.identity: entry for entry in file}
+    last_said = {entry.words: entry.changed_at for entry in sorted(file, key=lambda entry: entry.changed_at)}
+    for entry in kept:
+        known = found.get(entry.identity)
+        since = known.changed_at if known else last_said.get(entry.words)
+        if since is None or entry.changed_at > since:
+            found[entry.identity] = entry
+    return _in_order(found.values())
+
+
+def _list_lost_entries(file: Sequence[StandingEntry], whole: Iterable[StandingEntry]) -> list[str]:
+    """By number. One that was withdrawn and is not in the file is not missed."""
+    known = {entry.identity for entry in file}
+    lost = [entry for entry in whole if entry not in file]
+    return [str(entry.id) for entry in lost if entry.identity in known or not entry.withdrawn_at]
+
+
+def _in_order(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
+    return tuple(sorted(entries, key=lambda entry: (entry.made_at, entry.identity)))
+
+
+def _entry_order(entry: Decision | Claim) -> tuple[str, str, str]:
+    """By what it says before what it was: a history grows with a merge, and must not turn the next one around."""
+    known = entry.to_dict()
+    says = {name: known[name] for name in _PAST_NAMES if known.get(name)}
+    return entry.updated_at or "", as_line(says), as_line(known)
+
+
+def _union(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:
+    """Each once, in the order in which they come first, as the last one says it."""
+    return tuple({_union_key(value): value for value in (*older, *newer)}.values())
+
+
+def _union_key(value: Any) -> str:
+    return as_line(value.to_dict()) if hasattr(value, "to_dict") else as_line(str(value))

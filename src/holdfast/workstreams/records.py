@@ -1,0 +1,117 @@
+"""JSON objects of a file as frozen types that lose nothing.
+
+A file is edited by people, by merges and by later versions of this program. So a type reads what it knows and keeps the
+rest in `extra`: names that it does not know, and values that do not have the form it expects. A field that is None is
+not in the file. Reading an object and writing it again gives the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Self
+
+
+class Form(NamedTuple):
+    """How the value of a field is read from JSON (None: it does not have the form) and written again."""
+
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any]
+    # Whether another form makes the whole file unreadable. A single value may be null in a file, a list may not.
+    is_required: bool = True
+    is_list: bool = False
+
+
+@dataclass(frozen=True)
+class Record:
+    extra: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Self:
+        read = {name: form.read(value.get(name)) for name, form in _forms(cls).items()}
+        known = {name: found for name, found in read.items() if found is not None}
+        extra = {name: found for name, found in value.items() if name not in known}
+        return cls(**known, extra=extra)
+
+    def to_dict(self) -> dict[str, Any]:
+        written = dict(self.extra)
+        for name, form in _forms(type(self)).items():
+            value = getattr(self, name)
+            if value is not None:
+                written[name] = form.write(value)
+        return written
+
+    def has_right_form(self) -> bool:
+        """Whether every field that we rely on has its form; what we do not know may be anything."""
+        return all(self._is_right(name, form) for name, form in _forms(type(self)).items())
+
+    def _is_right(self, name: str, form: Form) -> bool:
+        if name in self.extra and form.is_required:
+            return self.extra[name] is None and not form.is_list
+        value = getattr(self, name)
+        parts = value if isinstance(value, tuple) else (value,)
+        return all(part.has_right_form() for part in parts if hasattr(part, "has_right_form"))
+
+
+# --- fields ------------------------------------------------------------------------------------------------
+
+
+def text_field(*, required: bool = True) -> Any:
+    return _field(Form(_read_text, _same, is_required=required))
+
+
+def number_field(*, required: bool = True) -> Any:
+    return _field(Form(lambda value: value if isinstance(value, int) else None, _same, is_required=required))
+
+
+def flag_field() -> Any:
+    return _field(Form(lambda value: value if isinstance(value, bool) else None, _same, is_required=False))
+
+
+def object_field() -> Any:
+    """A JSON object whose names are not ours."""
+    return _field(Form(lambda value: value if isinstance(value, dict) else None, dict, is_required=False))
+
+
+def texts_field() -> Any:
+    return _field(Form(read_texts, list, is_list=True))
+
+
+def record_field(read_record: Callable[[Mapping[str, Any]], Record]) -> Any:
+    def read(value: Any) -> Record | None:
+        return read_record(value) if isinstance(value, Mapping) else None
+
+    return _field(Form(read, lambda record: record.to_dict()))
+
+
+def records_field(read_item: Callable[[Mapping[str, Any]], Any]) -> Any:
+    def read(value: Any) -> tuple[Any, ...] | None:
+        is_right = isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
+        return tuple(read_item(item) for item in value) if is_right else None
+
+    return _field(Form(read, lambda records: [record.to_dict() for record in records], is_list=True))
+
+
+def custom_field(read: Callable[[Any], Any], write: Callable[[Any], Any], *, is_list: bool = False) -> Any:
+    return _field(Form(read, write, is_required=is_list, is_list=is_list))
+
+
+def _field(form: Form) -> Any:
+    return field(default=None, metadata={"form": form})
+
+
+def _forms(kind: type[Record]) -> dict[str, Form]:
+    return {each.name: each.metadata["form"] for each in fields(kind) if "form" in each.metadata}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _read_text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def read_texts(value: Any) -> tuple[str, ...] | None:
+    is_right = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return tuple(value) if is_right else None
