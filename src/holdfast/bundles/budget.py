@@ -120,7 +120,8 @@ def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> S
 
 
 def _whole(section: Section) -> Shown:
-    text = section.write([item.text for item in section.items], len(section.held))
+    texts = [item.text for item in section.items]
+    text = section.write(texts, len(section.held))
     return Shown(section, section.items, len(section.held), text, (*section.held, *section.gone))
 
 

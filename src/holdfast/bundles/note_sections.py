@@ -68,9 +68,12 @@ def order_decisions(decisions: Iterable[JudgedDecision], statuses: Sequence[str]
 
 
 def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
+    rejected = [each for each in decisions if each.status == "rejected"]
     texts = [(each.decision.text, _source(each)) for each in decisions]
-    reasons = [(each.decision.because, _source(each)) for each in decisions if each.status == "rejected"]
-    return (*list_shortened(section, texts, TEXT_CHARS), *list_shortened(section, reasons, LABEL_CHARS))
+    reasons = [(each.decision.because, _source(each)) for each in rejected]
+    long_texts = list_shortened(section, texts, TEXT_CHARS)
+    long_reasons = list_shortened(section, reasons, LABEL_CHARS)
+    return (*long_texts, *long_reasons)
 
 
 def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
@@ -85,14 +88,23 @@ def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
 
 
 def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
-    decision, status = judged.decision, judged.status
     name = _decision_id(judged)
-    whose = f" of {quote(judged.of, NAME_CHARS)}," if judged.of else ""
-    text = quote(decision.text, TEXT_CHARS)
-    because = quote_inside(decision.because, LABEL_CHARS) if status == "rejected" else ""
-    words = f'{text.rstrip(".")}, "{because}".' if because else end_sentence(text)
-    verdict, mark = (None, "") if status == "open" else _mark_decision(judged, now)
-    return Item(f"{name}{whose} {status}: {words}{mark}", _source(judged), verdict, keep=len(mark))
+    if judged.of:
+        name += f" of {quote(judged.of, NAME_CHARS)},"
+    line = f"{name} {judged.status}: {_write_reason(judged)}"
+    if judged.status == "open":
+        return Item(line, _source(judged))
+    verdict, mark = _mark_decision(judged, now)
+    return Item(f"{line}{mark}", _source(judged), verdict, keep=len(mark))
+
+
+def _write_reason(judged: JudgedDecision) -> str:
+    """What was decided; of a rejected alternative with why."""
+    text = quote(judged.decision.text, TEXT_CHARS)
+    because = quote_inside(judged.decision.because, LABEL_CHARS)
+    if judged.status != "rejected" or not because:
+        return end_sentence(text)
+    return f'{text.rstrip(".")}, "{because}".'
 
 
 def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
@@ -192,8 +204,10 @@ def _describe_edit(worst: JudgedEvidence) -> str:
 
 
 def _claim_source(claim: JudgedClaim) -> str:
-    places = [f"{quote(each.text, LABEL_CHARS)} {each.verdict}" for each in claim.evidence[:STALE_SHOWN]]
-    return join_parts(f"claim {quote(claim.id, WORD_CHARS)}", *places)
+    shown = claim.evidence[:STALE_SHOWN]
+    places = [f"{quote(each.text, LABEL_CHARS)} {each.verdict}" for each in shown]
+    name = quote(claim.id, WORD_CHARS)
+    return join_parts(f"claim {name}", *places)
 
 
 def _find_worst(evidence: Iterable[JudgedEvidence]) -> JudgedEvidence:

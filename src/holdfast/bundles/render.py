@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.bundles.model import BundleLine, Head, Layout
+from holdfast.bundles.model import BundleLine, Head, Layout, Shown
 from holdfast.ground.fence import one_line
 
 if TYPE_CHECKING:
@@ -47,8 +47,12 @@ def render(layout: Layout) -> str:
 
 
 def head_lines(layout: Layout) -> list[BundleLine]:
-    marks = legend(item.verdict for shown in layout.shown for item in shown.section.items) if layout.has_legend else ""
-    texts = [head_line(layout.head), layout.head.notice if layout.has_notice else "", marks]
+    texts = [head_line(layout.head)]
+    if layout.has_notice:
+        texts.append(layout.head.notice)
+    if layout.has_legend:
+        items = [item for shown in layout.shown for item in shown.section.items]
+        texts.append(legend(item.verdict for item in items))
     return [BundleLine("head", text) for text in texts if text]
 
 
@@ -56,14 +60,18 @@ def explain_lines(layout: Layout) -> list[BundleLine]:
     """What stands in the bundle, in order: ours without a source, each item with its own."""
     lines = head_lines(layout)
     for shown in layout.shown:
-        section = shown.section
-        if not shown.text:
-            continue
-        lines += [BundleLine(section.name, section.title)] if section.title else []
-        lines += [BundleLine(section.name, item.text, item.source, item.verdict) for item in shown.items]
-        lines += [BundleLine(section.name, f"+{shown.left_out} more")] if shown.left_out else []
-        lines += [BundleLine(section.name, section.tail.strip())] if section.tail else []
+        if shown.text:
+            lines += _explain_section(shown)
     return lines
+
+
+def _explain_section(shown: Shown) -> list[BundleLine]:
+    section = shown.section
+    items = [BundleLine(section.name, item.text, item.source, item.verdict) for item in shown.items]
+    more = f"+{shown.left_out} more" if shown.left_out else ""
+    ends = [BundleLine(section.name, text) for text in (more, section.tail.strip()) if text]
+    title = [BundleLine(section.name, section.title)] if section.title else []
+    return [*title, *items, *ends]
 
 
 def prefix_instruction(instruction: str, bundle: Bundle | None, native_ids: Mapping[str, str] | None = None) -> str:

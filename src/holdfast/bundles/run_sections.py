@@ -48,8 +48,12 @@ def make_last_run(last: Proof | NotedRun | None, judged: JudgedContext, now: dat
 
 
 def make_noted_run(run: NotedRun, now: datetime) -> Section:
-    after = quote(run.next_action, TEXT_CHARS)
-    items = [Item(f"LAST RUN {format_moment(run.at, now)} failed at: {quote(run.failed_step, LABEL_CHARS)}", LAST_RUN)]
+    at, step, after = (
+        format_moment(run.at, now),
+        quote(run.failed_step, LABEL_CHARS),
+        quote(run.next_action, TEXT_CHARS),
+    )
+    items = [Item(f"LAST RUN {at} failed at: {step}", LAST_RUN)]
     if after:
         items.append(Item(f"  Next: {after}", LAST_RUN, is_prose=True))
     error = [Item(f"  > {line}", LAST_RUN, is_prose=True) for line in quote_lines(run.error)]
@@ -62,8 +66,9 @@ def make_noted_run(run: NotedRun, now: datetime) -> Section:
 def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Section:
     """With the end of what it printed; the rest of an output is no note, and its receipt says that there is more."""
     source = f"proof {proof.id}"
+    at, command = format_moment(proof.ran_at, now), _write_command(proof)
     how = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
-    first = Item(f"LAST RUN {format_moment(proof.ran_at, now)} {_write_command(proof)}{how}", source, keep=len(how))
+    first = Item(f"LAST RUN {at} {command}{how}", source, keep=len(how))
     lines = [quote(line, TEXT_CHARS) for line in proof.output_tail.splitlines() if _WORDS.search(line)]
     lines = [line for line in lines if line]
     output = [Item(f"  > {line}", source, is_prose=True) for line in lines[-OUTPUT_LINES:]]
@@ -189,14 +194,19 @@ def _list_by_command(judged: JudgedContext) -> list[list[Proof]]:
 
 
 def _write_working_command(runs: Sequence[Proof]) -> Item:
-    last, passed = runs[-1], sum(run.passed for run in runs)
-    return Item(f"{_write_command(last)} ({passed} of {len(runs)})", f"proof {last.id}")
+    last = runs[-1]
+    passed = sum(run.passed for run in runs)
+    text = f"{_write_command(last)} ({passed} of {len(runs)})"
+    return Item(text, f"proof {last.id}")
 
 
 def _write_failing_command(runs: Sequence[Proof], now: datetime) -> Item:
-    last, failed = runs[-1], sum(not run.passed for run in runs)
-    how = f": {_describe_outcome(last)}, {failed} of {len(runs)}, last {format_day(last.ran_at, now)}"
-    return Item(f"- {_write_command(last)}{how}", f"proof {last.id}", keep=len(how))
+    last = runs[-1]
+    failed = sum(not run.passed for run in runs)
+    when = format_day(last.ran_at, now)
+    how = f": {_describe_outcome(last)}, {failed} of {len(runs)}, last {when}"
+    text = f"- {_write_command(last)}{how}"
+    return Item(text, f"proof {last.id}", keep=len(how))
 
 
 def _describe_outcome(proof: Proof) -> str:

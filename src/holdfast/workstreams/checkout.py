@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import confined, git
 from holdfast.ground.confined import ConfinedRoot
-from holdfast.ground.errors import PathOutsideError
+from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
 from holdfast.workstreams import errors, evidence, flag, rules
+from holdfast.workstreams.entries import Pointer
+from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.model import Key
 from holdfast.workstreams.store import CONFIG, WorkstreamFiles, as_relative
 
@@ -49,6 +52,24 @@ class Checkout:
         """A name from the top. In a subfolder one names a file as one sees it there; from the top is understood too."""
         here = as_relative(path, self.repository.root, self.folder)
         return here if self.read_text(here) is not None else path
+
+    def take_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
+        """A place that somebody names, with what stands there now."""
+        if isinstance(shown, str) and shown.startswith(("./", "../")):
+            shown = as_relative(shown, self.repository.root, self.folder)
+        named = evidence.parse_evidence(shown) if isinstance(shown, str) else evidence.parse_place(shown)
+        named = replace(named, path=self.find_path(named.path))
+        return evidence.take_evidence(named, self.read_text(named.path))
+
+    def parse_pointers(self, paths: Sequence[str]) -> list[Pointer]:
+        return [self._parse_pointer(path) for path in paths]
+
+    def _parse_pointer(self, path: str) -> Pointer:
+        named = Pointer.parse(path)
+        inside = self.find_path(named.path)
+        if self.read_text(inside) is None:
+            raise FileMissingError(path)
+        return replace(named, path=inside)
 
     def read_state(self, since: str | None = None) -> git.TreeState:
         return git.read_state(self.repository, since=since, without=self.files.own_paths())

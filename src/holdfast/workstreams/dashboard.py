@@ -34,7 +34,8 @@ def _body(fields: ContextFields) -> list[str]:
 
 
 def _decision_line(decision: Decision) -> str:
-    line = f"- {_plain(decision.id)} {_plain(decision.status)}: {_plain(decision.text)}"
+    name, status, text = _plain(decision.id), _plain(decision.status), _plain(decision.text)
+    line = f"- {name} {status}: {text}"
     return f"{line} Because: {_plain(decision.because)}" if decision.because else line
 
 

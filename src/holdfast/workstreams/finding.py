@@ -77,7 +77,8 @@ def describe_branch(key: Key) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    shown, left_out = ", ".join(names[:NAMES_SHOWN]), len(names) - NAMES_SHOWN
+    shown = ", ".join(names[:NAMES_SHOWN])
+    left_out = len(names) - NAMES_SHOWN
     return f"{shown} and {left_out} more" if left_out > 0 else shown
 
 

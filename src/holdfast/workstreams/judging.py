@@ -23,6 +23,7 @@ from holdfast.workstreams.model import (
     RepoContext,
     Staleness,
 )
+from holdfast.workstreams.staleness import judge_staleness
 from holdfast.workstreams.store import file_of
 
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
@@ -79,7 +80,7 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
     uncommitted = state.changed if state.base == state.head else checkout.read_state().changed
     changed = _list_changed_paths(context.checkpoint, state) if is_known else None
     noted = _list_noted_changes(checkout, context, changed, set(uncommitted)) if context.summary else []
-    return rules.judge_staleness(
+    return judge_staleness(
         context,
         tree=state.contents_id,
         changed=changed,

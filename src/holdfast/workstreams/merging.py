@@ -140,8 +140,9 @@ def _summary_text(side: ContextFields) -> str | None:
 
 
 def _summary_order(side: ContextFields) -> tuple[str, str]:
-    summary, checkpoint = side.working_summary or Summary(), side.checkpoint
-    return side.summarised_at, as_line([summary.to_dict(), checkpoint.to_dict() if checkpoint else None])
+    summary = side.working_summary or Summary()
+    checkpoint = side.checkpoint.to_dict() if side.checkpoint else None
+    return side.summarised_at, as_line([summary.to_dict(), checkpoint])
 
 
 def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun | None:

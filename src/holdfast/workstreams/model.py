@@ -20,6 +20,7 @@ from holdfast.workstreams.entries import (
     Pointer,
     Summary,
 )
+from holdfast.workstreams.evidence import CommandEvidence
 
 PHASES = ("planning", "implementation")
 VERDICTS = ("ok", "moved", "changed", "gone")  # from true to false
@@ -263,6 +264,12 @@ class Proof:
 
     def to_dict(self) -> dict[str, Any]:
         return {**_values(self), "command": list(self.command), "passed": self.passed}
+
+    def to_evidence(self) -> CommandEvidence:
+        names = ("exit_code", "tree", "ran_at", "output_hash", "duration_ms")
+        content = self.to_content()
+        known = {name: content[name] for name in names}
+        return CommandEvidence.from_dict({"command": list(self.command), "proof": self.id, **known})
 
     def in_short(self, tree: str) -> dict[str, Any]:
         """Without what it printed, and with whether it says something about these contents."""

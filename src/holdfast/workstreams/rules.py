@@ -1,4 +1,4 @@
-"""What may be written about a line of work, and what a checkout says about it. Pure.
+"""What may be written about a line of work. Pure.
 
 A summary is bound to the contents that it was written against: only saving it again moves that, whatever else is
 written meanwhile. A claim is judged by its own evidence, so that one edited file makes nothing else doubtful.
@@ -33,10 +33,8 @@ from holdfast.workstreams.merging import ERRORS_KEPT, next_decision_id, recover_
 from holdfast.workstreams.model import (
     PHASES,
     ContextChange,
-    NotedChange,
     Proof,
     RepoContext,
-    Staleness,
 )
 
 SUMMARY_CHARS = 8_000
@@ -396,48 +394,6 @@ def _cut_middle(error: object) -> object:
 
 def _cut_end(text: object) -> object:
     return cut(text.replace("\x00", "\\x00"), TEXT_CHARS) if isinstance(text, str) else text
-
-
-# --- what the checkout says ---------------------------------------------------------------------------------
-
-
-def judge_staleness(
-    context: RepoContext,
-    *,
-    tree: str,
-    changed: Iterable[str] | None,
-    noted: Sequence[NotedChange],
-    commits: int | None,
-    uncommitted: int,
-) -> Staleness:
-    """`changed` are all paths that differ from the checkpoint; None where its state is no longer known."""
-    if context.summary is None:
-        return Staleness(stale=False, uncommitted=uncommitted)
-    names = set(context.noted_files())
-    reasons = _list_reasons(context, context.summary, tree, noted)
-    found = Staleness(
-        stale=bool(reasons),
-        reasons=reasons,
-        noted=len(names),
-        changed=tuple(noted),
-        commits=commits,
-        uncommitted=uncommitted,
-    )
-    if not reasons:  # a new head with the same contents makes nothing stale
-        return found
-    others = None if changed is None else len(set(changed) - names)
-    return replace(found, others=others)
-
-
-def _list_reasons(context: RepoContext, summary: Summary, tree: str, noted: Sequence[NotedChange]) -> tuple[str, ...]:
-    checkpoint = context.checkpoint
-    reasons = []
-    has_changed_file = any(change.what == "changed" for change in noted)  # also one that git was told not to look at
-    if checkpoint.tracked_files_hash != tree or has_changed_file:
-        reasons.append("files")
-    if checkpoint.summary_hash != hash_summary(summary.text or ""):
-        reasons.append("summary")  # edited or merged without a checkpoint of its own
-    return tuple(reasons)
 
 
 # --- small pieces ------------------------------------------------------------------------------------------

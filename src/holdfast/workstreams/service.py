@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock, git, ids, redaction
-from holdfast.ground.errors import FileMissingError
 from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
-from holdfast.workstreams import dashboard, errors, evidence, finding, judging, proving, rules
+from holdfast.workstreams import dashboard, errors, finding, judging, proving, rules
 from holdfast.workstreams.checkout import Checkout, open_checkout
 from holdfast.workstreams.document import Document
-from holdfast.workstreams.entries import Claim, Decision, Pointer
+from holdfast.workstreams.entries import Claim, Decision
 from holdfast.workstreams.evidence import CommandEvidence, Evidence
 from holdfast.workstreams.model import (
     PHASES,
@@ -42,7 +41,6 @@ from holdfast.workstreams.store import (
     FILE_BYTES,
     DocumentChange,
     WorkstreamJournal,
-    as_relative,
 )
 
 if TYPE_CHECKING:
@@ -182,7 +180,7 @@ class WorkstreamService:
     ) -> RepoContext:
         """Files that the next reader should look at; they have to be there."""
         target, now = await self._find_target(phase, workstream_id), _now()
-        pointers = await off_loop(_parse_pointers, target.checkout, paths)
+        pointers = await off_loop(target.checkout.parse_pointers, paths)
 
         def point(context: RepoContext) -> ContextChange[None]:
             return rules.point(context, pointers, now=now)
@@ -332,8 +330,11 @@ class WorkstreamService:
         here = checkout.key(None)
         own = [key for key in document.contexts if (key.repo, key.branch) == (here.repo, here.branch)]
         own.sort(key=lambda key: document.contexts[key].updated_at or "")
-        targets = [await self._find_in(checkout, document, phase, key.workstream_id) for key in own[-LISTED:]]
-        return {target.context.key: await self._judge(target) for target in targets}
+        judged = {}
+        for key in own[-LISTED:]:
+            target = await self._find_in(checkout, document, phase, key.workstream_id)
+            judged[key] = await self._judge(target)
+        return judged
 
     async def _find_verification(self, checkout: Checkout, state: git.TreeState, *, by_hand: bool) -> str:
         return rules.find_verification(
@@ -382,8 +383,8 @@ class WorkstreamService:
             shown = f"{PROOF}{shown['proof']}"
         if isinstance(shown, str) and shown.startswith(PROOF):
             proof = await self._get_proof(checkout, shown.removeprefix(PROOF))
-            return _make_command_evidence(self._without_secrets(proof))
-        return await off_loop(_take_place, checkout, shown)
+            return self._without_secrets(proof).to_evidence()
+        return await off_loop(checkout.take_evidence, shown)
 
     def _redact(self, text: Any) -> Any:
         """Without secrets: what is written here is committed sooner or later. Rules refuse what is not text."""
@@ -404,26 +405,6 @@ class WorkstreamService:
 
 
 # --- small pieces ------------------------------------------------------------------------------------------
-
-
-def _take_place(checkout: Checkout, shown: str | Mapping[str, Any]) -> Evidence:
-    if isinstance(shown, str) and shown.startswith(("./", "../")):
-        shown = as_relative(shown, checkout.repository.root, checkout.folder)
-    named = evidence.parse_evidence(shown) if isinstance(shown, str) else evidence.parse_place(shown)
-    named = replace(named, path=checkout.find_path(named.path))
-    return evidence.take_evidence(named, checkout.read_text(named.path))
-
-
-def _parse_pointers(checkout: Checkout, paths: Sequence[str]) -> list[Pointer]:
-    return [_parse_pointer(checkout, path) for path in paths]
-
-
-def _parse_pointer(checkout: Checkout, path: str) -> Pointer:
-    named = Pointer.parse(path)
-    inside = checkout.find_path(named.path)
-    if checkout.read_text(inside) is None:
-        raise FileMissingError(path)
-    return replace(named, path=inside)
 
 
 def _make_proof(
@@ -449,20 +430,6 @@ def _make_proof(
         repo=checkout.repository.repo,
         branch=checkout.repository.branch,
         folder="" if inside == os.curdir else inside,
-    )
-
-
-def _make_command_evidence(proof: Proof) -> CommandEvidence:
-    return CommandEvidence.from_dict(
-        {
-            "command": list(proof.command),
-            "proof": proof.id,
-            "exit_code": proof.exit_code,
-            "tree": proof.tree,
-            "ran_at": proof.ran_at,
-            "output_hash": proof.output_hash,
-            "duration_ms": proof.duration_ms,
-        }
     )
 
 

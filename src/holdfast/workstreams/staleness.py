@@ -1,11 +1,58 @@
-"""How stale a summary is, in words: the same ones in a bundle, in a terminal and on a page."""
+"""How stale a summary is, and in words: the same ones in a bundle, in a terminal and on a page. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from holdfast.ground.text import plural
-from holdfast.workstreams.model import Staleness
+from holdfast.workstreams import rules
+from holdfast.workstreams.entries import Summary
+from holdfast.workstreams.model import NotedChange, RepoContext, Staleness
 
 EDITED = "the summary was edited without a checkpoint of its own"
+
+
+def judge_staleness(
+    context: RepoContext,
+    *,
+    tree: str,
+    changed: Iterable[str] | None,
+    noted: Sequence[NotedChange],
+    commits: int | None,
+    uncommitted: int,
+) -> Staleness:
+    """`changed` are all paths that differ from the checkpoint; None where its state is no longer known."""
+    if context.summary is None:
+        return Staleness(stale=False, uncommitted=uncommitted)
+    names = set(context.noted_files())
+    reasons = _list_reasons(context, context.summary, tree, noted)
+    found = Staleness(
+        stale=bool(reasons),
+        reasons=reasons,
+        noted=len(names),
+        changed=tuple(noted),
+        commits=commits,
+        uncommitted=uncommitted,
+    )
+    if not reasons:  # a new head with the same contents makes nothing stale
+        return found
+    others = None if changed is None else len(set(changed) - names)
+    return replace(found, others=others)
+
+
+def _list_reasons(context: RepoContext, summary: Summary, tree: str, noted: Sequence[NotedChange]) -> tuple[str, ...]:
+    checkpoint = context.checkpoint
+    reasons = []
+    has_changed_file = any(change.what == "changed" for change in noted)  # also one that git was told not to look at
+    if checkpoint.tracked_files_hash != tree or has_changed_file:
+        reasons.append("files")
+    if checkpoint.summary_hash != rules.hash_summary(summary.text or ""):
+        reasons.append("summary")  # edited or merged without a checkpoint of its own
+    return tuple(reasons)
+
+
+# --- in words ----------------------------------------------------------------------------------------------
 
 
 def describe_staleness(staleness: Staleness) -> str:
