@@ -1,4 +1,6 @@
-"""`python -m bench`: run the measurements, print the page, and write docs/benchmarks.md after a full run."""
+"""`python -m bench`: run the measurements, print the page, and write docs/benchmarks.md after a
+full run.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,26 @@ NOTES = ROOT / "bench" / "notes.md"
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Compare session stores side by side")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Compare session stores side by side"
+    )
     parser.add_argument("--quick", action="store_true", help="three short rounds, smaller sessions")
     parser.add_argument(
-        "--only", action="append", choices=MEASUREMENTS, metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)}"
+        "--only",
+        action="append",
+        choices=MEASUREMENTS,
+        metavar="NAME",
+        help=f"one of {', '.join(MEASUREMENTS)}",
     )
     parser.add_argument(
-        "--contestant", action="append", metavar="WORDS", help="only contestants whose name has these words"
+        "--contestant",
+        action="append",
+        metavar="WORDS",
+        help="only contestants whose name has these words",
     )
-    parser.add_argument("--out", type=Path, help="write the page here, also after a partial or quick run")
+    parser.add_argument(
+        "--out", type=Path, help="write the page here, also after a partial or quick run"
+    )
     return parser.parse_args(arguments)
 
 
@@ -73,7 +86,13 @@ def main() -> None:
         bench = Bench(pick_contestants(options.contestant), places, options.quick, progress())
         results = asyncio.run(run(options, bench))
         notes = NOTES.read_text() if NOTES.exists() else ""
-        page = write_report(describe_machine(places.folder, version), bench.durability, results, notes, options.quick)
+        page = write_report(
+            describe_machine(places.folder, version),
+            bench.durability,
+            results,
+            notes,
+            options.quick,
+        )
     print(page)
     whole = not (options.quick or options.only or options.contestant)
     if out := options.out or (PAGE if whole else None):

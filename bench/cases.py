@@ -1,7 +1,8 @@
-"""What one turn of each case does: a function per case, from an open contestant to a block of calls.
+"""What one turn of each case does: a function per case, from an open contestant to a block of
+calls.
 
-An append block starts on a fresh session, because some peers' appends grow dearer with the session's length
-and would otherwise be punished for being called often.
+An append block starts on a fresh session, because some peers' appends grow dearer with the
+session's length and would otherwise be punished for being called often.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ numbers = itertools.count(1)
 
 @dataclass
 class Entry:
-    """A contestant that is open on a store of its own; `session` is there when a case wants it loaded beforehand."""
+    """A contestant that is open on a store of its own; `session` is there when a case wants it
+    loaded beforehand.
+    """
 
     name: str
     contestant: Contestant
@@ -65,7 +68,9 @@ def append_run(entry: Entry) -> Run:
 
     async def run(calls: int) -> Block:
         async with fresh_sessions(contestant) as [session]:
-            return await one_by_one(lambda text: contestant.append(session, text), fresh_texts(calls))
+            return await one_by_one(
+                lambda text: contestant.append(session, text), fresh_texts(calls)
+            )
 
     return run
 
@@ -90,7 +95,9 @@ def update_state_run(entry: Entry) -> Run:
     async def run(calls: int) -> Block:
         changes = [change | {"spec_file": f"docs/{number}.md"} for number in range(calls)]
         async with fresh_sessions(contestant) as [session]:
-            await contestant.update_state(session, {"files_in_progress": ["src/a.py", "src/b.py"], "blockers": []})
+            await contestant.update_state(
+                session, {"files_in_progress": ["src/a.py", "src/b.py"], "blockers": []}
+            )
             return await one_by_one(lambda item: contestant.update_state(session, item), changes)
 
     return run
@@ -129,7 +136,9 @@ def tasks_run(entry: Entry, tasks: int, sessions: int) -> Run:
     return run
 
 
-async def write_together(contestant: Contestant, handles: list[Any], texts: list[list[str]]) -> Block:
+async def write_together(
+    contestant: Contestant, handles: list[Any], texts: list[list[str]]
+) -> Block:
     """A task per list of texts; task n writes to session n, or to one that it shares."""
     acknowledged: list[list[str]] = [[] for _ in handles]
     errors: Counter[str] = Counter()
@@ -147,7 +156,10 @@ async def write_together(contestant: Contestant, handles: list[Any], texts: list
     start = time.perf_counter()
     await asyncio.gather(*map(write, range(len(texts))))
     seconds = time.perf_counter() - start
-    damage = [count_damage(a, await contestant.stored(h)) for h, a in zip(handles, acknowledged, strict=True)]
+    damage = [
+        count_damage(a, await contestant.stored(h))
+        for h, a in zip(handles, acknowledged, strict=True)
+    ]
     lost, gaps = map(sum, zip(*damage, strict=True))
     return Block(sum(map(len, acknowledged)), seconds, errors=errors, lost=lost, gaps=gaps)
 
@@ -159,7 +171,9 @@ def processes_run(entry: Entry, seconds: float) -> Run:
     async def run(_calls: int) -> Block:
         async with fresh_sessions(contestant) as [session]:
             key = contestant.key(session)
-            writers = await asyncio.to_thread(write_from_processes, entry.name, entry.place.again(), key, seconds)
+            writers = await asyncio.to_thread(
+                write_from_processes, entry.name, entry.place.again(), key, seconds
+            )
             return summarise(writers, await contestant.stored(session))
 
     return run

@@ -1,7 +1,8 @@
-"""What a door adds: to the start of an empty MCP server, to a call of the service, to a short session's page.
+"""What a door adds: to the start of an empty MCP server, to a call of the service, to a short
+session's page.
 
-Real processes: `holdfast mcp` over its pipes and `holdfast serve` over loopback, each on a store of its own. The client
-is as thin as it can be, so that what is measured is the door.
+Real processes: `holdfast mcp` over its pipes and `holdfast serve` over loopback, each on a store of
+its own. The client is as thin as it can be, so that what is measured is the door.
 """
 
 from __future__ import annotations
@@ -48,7 +49,11 @@ INITIALIZE = {
     },
 }
 EMPTY, OURS = "an empty `mcp` server", "`holdfast mcp`"
-SERVICE, TOOL, HTTP = "`SessionService.append_event`", "MCP tool `session append`", "`POST /api/sessions/{id}/events`"
+SERVICE, TOOL, HTTP = (
+    "`SessionService.append_event`",
+    "MCP tool `session append`",
+    "`POST /api/sessions/{id}/events`",
+)
 SHORT, LONG = "the page of a session of 100 events", "the page of a session of 100,000 events"
 FIRST_ANSWER, APPEND, PAGE = "first answer", "append through a door", "timeline page"
 DEVELOPER = "bench"
@@ -60,7 +65,11 @@ class Pipe:
 
     def __init__(self, argv: Sequence[str], environment: dict[str, str]):
         self.process: Any = subprocess.Popen(
-            argv, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            argv,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self.number = 0
 
@@ -103,8 +112,14 @@ class Doors:
 
     def environment(self, name: str) -> dict[str, str]:
         home = self.folder / f"home-{name}"
-        own = {"HOME": str(self.folder), "HOLDFAST_HOME": str(home), "HOLDFAST_DEVELOPER": DEVELOPER}
-        return {key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")} | own
+        own = {
+            "HOME": str(self.folder),
+            "HOLDFAST_HOME": str(home),
+            "HOLDFAST_DEVELOPER": DEVELOPER,
+        }
+        return {
+            key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")
+        } | own
 
     def first_answer(self, argv: Sequence[str]) -> Callable[[int], Awaitable[Block]]:
         """From the start of the process to the answer to `initialize`."""
@@ -125,7 +140,10 @@ class Doors:
 def first_answer_lanes(folder: Path) -> list[Lane]:
     doors = Doors(folder)
     commands = {EMPTY: [sys.executable, "-c", EMPTY_SERVER], OURS: [*installed_command(), "mcp"]}
-    return [Lane(name, "door", FIRST_ANSWER, doors.first_answer(argv), most=1) for name, argv in commands.items()]
+    return [
+        Lane(name, "door", FIRST_ANSWER, doors.first_answer(argv), most=1)
+        for name, argv in commands.items()
+    ]
 
 
 @asynccontextmanager
@@ -137,7 +155,9 @@ async def served(environment: dict[str, str]) -> AsyncIterator[httpx.AsyncClient
     try:
         said = json.loads(await asyncio.to_thread(process.stdout.readline))
         token = Path(said["token_file"]).read_text().strip()
-        async with httpx.AsyncClient(base_url=said["url"], headers={"Authorization": f"Bearer {token}"}) as client:
+        async with httpx.AsyncClient(
+            base_url=said["url"], headers={"Authorization": f"Bearer {token}"}
+        ) as client:
             yield client
     finally:
         process.terminate()
@@ -147,7 +167,9 @@ async def served(environment: dict[str, str]) -> AsyncIterator[httpx.AsyncClient
 
 @asynccontextmanager
 async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
-    """One event through the service, through a tool and through a route, each to a session of its own store."""
+    """One event through the service, through a tool and through a route, each to a session of its
+    own store.
+    """
     doors = Doors(folder)
     async with (
         open_database(f"sqlite:///{folder / 'service.db'}") as database,
@@ -155,7 +177,11 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
     ):
         service = SessionService(database, owner=OWNER)
         mine = (await service.create_session("bench", "u")).id
-        theirs = (await web.post("/api/sessions", json={"chatmode": "bench"})).raise_for_status().json()["id"]
+        theirs = (
+            (await web.post("/api/sessions", json={"chatmode": "bench"}))
+            .raise_for_status()
+            .json()["id"]
+        )
         with pipe([*installed_command(), "mcp"], doors.environment("mcp")) as agent:
             agent.send(INITIALIZE)
             agent.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -169,13 +195,20 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
                 (await web.post(f"/api/sessions/{theirs}/events", json=body)).raise_for_status()
 
             async def by_tool(text: str) -> None:
-                event = {"operation": "append", "event_type": "user_message", "role": "user", "content": text}
+                event = {
+                    "operation": "append",
+                    "event_type": "user_message",
+                    "role": "user",
+                    "content": text,
+                }
                 answer = agent.ask("tools/call", {"name": "session", "arguments": event})
                 if answer.get("isError"):
                     raise RuntimeError(answer)
 
             calls = {SERVICE: by_service, TOOL: by_tool, HTTP: by_route}
-            yield [Lane(name, "door", APPEND, timed(call), most=200) for name, call in calls.items()]
+            yield [
+                Lane(name, "door", APPEND, timed(call), most=200) for name, call in calls.items()
+            ]
 
 
 @asynccontextmanager

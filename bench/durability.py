@@ -1,4 +1,5 @@
-"""What a store promises after it said yes, read from the contestant's own connection and not from its docs.
+"""What a store promises after it said yes, read from the contestant's own connection and not from
+its docs.
 
 A store that does not sync is fast for a reason; the table says which one it is.
 """
@@ -13,7 +14,9 @@ SYNCHRONOUS = {0: "OFF", 1: "NORMAL", 2: "FULL", 3: "EXTRA"}
 
 def sqlite_durability(pragma: Callable[[str], Any]) -> str:
     """Journal mode and synchronous; WAL with NORMAL may lose the last commits when the power fails."""
-    return f"journal_mode={pragma('journal_mode')}, synchronous={SYNCHRONOUS[pragma('synchronous')]}"
+    return (
+        f"journal_mode={pragma('journal_mode')}, synchronous={SYNCHRONOUS[pragma('synchronous')]}"
+    )
 
 
 async def postgres_durability(show: Callable[[str], Awaitable[Any]]) -> str:

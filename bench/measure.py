@@ -1,8 +1,8 @@
 """Contestants take turns, so that whatever else the machine does hits them alike.
 
-A measurement is a list of lanes. In each round every lane runs one block of calls, in an order that changes
-from round to round; a ratio is formed within a round, and what is reported is the median of those ratios with
-the span from the tenth to the ninetieth percentile.
+A measurement is a list of lanes. In each round every lane runs one block of calls, in an order that
+changes from round to round; a ratio is formed within a round, and what is reported is the median of
+those ratios with the span from the tenth to the ninetieth percentile.
 """
 
 from __future__ import annotations
@@ -116,7 +116,11 @@ def ratio(lane: Lane, base: Lane) -> Ratio | None:
 
 def spread(values: Sequence[float]) -> Ratio | None:
     """Median and span, or None when no round counted."""
-    return Ratio(statistics.median(values), percentile(values, 10), percentile(values, 90)) if values else None
+    return (
+        Ratio(statistics.median(values), percentile(values, 10), percentile(values, 90))
+        if values
+        else None
+    )
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
@@ -150,7 +154,9 @@ async def one_by_one(call: Callable[[Any], Awaitable[Any]], items: Sequence[Any]
     return Block(len(times), time.perf_counter() - start, tuple(times), errors)
 
 
-def count_damage(acknowledged: Sequence[str], stored: Sequence[tuple[int | None, str]]) -> tuple[int, int]:
+def count_damage(
+    acknowledged: Sequence[str], stored: Sequence[tuple[int | None, str]]
+) -> tuple[int, int]:
     """How many acknowledged texts are not there, and how many numbers are missing or taken twice."""
     lost = len(set(acknowledged) - {text for _, text in stored})
     numbers = [number for number, _ in stored if number is not None]

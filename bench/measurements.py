@@ -1,4 +1,6 @@
-"""The measurements by name, in the order of the report. Each opens its contestants, lets them race, and closes them."""
+"""The measurements by name, in the order of the report. Each opens its contestants, lets them race,
+and closes them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Row = Lane | Absent
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to do, and how few and how many calls a turn may have. With `events` a session is loaded first."""
+    """One thing to do, and how few and how many calls a turn may have. With `events` a session is
+    loaded first.
+    """
 
     name: str
     build: Callable[[Entry], Run]
@@ -43,7 +47,10 @@ MANY_16 = Case("16 tasks, 16 sessions", partial(cases.tasks_run, tasks=16, sessi
 MANY_64 = Case("64 tasks, 64 sessions", partial(cases.tasks_run, tasks=64, sessions=64), fewest=64)
 TASKS = (SEQUENTIAL, HOT_16, HOT_64, MANY_16, MANY_64)
 PROCESSES = "8 processes, one session"
-RECENT = {size: Case(f"of {size:,} events", cases.recent_run, events=size) for size in (100, 1_000, 10_000, 1_000_000)}
+RECENT = {
+    size: Case(f"of {size:,} events", cases.recent_run, events=size)
+    for size in (100, 1_000, 10_000, 1_000_000)
+}
 START_UP = "start-up"
 
 
@@ -59,13 +66,26 @@ class Bench:
 
     def effort(self, rounds: int, block_seconds: float) -> Effort:
         """A quick run gives an impression in seconds; its figures are not for quoting."""
-        return Effort(3, min(block_seconds, 0.04), 3.0) if self.quick else Effort(rounds, block_seconds)
+        return (
+            Effort(3, min(block_seconds, 0.04), 3.0)
+            if self.quick
+            else Effort(rounds, block_seconds)
+        )
 
-    async def run(self, wanted: Sequence[Case], effort: Effort, *, apart: bool = False) -> list[Row]:
-        """Every contestant, every case, in the same rounds; `apart` gives each case a store of its own."""
+    async def run(
+        self, wanted: Sequence[Case], effort: Effort, *, apart: bool = False
+    ) -> list[Row]:
+        """Every contestant, every case, in the same rounds; `apart` gives each case a store of its
+        own.
+        """
         groups = [[case] for case in wanted] if apart else [list(wanted)]
         async with AsyncExitStack() as stack:
-            rows = [row for name in self.names for group in groups for row in await self.enter(stack, name, group)]
+            rows = [
+                row
+                for name in self.names
+                for group in groups
+                for row in await self.enter(stack, name, group)
+            ]
             await race([row for row in rows if isinstance(row, Lane)], effort, self.say)
         return rows
 
@@ -101,7 +121,10 @@ class Bench:
             return Absent(entry.name, engine, case.name, reason)
         if case.events > most:
             return Absent(
-                entry.name, engine, case.name, f"not tried: it reads a session whole (largest tried {most:,})"
+                entry.name,
+                engine,
+                case.name,
+                f"not tried: it reads a session whole (largest tried {most:,})",
             )
         if case.events:
             await self.load(entry, case.events)

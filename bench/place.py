@@ -1,8 +1,9 @@
-"""Where stores live: SQLite files in one temporary folder, and a database each on one PostgreSQL server.
+"""Where stores live: SQLite files in one temporary folder, and a database each on one PostgreSQL
+server.
 
-Every contestant gets a store of its own for every measurement, so that no table grows under another's feet.
-The server is the tests' own: from a wheel, in a temporary folder, with fsync on; `HOLDFAST_TEST_POSTGRES`
-(the DSN of a superuser) names another one. `TMPDIR` chooses the disk.
+Every contestant gets a store of its own for every measurement, so that no table grows under
+another's feet. The server is the tests' own: from a wheel, in a temporary folder, with fsync on;
+`HOLDFAST_TEST_POSTGRES` (the DSN of a superuser) names another one. `TMPDIR` chooses the disk.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tests.rig.postgres import APP, OWNER, Cluster, Server, execute
 
 @dataclass(frozen=True)
 class Place:
-    """One store's address. `first` is true for whoever opens it first and so has to make the tables."""
+    """One store's address. `first` is true for whoever opens it first and so has to make the
+    tables.
+    """
 
     path: str = ""
     dsn: str = ""
@@ -34,7 +37,9 @@ class Place:
 
 
 class Places:
-    """Hands out fresh stores, and takes them back between measurements: a million events are not kept for the next."""
+    """Hands out fresh stores, and takes them back between measurements: a million events are not
+    kept for the next.
+    """
 
     def __init__(self, folder: Path, cluster: Cluster):
         self.folder, self.cluster = folder, cluster
@@ -48,7 +53,9 @@ class Places:
         return Place(dsn=self.cluster.dsn(name, OWNER), app_dsn=self.cluster.dsn(name, APP))
 
     def settle(self, place: Place) -> None:
-        """After a bulk load, do what autovacuum would do within a minute, for every contestant alike."""
+        """After a bulk load, do what autovacuum would do within a minute, for every contestant
+        alike.
+        """
         if place.dsn:
             execute(self.cluster.dsn(urlsplit(place.dsn).path[1:]), "vacuum analyze")
 
@@ -63,7 +70,10 @@ class Places:
 @contextmanager
 def open_places() -> Iterator[Places]:
     """A folder and a server that are gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, running_cluster() as cluster:
+    with (
+        tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder,
+        running_cluster() as cluster,
+    ):
         yield Places(Path(folder), cluster)
 
 

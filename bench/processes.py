@@ -1,7 +1,8 @@
 """Eight real processes on one store.
 
-They are forked from a server that has imported every library already: what is compared is how stores share a
-file or a row, not how long their libraries take to import (start-up has a table of its own).
+They are forked from a server that has imported every library already: what is compared is how
+stores share a file or a row, not how long their libraries take to import (start-up has a table of
+its own).
 """
 
 from __future__ import annotations
@@ -33,15 +34,21 @@ class Writer:
 
 def preload() -> None:
     """Import all contestants in the fork server, before any store is open."""
-    modules = {f"bench.contestants.{module.partition(':')[0]}" for _, module in CONTESTANTS.values()}
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["bench.processes", *sorted(modules)])
+    modules = {
+        f"bench.contestants.{module.partition(':')[0]}" for _, module in CONTESTANTS.values()
+    }
+    multiprocessing.get_context("forkserver").set_forkserver_preload(
+        ["bench.processes", *sorted(modules)]
+    )
 
 
 def write_from_processes(name: str, place: Place, key: str, seconds: float) -> list[Writer]:
     """Start all of them, let them begin together, and collect what each saw."""
     context = multiprocessing.get_context("forkserver")
     barrier, answers = context.Barrier(PROCESSES), context.SimpleQueue()
-    arguments = [(name, place, key, number, seconds, barrier, answers) for number in range(PROCESSES)]
+    arguments = [
+        (name, place, key, number, seconds, barrier, answers) for number in range(PROCESSES)
+    ]
     children = [context.Process(target=child, args=each) for each in arguments]
     for process in children:
         process.start()
@@ -51,7 +58,9 @@ def write_from_processes(name: str, place: Place, key: str, seconds: float) -> l
     return writers
 
 
-def child(name: str, place: Place, key: str, number: int, seconds: float, barrier: Any, answers: Any) -> None:
+def child(
+    name: str, place: Place, key: str, number: int, seconds: float, barrier: Any, answers: Any
+) -> None:
     """One process: whatever happens, it answers, so that nobody waits for it."""
     writer = Writer()
     try:
@@ -62,8 +71,12 @@ def child(name: str, place: Place, key: str, number: int, seconds: float, barrie
     answers.put(writer)
 
 
-async def write(writer: Writer, name: str, place: Place, key: str, number: int, seconds: float, barrier: Any) -> None:
-    """Append until the time is up; after a refusal load the session again, as the peers' errors advise."""
+async def write(
+    writer: Writer, name: str, place: Place, key: str, number: int, seconds: float, barrier: Any
+) -> None:
+    """Append until the time is up; after a refusal load the session again, as the peers' errors
+    advise.
+    """
     contestant = make(name)
     await contestant.open(place)
     session = await contestant.attach(key)

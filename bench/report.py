@@ -1,7 +1,8 @@
 """Results as Markdown: one table per measurement, the losing rows of ours included.
 
-Times are written as ratios to the bare call of the same engine in the same round, because they travel from
-machine to machine better than microseconds do; the bare call's own median stands beside them for orientation.
+Times are written as ratios to the bare call of the same engine in the same round, because they
+travel from machine to machine better than microseconds do; the bare call's own median stands beside
+them for orientation.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from bench.contestants import BARE
 from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
 from bench.measurements import Row
 from bench.startup import BARE_PYTHON
-from bench.targets import ABOUT_THE_SAME, ENGINES, NOT_STARVED, SEVERAL_TIMES, Found, promises, verb_latencies
+from bench.targets import (
+    ABOUT_THE_SAME,
+    ENGINES,
+    NOT_STARVED,
+    SEVERAL_TIMES,
+    Found,
+    promises,
+    verb_latencies,
+)
 
 INTRODUCTION = """# Benchmarks
 
@@ -95,16 +104,28 @@ A bundle looks up ten pieces of evidence, opens its store and writes a receipt; 
 
 
 def write_report(
-    facts: dict[str, str], durability: dict[str, str], results: dict[str, list[Row]], notes: str, quick: bool
+    facts: dict[str, str],
+    durability: dict[str, str],
+    results: dict[str, list[Row]],
+    notes: str,
+    quick: bool,
 ) -> str:
     """The whole page."""
     found = Found(results)
     parts = [INTRODUCTION, QUICK if quick else "", table(("", ""), facts.items())]
     parts += ["## Promises\n", promise_table(found), READING]
     parts += ["## Latency of our verbs\n", latency_table(found)]
-    parts += ["## What each store promises after it said yes\n", durability_table(durability, results), BARE_CALL]
+    parts += [
+        "## What each store promises after it said yes\n",
+        durability_table(durability, results),
+        BARE_CALL,
+    ]
     for name, rows in results.items():
-        parts += [f"## {TITLES[name]}\n", REMARKS.get(name, ""), *SECTIONS.get(name, simple_section)(rows)]
+        parts += [
+            f"## {TITLES[name]}\n",
+            REMARKS.get(name, ""),
+            *SECTIONS.get(name, simple_section)(rows),
+        ]
     return "\n\n".join(part.strip() for part in [*parts, notes] if part) + "\n"
 
 
@@ -164,14 +185,23 @@ def durability_table(durability: dict[str, str], results: dict[str, list[Row]]) 
         (name, settings, harm(results, "tasks", name), harm(results, "processes", name))
         for name, settings in durability.items()
     ]
-    return table(("contestant", "durability", "tasks: refused / lost", "8 processes: refused / lost"), rows)
+    return table(
+        ("contestant", "durability", "tasks: refused / lost", "8 processes: refused / lost"), rows
+    )
 
 
 def harm(results: dict[str, list[Row]], measurement: str, name: str) -> str:
     """Of how many tries how many were refused, and how many acknowledged ones are gone."""
-    lanes = [row for row in results.get(measurement, []) if isinstance(row, Lane) and row.contestant == name]
+    lanes = [
+        row
+        for row in results.get(measurement, [])
+        if isinstance(row, Lane) and row.contestant == name
+    ]
     blocks = [block for lane in lanes for block in lane.blocks.values()]
-    refused, lost = sum(block.errors.total() for block in blocks), sum(block.lost for block in blocks)
+    refused, lost = (
+        sum(block.errors.total() for block in blocks),
+        sum(block.lost for block in blocks),
+    )
     tries = refused + sum(block.done for block in blocks)
     return f"{refused:,} / {lost:,} of {tries:,}" if blocks else "–"
 
@@ -182,13 +212,17 @@ def by_engine(
     """One table per engine, headed by the bare call's own time."""
     for engine, title in ENGINES.items():
         mine = [row for row in rows if row.engine == engine]
-        base = next((row for row in mine if row.contestant == BARE[engine] and isinstance(row, Lane)), None)
+        base = next(
+            (row for row in mine if row.contestant == BARE[engine] and isinstance(row, Lane)), None
+        )
         if base:
             head = (title, f"× bare ({microseconds(base):,.0f} µs)", *columns)
             yield table(head, [line(row, base, len(columns), cells) for row in mine])
 
 
-def line(row: Row, base: Lane, width: int, cells: Callable[[Lane, Lane], Sequence[str]]) -> Sequence[str]:
+def line(
+    row: Row, base: Lane, width: int, cells: Callable[[Lane, Lane], Sequence[str]]
+) -> Sequence[str]:
     """A contestant's row; one that does not take part says why."""
     if isinstance(row, Absent):
         return (row.contestant, row.reason, *["–"] * width)
@@ -216,14 +250,21 @@ def own(rows: Sequence[Row], case: str) -> dict[str, Lane]:
 def ten_section(rows: Sequence[Row]) -> Iterator[str]:
     ones = own(rows, m.ONE.name)
     tens = [row for row in rows if row.case == m.TEN.name]
-    yield from by_engine(tens, ("× own one",), lambda lane, base: (cell(ratio(lane, ones[lane.contestant])),))
+    yield from by_engine(
+        tens, ("× own one",), lambda lane, base: (cell(ratio(lane, ones[lane.contestant])),)
+    )
 
 
 def task_section(rows: Sequence[Row]) -> Iterator[str]:
     alone = own(rows, m.SEQUENTIAL.name)
 
     def cells(lane: Lane, base: Lane) -> Sequence[str]:
-        return (cell(ratio(alone[lane.contestant], lane)), refusals(lane), total(lane, "lost"), gaps(lane))
+        return (
+            cell(ratio(alone[lane.contestant], lane)),
+            refusals(lane),
+            total(lane, "lost"),
+            gaps(lane),
+        )
 
     yield from case_sections(rows, ("× own rate", "refused", "lost", "gaps"), cells)
 
@@ -244,14 +285,23 @@ def start_up_section(rows: Sequence[Row]) -> Iterator[str]:
     head = ("process", f"wall × ({microseconds(base) / 1e3:.1f} ms)", "processor ×", "exit")
     yield table(
         head,
-        [(name, cell(ratio(lane, base)), cell(processor(lane, base)), exits(lane)) for name, lane in lanes.items()],
+        [
+            (name, cell(ratio(lane, base)), cell(processor(lane, base)), exits(lane))
+            for name, lane in lanes.items()
+        ],
     )
 
 
 def processor(lane: Lane, base: Lane) -> Ratio | None:
     """Processor time in times of bare Python's."""
     both = lane.blocks.keys() & base.blocks.keys()
-    return spread([lane.blocks[n].processor / base.blocks[n].processor for n in both if base.blocks[n].processor])
+    return spread(
+        [
+            lane.blocks[n].processor / base.blocks[n].processor
+            for n in both
+            if base.blocks[n].processor
+        ]
+    )
 
 
 def exits(lane: Lane) -> str:
@@ -285,7 +335,10 @@ def door_section(rows: Sequence[Row]) -> Iterator[str]:
         lanes = [row for row in rows if isinstance(row, Lane) and row.case == case]
         base = lanes[0]
         head = (case, f"× ({microseconds(base) / 1e3:,.2f} ms)")
-        yield table(head, [(lane.contestant, "1" if lane is base else cell(ratio(lane, base))) for lane in lanes])
+        yield table(
+            head,
+            [(lane.contestant, "1" if lane is base else cell(ratio(lane, base))) for lane in lanes],
+        )
 
 
 SECTIONS = {

@@ -1,8 +1,10 @@
-"""What it costs to know whether anything changed, against the question that everybody asks: `git status`.
+"""What it costs to know whether anything changed, against the question that everybody asks: `git
+status`.
 
-Repositories of a thousand to a hundred thousand files, as they are and with ten files edited. The first lane of a case
-is git's own answer; then ours with everything that a new process has to find out, and ours once the repository was
-found. They have a remote, as most do: without one its name is the first commit, for which history has to be walked.
+Repositories of a thousand to a hundred thousand files, as they are and with ten files edited. The
+first lane of a case is git's own answer; then ours with everything that a new process has to find
+out, and ours once the repository was found. They have a remote, as most do: without one its name is
+the first commit, for which history has to be walked.
 """
 
 from __future__ import annotations
@@ -32,11 +34,21 @@ STATUS, WHOLE, KNOWN = (
 BUNDLE = "build a bundle with everything on"
 OFF = "build a bundle while the flag is off"
 REMOTE = "remote add origin https://example.org/acme/payouts.git"
-PERSON = {"GIT_AUTHOR_NAME": "b", "GIT_AUTHOR_EMAIL": "b@b", "GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@b"}
+PERSON = {
+    "GIT_AUTHOR_NAME": "b",
+    "GIT_AUTHOR_EMAIL": "b@b",
+    "GIT_COMMITTER_NAME": "b",
+    "GIT_COMMITTER_EMAIL": "b@b",
+}
 
 
 def staleness_lanes(folder: Path, sizes: tuple[int, ...]) -> list[Lane]:
-    return [lane for files in sizes for edited in (0, EDITED) for lane in lanes_of(folder, files, edited)]
+    return [
+        lane
+        for files in sizes
+        for edited in (0, EDITED)
+        for lane in lanes_of(folder, files, edited)
+    ]
 
 
 def lanes_of(folder: Path, files: int, edited: int) -> list[Lane]:
@@ -50,8 +62,14 @@ def lanes_of(folder: Path, files: int, edited: int) -> list[Lane]:
     }
     if not edited:
         apart(note_something, root, folder)
-        calls |= {BUNDLE: lambda: build_bundle(root, folder, True), OFF: lambda: build_bundle(root, folder, False)}
-    return [Lane(name, "git", case_of(files, edited), timed(call), most=200) for name, call in calls.items()]
+        calls |= {
+            BUNDLE: lambda: build_bundle(root, folder, True),
+            OFF: lambda: build_bundle(root, folder, False),
+        }
+    return [
+        Lane(name, "git", case_of(files, edited), timed(call), most=200)
+        for name, call in calls.items()
+    ]
 
 
 def case_of(files: int, edited: int) -> str:
@@ -59,13 +77,31 @@ def case_of(files: int, edited: int) -> str:
 
 
 def make_repository(root: Path, files: int, edited: int) -> Path:
-    """Folders in folders, with our own files in their places, refreshed so that nobody has to look twice."""
-    names = [root / f"top{n // 2500}" / f"inner{n // FILES_PER_FOLDER}" / f"file{n}.py" for n in range(files)]
+    """Folders in folders, with our own files in their places, refreshed so that nobody has to look
+    twice.
+    """
+    names = [
+        root / f"top{n // 2500}" / f"inner{n // FILES_PER_FOLDER}" / f"file{n}.py"
+        for n in range(files)
+    ]
     for number, name in enumerate([*names, root / OWN[0] / "planning_context.json", root / OWN[1]]):
         name.parent.mkdir(parents=True, exist_ok=True)
         name.write_text(f"value = {number}\n")
-    for command in ("init --quiet", "add --all", "commit --quiet -m files", "repack -a -d --quiet", REMOTE, "status"):
-        subprocess.run(["git", *command.split()], cwd=root, env=os.environ | PERSON, check=True, capture_output=True)
+    for command in (
+        "init --quiet",
+        "add --all",
+        "commit --quiet -m files",
+        "repack -a -d --quiet",
+        REMOTE,
+        "status",
+    ):
+        subprocess.run(
+            ["git", *command.split()],
+            cwd=root,
+            env=os.environ | PERSON,
+            check=True,
+            capture_output=True,
+        )
     for name in names[:: files // EDITED][:edited]:
         name.write_text("edited = True\n")
     return root
@@ -85,7 +121,9 @@ def read_state(repository: git.Repository | None, edited: int) -> None:
 
 def settings_in(folder: Path) -> Settings:
     home = str(folder / "bundles")
-    return Settings(home=home, database=f"sqlite:///{home}/holdfast.db", workspace="local", developer="bench")
+    return Settings(
+        home=home, database=f"sqlite:///{home}/holdfast.db", workspace="local", developer="bench"
+    )
 
 
 def note_something(root: str, folder: Path) -> None:
@@ -102,7 +140,9 @@ def note_something(root: str, folder: Path) -> None:
 def build_bundle(root: str, folder: Path, share: bool) -> None:
     """As a command does it: the store is opened, asked and closed."""
     with App(settings_in(folder)) as app:
-        bundle = app.run(app.bundles(app.workstreams(root, share=share)).build("implementation", worktree=root))
+        bundle = app.run(
+            app.bundles(app.workstreams(root, share=share)).build("implementation", worktree=root)
+        )
     if ("CLAIMS" in bundle.text) != share:
         raise ValueError("the bundle is not what it should be")
 

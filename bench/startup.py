@@ -1,7 +1,8 @@
 """What a process pays before it does anything, as multiples of `python -c pass`.
 
-A hook is a new process for every event of an agent, so an import that a server never notices is felt at every
-keystroke there. Wall time and processor time are both given: on a busy machine the second is the steadier one.
+A hook is a new process for every event of an agent, so an import that a server never notices is
+felt at every keystroke there. Wall time and processor time are both given: on a busy machine the
+second is the steadier one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ IMPORTS = {
         "from google.adk.sessions.sqlite_session_service import SqliteSessionService",
         "from google.adk.sessions import DatabaseSessionService",
     ),
-    "OpenAI Agents": ("from agents import SQLiteSession", "from agents.extensions.memory import SQLAlchemySession"),
+    "OpenAI Agents": (
+        "from agents import SQLiteSession",
+        "from agents.extensions.memory import SQLAlchemySession",
+    ),
     "LangGraph": (
         "from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver",
         "from langgraph.graph import StateGraph",
@@ -50,7 +54,9 @@ IMPORTS = {
 
 def startup_lanes(folder: Path) -> list[Lane]:
     """Ours also through the installed command, as a person and a hook call it."""
-    compileall.compile_dir(str(Path(holdfast.__file__).parent), quiet=1)  # as an installer leaves it
+    compileall.compile_dir(
+        str(Path(holdfast.__file__).parent), quiet=1
+    )  # as an installer leaves it
     python, ours = [sys.executable], installed_command()
     commands = {
         BARE_PYTHON: [*python, "-c", "pass"],
@@ -60,7 +66,10 @@ def startup_lanes(folder: Path) -> list[Lane]:
     for owner, lines in IMPORTS.items():
         commands |= {f"{owner}: `{line}`": [*python, "-c", line] for line in lines}
     home = {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "home")}
-    return [Lane(title, "process", "start-up", process_run(argv, home), most=1) for title, argv in commands.items()]
+    return [
+        Lane(title, "process", "start-up", process_run(argv, home), most=1)
+        for title, argv in commands.items()
+    ]
 
 
 def installed_command() -> list[str]:
@@ -82,7 +91,11 @@ def run_process(argv: list[str], environment: dict[str, str]) -> Block:
     """Wall time from outside, processor time from the kernel's account of the child."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        argv, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        argv,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     feed(process, json.dumps(PAYLOAD).encode())
     _, status, usage = os.wait4(process.pid, 0)

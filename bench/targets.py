@@ -1,4 +1,5 @@
-"""The ratios that we promised (P1, P2, P4) and the latencies that the interface asks for, against what was measured.
+"""The ratios that we promised (P1, P2, P4) and the latencies that the interface asks for, against
+what was measured.
 
 A word like "about" is made a number here, in the open, so that a verdict can be argued with.
 """
@@ -79,14 +80,27 @@ class Found:
     def nearest_peer(self, engine: str) -> tuple[str, Ratio | None]:
         """The fastest peer, and how many times our time it takes for one append."""
         mine = (OURS[engine], m.APPEND.name)
-        lanes = [lane for (_, case), lane in self.lanes.items() if case == m.APPEND.name and lane.engine == engine]
-        peers = [lane.contestant for lane in lanes if lane.contestant not in (BARE[engine], OURS[engine])]
-        ratios = [(name, found) for name in peers if (found := self.ratio((name, m.APPEND.name), mine))]
+        lanes = [
+            lane
+            for (_, case), lane in self.lanes.items()
+            if case == m.APPEND.name and lane.engine == engine
+        ]
+        peers = [
+            lane.contestant for lane in lanes if lane.contestant not in (BARE[engine], OURS[engine])
+        ]
+        ratios = [
+            (name, found) for name in peers if (found := self.ratio((name, m.APPEND.name), mine))
+        ]
         return min(ratios, key=lambda pair: pair[1].median, default=("fastest peer", None))
 
     def damage(self, engine: str, cases: Sequence[str]) -> Ratio | None:
         """Refused, lost and misnumbered events of ours, all together."""
-        blocks = [block for case in cases if (lane := self.lane(OURS[engine], case)) for block in lane.blocks.values()]
+        blocks = [
+            block
+            for case in cases
+            if (lane := self.lane(OURS[engine], case))
+            for block in lane.blocks.values()
+        ]
         total = float(sum(block.errors.total() + block.lost + block.gaps for block in blocks))
         return Ratio(total, total, total) if blocks else None
 
@@ -99,11 +113,18 @@ class Found:
 def promises(found: Found) -> Iterator[Verdict]:
     """P1 and P2 in their own order, then the doors, then P4."""
     for engine, title in ENGINES.items():
-        yield Verdict(f"P1 {title}: `append_event` / bare call", 1.3, found.against_bare(engine, m.APPEND.name))
+        yield Verdict(
+            f"P1 {title}: `append_event` / bare call",
+            1.3,
+            found.against_bare(engine, m.APPEND.name),
+        )
         peer, slower = found.nearest_peer(engine)
         yield Verdict(f"P1 {title}: {peer} / `append_event`", SEVERAL_TIMES, slower, True)
         yield Verdict(
-            f"P1 {title}: 16 tasks on one session / sequential rate", 5, found.speed_up(engine, m.HOT_16.name), True
+            f"P1 {title}: 16 tasks on one session / sequential rate",
+            5,
+            found.speed_up(engine, m.HOT_16.name),
+            True,
         )
         if engine == "sqlite":
             many = found.speed_up(engine, m.MANY_16.name)
@@ -112,13 +133,26 @@ def promises(found: Found) -> Iterator[Verdict]:
         yield Verdict(f"P1 {title}: errors, lost and gaps in all task cases", 0, harm)
         tens = found.ratio((OURS[engine], m.TEN.name), (OURS[engine], m.ONE.name))
         yield Verdict(f"P1 {title}: ten events in one call / one event", ABOUT_THE_SAME, tens)
-        yield Verdict(f"P1 {title}: errors, lost and gaps with 8 processes", 0, found.damage(engine, [m.PROCESSES]))
-        yield Verdict(f"P1 {title}: slowest of 8 processes / equal share", NOT_STARVED, found.share(engine), True)
+        yield Verdict(
+            f"P1 {title}: errors, lost and gaps with 8 processes",
+            0,
+            found.damage(engine, [m.PROCESSES]),
+        )
+        yield Verdict(
+            f"P1 {title}: slowest of 8 processes / equal share",
+            NOT_STARVED,
+            found.share(engine),
+            True,
+        )
     for engine, title in ENGINES.items():
         for size in (1_000, 1_000_000):
             measured = found.against_bare(engine, m.RECENT[size].name)
-            yield Verdict(f"P2 {title}: `get_recent_events(30)` of {size:,} / bare statement", 1.5, measured)
-        growth = found.ratio((OURS[engine], m.RECENT[1_000_000].name), (OURS[engine], m.RECENT[1_000].name))
+            yield Verdict(
+                f"P2 {title}: `get_recent_events(30)` of {size:,} / bare statement", 1.5, measured
+            )
+        growth = found.ratio(
+            (OURS[engine], m.RECENT[1_000_000].name), (OURS[engine], m.RECENT[1_000].name)
+        )
         yield Verdict(f"P2 {title}: of 1,000,000 events / of 1,000", 1.2, growth)
         state = found.against_bare(engine, m.UPDATE_STATE.name)
         yield Verdict(f"P2 {title}: `update_state` / bare statement", 1.3, state)

@@ -1,9 +1,10 @@
-"""A LangGraph program whose runs share what they learned: `python examples/shared_context.py FOLDER`.
+"""A LangGraph program whose runs share what they learned: `python examples/shared_context.py
+FOLDER`.
 
-FOLDER is a git repository; without one a small one is made in a temporary folder and removed at the end. The agent
-here is a plain function, so that the example needs no model: put your own in its place. The first run notes a
-decision, a claim and a summary. The second is handed them in a bundle. Then a file is edited, and the third is told
-what no longer holds.
+FOLDER is a git repository; without one a small one is made in a temporary folder and removed at the
+end. The agent here is a plain function, so that the example needs no model: put your own in its
+place. The first run notes a decision, a claim and a summary. The second is handed them in a bundle.
+Then a file is edited, and the third is told what no longer holds.
 """
 
 import subprocess
@@ -29,11 +30,19 @@ def select_workflow(state: State) -> State:
 
 
 def agent(state: State) -> State:
-    """Reads the bundle, and says what it learned. A real one would send `context_bundle` in front of its prompt."""
+    """Reads the bundle, and says what it learned. A real one would send `context_bundle` in front
+    of its prompt.
+    """
     print(state["context"].get("context_bundle", "(shared context is off)"), end="\n\n")
     learned = {
         "summary": "Failed webhooks are retried; the pause doubles.",
-        "decisions": [{"text": "Redis streams", "status": "rejected", "because": "ops will not run another one"}],
+        "decisions": [
+            {
+                "text": "Redis streams",
+                "status": "rejected",
+                "because": "ops will not run another one",
+            }
+        ],
         "claims": [{"text": "The schedule is done.", "evidence": ["retry.py#schedule"]}],
         "checklist": ["409 counts as success"],
     }

@@ -1,7 +1,8 @@
 """Fixtures that every test may use.
 
-A test that takes `database`, `sessions` or `database_url` runs twice: on SQLite and on a real PostgreSQL. Each test
-has its own database, its own home and an environment without anything of the person who runs it.
+A test that takes `database`, `sessions` or `database_url` runs twice: on SQLite and on a real
+PostgreSQL. Each test has its own database, its own home and an environment without anything of the
+person who runs it.
 """
 
 import os
@@ -18,13 +19,26 @@ from tests.rig.shared import Run
 # A test's count is written for the soak; the gate runs a tenth of it.
 SCALE = float(os.environ.get("HOLDFAST_SCALE", "0.1"))
 
-# What a developer's shell may carry that would change an answer: our settings, a client's session, git and libpq.
-PRIVATE_PREFIXES = ("HOLDFAST_", "SHARED_CONTEXT_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "GIT_", "PG", "XDG_")
+# What a developer's shell may carry that would change an answer: our settings, a client's session,
+# git and libpq.
+PRIVATE_PREFIXES = (
+    "HOLDFAST_",
+    "SHARED_CONTEXT_",
+    "CLAUDE",
+    "CODEX",
+    "CURSOR",
+    "GEMINI",
+    "GIT_",
+    "PG",
+    "XDG_",
+)
 
 RUN = pytest.StashKey[Run]()
 
 # A busy machine is no finding: neither a slow example nor slowly drawn data fails a test.
-hypothesis.settings.register_profile("holdfast", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "holdfast", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("holdfast")
 
 
@@ -49,7 +63,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    where = "HOLDFAST_TEST_POSTGRES" if os.environ.get("HOLDFAST_TEST_POSTGRES") else "from the wheel"
+    where = (
+        "HOLDFAST_TEST_POSTGRES" if os.environ.get("HOLDFAST_TEST_POSTGRES") else "from the wheel"
+    )
     return f"holdfast: scale {SCALE:g}, PostgreSQL {where}"
 
 
@@ -57,7 +73,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Every run prints its counts: a fault test that says nothing about N says nothing."""
     reports = [r for kind in ("passed", "failed") for r in terminalreporter.getreports(kind)]
     counts = [
-        (r.nodeid, value) for r in reports for name, value in r.user_properties if name == "N" and r.when == "call"
+        (r.nodeid, value)
+        for r in reports
+        for name, value in r.user_properties
+        if name == "N" and r.when == "call"
     ]
     if counts:
         terminalreporter.section(f"counts at scale {SCALE:g}")
@@ -80,7 +99,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def scale(record_property: Callable[[str, object], None]) -> Callable[[int], int]:
-    """How many of `n` this run does: all in the soak, a tenth in the gate, at least one. The run prints it."""
+    """How many of `n` this run does: all in the soak, a tenth in the gate, at least one. The run
+    prints it.
+    """
 
     def scaled(n: int) -> int:
         count = max(1, int(n * SCALE))
@@ -136,7 +157,9 @@ def own_postgres() -> Iterator[rig.Server]:
 @pytest.fixture
 def own_postgres_url(own_postgres: rig.Server) -> str:
     """A migrated database on that second server, as the role that Holdfast runs as."""
-    return own_postgres.dsn(own_postgres.create_database(own_postgres.create_template(migrate)), rig.APP)
+    return own_postgres.dsn(
+        own_postgres.create_database(own_postgres.create_template(migrate)), rig.APP
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""The composition root: one store, opened once and late, driven by hand on SQLite and on a loop elsewhere."""
+"""The composition root: one store, opened once and late, driven by hand on SQLite and on a loop
+elsewhere.
+"""
 
 import asyncio
 import os
@@ -24,11 +26,19 @@ EVENT_ID = "01a1e0aa-0000-7000-8000-000000000001"
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """On both engines."""
-    return Settings(home=str(tmp_path / "holdfast"), database=database_url, workspace="local", developer="ana")
+    return Settings(
+        home=str(tmp_path / "holdfast"), database=database_url, workspace="local", developer="ana"
+    )
 
 
 def record(settings: Settings, **fields: Any) -> dict[str, Any]:
-    event = {"id": EVENT_ID, "type": "user_message", "role": "user", "content": "hello", "parts": None}
+    event = {
+        "id": EVENT_ID,
+        "type": "user_message",
+        "role": "user",
+        "content": "hello",
+        "parts": None,
+    }
     return {
         "workspace_id": settings.owner.workspace_id,
         "developer_id": settings.owner.developer_id,
@@ -41,7 +51,7 @@ def record(settings: Settings, **fields: Any) -> dict[str, Any]:
     }
 
 
-# --- opening and closing -----------------------------------------------------------------------------------
+# --- opening and closing --------------------------------------------------------------------------
 
 
 def test_nothing_is_opened_before_it_is_needed(tmp_path: Path):
@@ -81,7 +91,9 @@ def test_sqlite_needs_no_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_services_act_for_the_developer_of_the_settings(settings: Settings):
     with App(settings) as app:
         app.run(app.scope.sessions.create_session("coder", "u1"))
-    other = Settings(home=settings.home, database=settings.database, workspace="local", developer="bo")
+    other = Settings(
+        home=settings.home, database=settings.database, workspace="local", developer="bo"
+    )
 
     with App(other) as app:
         assert app.run(app.scope.sessions.list_sessions()) == []
@@ -94,7 +106,7 @@ def test_an_error_leaves_the_store_closed(tmp_path: Path):
     assert not (tmp_path / "holdfast" / "holdfast.db-wal").exists()
 
 
-# --- patience ----------------------------------------------------------------------------------------------
+# --- patience -------------------------------------------------------------------------------------
 
 
 def test_a_locked_file_is_waited_for_no_longer_than_asked(tmp_path: Path):
@@ -128,7 +140,9 @@ def test_a_locked_table_is_waited_for_no_longer_than_asked(
         runner.run(blocker.close())
 
 
-def test_a_name_that_takes_long_to_be_looked_up_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_name_that_takes_long_to_be_looked_up_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """The look-up itself cannot be interrupted; whoever is in a hurry goes without it."""
     asked, answer, ended = threading.Event(), threading.Event(), threading.Event()
 
@@ -157,7 +171,7 @@ def test_whoever_is_in_no_hurry_leaves_nothing_behind(settings: Settings):
     assert not app.left_behind
 
 
-# --- the spool ---------------------------------------------------------------------------------------------
+# --- the spool ------------------------------------------------------------------------------------
 
 
 def test_what_waits_is_stored_and_counted(settings: Settings):
@@ -216,7 +230,10 @@ def test_a_record_is_stored_for_the_one_it_belongs_to(settings: Settings):
 def test_a_store_that_cannot_be_opened_leaves_everything_in_the_spool(tmp_path: Path):
     (tmp_path / "notes.txt").write_text("not a database " * 100)
     wrong = load_settings(
-        {"HOLDFAST_HOME": str(tmp_path / "data"), "HOLDFAST_DATABASE": f"sqlite:///{tmp_path}/notes.txt"}
+        {
+            "HOLDFAST_HOME": str(tmp_path / "data"),
+            "HOLDFAST_DATABASE": f"sqlite:///{tmp_path}/notes.txt",
+        }
     )
 
     with App(wrong) as app:
@@ -246,7 +263,9 @@ EVENT = {"id": EVENT_ID, "type": "user_message", "role": "user", "content": "hel
         {"worktree": 7},
     ],
 )
-def test_a_record_that_is_not_whole_is_rejected_and_the_next_is_stored(settings: Settings, fields: dict[str, Any]):
+def test_a_record_that_is_not_whole_is_rejected_and_the_next_is_stored(
+    settings: Settings, fields: dict[str, Any]
+):
     with App(settings) as app:
         app.spool.add(record(settings, **fields))
         app.spool.add(record(settings, event={**EVENT, "id": EVENT_ID[:-1] + "2"}))
@@ -260,7 +279,12 @@ def test_a_record_with_a_key_missing_is_rejected(settings: Settings):
     whole = record(settings)
     with App(settings) as app:
         for key in whole:
-            app.spool.add({"event": {"id": key}, **{name: value for name, value in whole.items() if name != key}})
+            app.spool.add(
+                {
+                    "event": {"id": key},
+                    **{name: value for name, value in whole.items() if name != key},
+                }
+            )
 
         assert (app.count().stored, app.spool.count_spooled()) == (0, 0)
         assert app.count().rejected >= 2

@@ -48,11 +48,15 @@ def test_another_name_is_an_attribute_error():
 def test_importing_the_package_loads_neither_engine_nor_anything_dear():
     """A hook imports it dozens of times an hour."""
     script = "import sys; before = set(sys.modules); import holdfast; print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
 
     loaded = done.stdout.split()
     assert [
-        name for name in loaded if name.partition(".")[0] in ("apsw", "asyncpg", "asyncio", "click", "dataclasses")
+        name
+        for name in loaded
+        if name.partition(".")[0] in ("apsw", "asyncpg", "asyncio", "click", "dataclasses")
     ] == []
     assert [name for name in loaded if name.startswith("holdfast")] == ["holdfast"]
 

@@ -1,4 +1,6 @@
-"""Every write of a door: done once for each key, on a state that the caller has seen, or not at all."""
+"""Every write of a door: done once for each key, on a state that the caller has seen, or not at
+all.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -45,7 +47,7 @@ async def contents(scope, session_id):
     return [event.content async for event in scope.sessions.read_events(session_id)]
 
 
-# --- where a transaction is opened -------------------------------------------------------------------------
+# --- where a transaction is opened ----------------------------------------------------------------
 
 
 async def test_a_plain_write_runs_on_the_plain_database(scope):
@@ -62,7 +64,9 @@ async def test_a_plain_write_runs_on_the_plain_database(scope):
     assert seen == [scope.database]
 
 
-@pytest.mark.parametrize("request_", [keyed(), Request("note", is_whole=True), Request("note", condition=get_event)])
+@pytest.mark.parametrize(
+    "request_", [keyed(), Request("note", is_whole=True), Request("note", condition=get_event)]
+)
 async def test_a_key_a_condition_and_several_verbs_run_in_a_transaction(scope, request_):
     async def accept(inside):
         assert isinstance(inside.database, InTransaction)
@@ -80,7 +84,9 @@ async def test_several_verbs_are_all_or_none(scope):
 
     async def verb(inside):
         await inside.sessions.append_event(s.id, "user_message", "user", "a")
-        await inside.sessions.append_event("01890a5d-ac96-774b-bcce-b302099a8057", "user_message", "user", "b")
+        await inside.sessions.append_event(
+            "01890a5d-ac96-774b-bcce-b302099a8057", "user_message", "user", "b"
+        )
 
     with pytest.raises(SessionNotFoundError):
         await write(scope, Request("append", is_whole=True), verb)
@@ -103,7 +109,7 @@ async def test_a_condition_that_does_not_hold_keeps_the_verb_from_running(scope)
     assert (await write(scope, keyed(), append(s.id))).is_first
 
 
-# --- requests that come twice ------------------------------------------------------------------------------
+# --- requests that come twice ---------------------------------------------------------------------
 
 
 async def test_a_repeated_request_is_done_once_and_answers_the_same(scope):
@@ -133,7 +139,9 @@ async def test_a_key_belongs_to_one_developer_one_operation_and_one_target(scope
 
     assert (await write(scope, keyed(operation="other"), append(s.id))).is_first
     assert (await write(scope, keyed(target="elsewhere"), append(s.id))).is_first
-    with pytest.raises(SessionNotFoundError):  # another developer finds neither the key nor the session
+    with pytest.raises(
+        SessionNotFoundError
+    ):  # another developer finds neither the key nor the session
         await write(Scope(database, BOB), keyed(), append(s.id))
 
 
@@ -165,7 +173,11 @@ async def test_one_key_from_many_at_once_has_one_effect(scope):
     s = await scope.sessions.create_session("m", "u1")
 
     answers = await asyncio.gather(
-        *(write(scope, keyed(f"k{n}", arguments={"n": n}), append(s.id, str(n))) for _ in range(8) for n in range(5))
+        *(
+            write(scope, keyed(f"k{n}", arguments={"n": n}), append(s.id, str(n)))
+            for _ in range(8)
+            for n in range(5)
+        )
     )
 
     assert sorted(await contents(scope, s.id)) == ["0", "1", "2", "3", "4"]
@@ -179,7 +191,7 @@ async def test_a_key_is_a_short_line_of_ascii(scope, key):
         await write(scope, keyed(key), append("nobody"))
 
 
-# --- effects on files --------------------------------------------------------------------------------------
+# --- effects on files -----------------------------------------------------------------------------
 
 
 async def get_note(scope, subject):
@@ -214,7 +226,9 @@ async def test_an_effect_on_files_is_had_before_its_key_is_kept(scope):
 
 
 async def test_two_effects_on_files_with_one_key_answer_with_the_same_subject(scope):
-    """Both may be had, because no transaction covers a file; the second to finish answers as a repetition."""
+    """Both may be had, because no transaction covers a file; the second to finish answers as a
+    repetition.
+    """
 
     async def verb(inside):
         await asyncio.sleep(0)

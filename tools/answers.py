@@ -1,6 +1,7 @@
 """The keys of what MCP tools answer, from one real call of each operation.
 
-A tool's schema says that `event` is an object and no more; what is inside is what an agent program reads.
+A tool's schema says that `event` is an object and no more; what is inside is what an agent program
+reads.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ STORY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("session", {"operation": "start", "chatmode": "architect", "name": "Retry"}),
     (
         "session",
-        {"operation": "append", "event_type": "user_message", "role": "user", "content": "x", "parts": {"a": 1}},
+        {
+            "operation": "append",
+            "event_type": "user_message",
+            "role": "user",
+            "content": "x",
+            "parts": {"a": 1},
+        },
     ),
     ("session", {"operation": "recent"}),
     ("session", {"operation": "update_state", "scratchpad": {"task": "retry.py"}}),
@@ -28,9 +35,18 @@ STORY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory", {"operation": "remember", "content": "Attempts are numbered from one"}),
     ("memory", {"operation": "recall", "query": "How are attempts numbered?"}),
     ("repo_context", {"operation": "decide", "text": "A table holds the retries"}),
-    ("repo_context", {"operation": "claim", "text": "It doubles", "evidence": ["src/retry.py#schedule"]}),
-    ("repo_context", {"operation": "fail", "step": "push", "error": "denied", "next_action": "log in"}),
-    ("repo_context", {"operation": "save", "summary": "Retries double.", "feature_request": "Retry"}),
+    (
+        "repo_context",
+        {"operation": "claim", "text": "It doubles", "evidence": ["src/retry.py#schedule"]},
+    ),
+    (
+        "repo_context",
+        {"operation": "fail", "step": "push", "error": "denied", "next_action": "log in"},
+    ),
+    (
+        "repo_context",
+        {"operation": "save", "summary": "Retries double.", "feature_request": "Retry"},
+    ),
     ("repo_context", {"operation": "load"}),
     ("repo_context", {"operation": "check"}),
     ("repo_context", {"operation": "bundle"}),

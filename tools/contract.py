@@ -1,7 +1,8 @@
 """Print the contract: every name and shape that other programs depend on, without any wording.
 
-Commands, tools, routes, error codes and public Python names are read from the real objects, one line for each fact.
-The golden file tests/house/contract.txt is this output; a test compares the two, so that no name changes unseen.
+Commands, tools, routes, error codes and public Python names are read from the real objects, one
+line for each fact. The golden file tests/house/contract.txt is this output; a test compares the
+two, so that no name changes unseen.
 """
 
 from __future__ import annotations
@@ -31,10 +32,24 @@ from tools.walks import make_repository, prepare_environment
 WORDING = {"description", "title", "summary", "operationId", "tags"}
 UNORDERED = {"enum", "required", "type"}  # lists in which the order has no meaning
 NAMED = {"properties", "paths"}  # mappings whose keys are names, and not words of a schema
-# What programs call on public classes; other methods are there for our own doors, and their names may change.
+# What programs call on public classes; other methods are there for our own doors, and their names
+# may change.
 PUBLIC_METHODS = (
-    *("create_session", "get_session", "get_active_session", "end_session", "append_event", "append_events"),
-    *("get_recent_events", "get_state", "update_state", "set_relevant_context", "get_relevant_context"),
+    *(
+        "create_session",
+        "get_session",
+        "get_active_session",
+        "end_session",
+        "append_event",
+        "append_events",
+    ),
+    *(
+        "get_recent_events",
+        "get_state",
+        "update_state",
+        "set_relevant_context",
+        "get_relevant_context",
+    ),
     *("context", "to_dict"),
 )
 PLAIN_VALUES = (str, int, float, bool, type(None))
@@ -54,17 +69,21 @@ def describe_contract() -> dict[str, Any]:
         }
 
 
-# --- the command line --------------------------------------------------------------------------------------
+# --- the command line -----------------------------------------------------------------------------
 
 
-def describe_commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, dict[str, Any]]]:
+def describe_commands(
+    command: click.Command, context: click.Context
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every command by its path, groups and hidden commands included."""
     parameters = command.get_params(context)
     options = [option for option in parameters if isinstance(option, click.Option)]
     yield (
         context.command_path,
         {
-            "arguments": [describe_argument(p) for p in parameters if isinstance(p, click.Argument)],
+            "arguments": [
+                describe_argument(p) for p in parameters if isinstance(p, click.Argument)
+            ],
             "options": {option.opts[0]: describe_option(option) for option in options},
         },
     )
@@ -85,7 +104,9 @@ def describe_option(option: click.Option) -> dict[str, Any]:
     return {
         "spellings": sorted([*option.opts, *option.secondary_opts]),
         **describe_parameter(option),
-        **true_facts(is_flag=option.is_flag, is_repeatable=option.multiple, is_hidden=option.hidden),
+        **true_facts(
+            is_flag=option.is_flag, is_repeatable=option.multiple, is_hidden=option.hidden
+        ),
     }
 
 
@@ -96,7 +117,9 @@ def describe_parameter(parameter: click.Parameter) -> dict[str, Any]:
     return {
         "type": facts["type"]["name"],
         "nargs": parameter.nargs,
-        **true_facts(is_required=parameter.required, choices=list(facts["type"].get("choices", ()))),
+        **true_facts(
+            is_required=parameter.required, choices=list(facts["type"].get("choices", ()))
+        ),
         **({"default": default} if has_default else {}),
     }
 
@@ -105,7 +128,7 @@ def true_facts(**facts: Any) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value}
 
 
-# --- MCP ---------------------------------------------------------------------------------------------------
+# --- MCP ------------------------------------------------------------------------------------------
 
 
 async def describe_mcp(app: App) -> dict[str, Any]:
@@ -140,7 +163,7 @@ def describe_operations() -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{tool.name} {operation.name}", {"needs": needed, "takes": known}
 
 
-# --- HTTP --------------------------------------------------------------------------------------------------
+# --- HTTP -----------------------------------------------------------------------------------------
 
 
 def describe_http(app: App) -> dict[str, Any]:
@@ -157,7 +180,9 @@ def describe_http(app: App) -> dict[str, Any]:
 def list_routes(routes: list[Any]) -> Iterator[str]:
     """Also those that the OpenAPI document leaves out: the console, the login, MCP."""
     for route in routes:
-        inner = getattr(route, "original_router", None)  # FastAPI keeps an included router as one route
+        inner = getattr(
+            route, "original_router", None
+        )  # FastAPI keeps an included router as one route
         if inner is not None:
             yield from list_routes(inner.routes)
             continue
@@ -166,7 +191,9 @@ def list_routes(routes: list[Any]) -> Iterator[str]:
 
 
 def with_schemas(node: Any, schemas: Mapping[str, Any]) -> Any:
-    """References replaced by what they refer to: a schema's own name is a class of ours, and may change."""
+    """References replaced by what they refer to: a schema's own name is a class of ours, and may
+    change.
+    """
     if isinstance(node, list):
         return [with_schemas(item, schemas) for item in node]
     if not isinstance(node, dict):
@@ -176,13 +203,17 @@ def with_schemas(node: Any, schemas: Mapping[str, Any]) -> Any:
     return {key: with_schemas(value, schemas) for key, value in node.items()}
 
 
-# --- errors and Python -------------------------------------------------------------------------------------
+# --- errors and Python ----------------------------------------------------------------------------
 
 
 def describe_errors() -> dict[str, Any]:
     """Every class of the tree, wherever in the package it is defined."""
     return {
-        error.__name__: {"code": error.code, "exit_code": error.exit_code, "http_status": error.http_status}
+        error.__name__: {
+            "code": error.code,
+            "exit_code": error.exit_code,
+            "http_status": error.http_status,
+        }
         for error in find_errors()
     }
 
@@ -197,7 +228,9 @@ def describe_python() -> dict[str, Any]:
 
 
 def describe_object(thing: Any) -> dict[str, Any]:
-    """How it is called, and how the methods are that programs call; types may be renamed and are left out."""
+    """How it is called, and how the methods are that programs call; types may be renamed and are
+    left out.
+    """
     if not inspect.isclass(thing):
         return {"call": describe_signature(thing)}
     methods = {name: getattr(thing, name) for name in PUBLIC_METHODS if hasattr(thing, name)}
@@ -217,16 +250,20 @@ def describe_signature(thing: Any) -> str:
 
 def describe_bare(parameter: inspect.Parameter) -> inspect.Parameter:
     """Without its type; of a default that is an object of ours only that there is one."""
-    has_plain_default = isinstance(parameter.default, PLAIN_VALUES) or parameter.default is parameter.empty
+    has_plain_default = (
+        isinstance(parameter.default, PLAIN_VALUES) or parameter.default is parameter.empty
+    )
     default = parameter.default if has_plain_default else ...
     return parameter.replace(annotation=parameter.empty, default=default)
 
 
-# --- wording -----------------------------------------------------------------------------------------------
+# --- wording --------------------------------------------------------------------------------------
 
 
 def without_wording(node: Any, *, is_named: bool = False) -> Any:
-    """Names, types and lists of a schema; `is_named` where the keys are the caller's and not the schema's."""
+    """Names, types and lists of a schema; `is_named` where the keys are the caller's and not the
+    schema's.
+    """
     if isinstance(node, list):
         return [without_wording(item) for item in node]
     if not isinstance(node, dict):
@@ -240,7 +277,7 @@ def without_wording(node: Any, *, is_named: bool = False) -> Any:
     }
 
 
-# --- comparing ---------------------------------------------------------------------------------------------
+# --- comparing ------------------------------------------------------------------------------------
 
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
@@ -248,7 +285,11 @@ def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     removed = [f"removed  {path} = {before[path]}" for path in before if path not in after]
     added = [f"added    {path} = {after[path]}" for path in after if path not in before]
     differing = [path for path in before if path in after and before[path] != after[path]]
-    return [*removed, *added, *(f"changed  {path}: {before[path]} → {after[path]}" for path in differing)]
+    return [
+        *removed,
+        *added,
+        *(f"changed  {path}: {before[path]} → {after[path]}" for path in differing),
+    ]
 
 
 def parse_facts(text: str) -> dict[str, str]:

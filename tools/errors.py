@@ -1,7 +1,7 @@
 """Print docs/errors.md: every error of the package with its codes, and what it says of an example.
 
-The classes are found in the package; the examples are listed here. tests/house/test_errors.py reads them too: each
-class has one, and each door has words for what to do next.
+The classes are found in the package; the examples are listed here. tests/house/test_errors.py reads
+them too: each class has one, and each door has words for what to do next.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ STORE = "/home/ana/.local/share/holdfast/holdfast.db"
 SERVER = "postgresql://app@db/holdfast"
 EXAMPLES: tuple[HoldfastError, ...] = (
     errors.ExtraMissingError("holdfast mcp", "mcp"),
-    errors.InvalidValueError("Phase", "testing", "is unknown", known=("planning", "implementation")),
+    errors.InvalidValueError(
+        "Phase", "testing", "is unknown", known=("planning", "implementation")
+    ),
     errors.InvalidValueError("Command", "", "is missing", next_actions=[Action("prove")]),
     errors.KeyReusedError("k-1"),
     errors.NoWorkingTreeError(),
@@ -67,7 +69,9 @@ EXAMPLES: tuple[HoldfastError, ...] = (
     ground.GitFailedError("/repo", "fatal: bad object HEAD"),
     ground.GitMissingError("is not installed"),
     ground.PathOutsideError("/etc/passwd", "is not below a folder that may be shown"),
-    ground.PathOutsideError("data", "is no plain folder", "It is left as it is: remove it or move it away."),
+    ground.PathOutsideError(
+        "data", "is no plain folder", "It is left as it is: remove it or move it away."
+    ),
     http.AdoptedMemoriesError(SERVER),
     http.EventsLostError(3),
     http.ForeignRequestError("Host", "evil.example", "is not this server"),
@@ -91,14 +95,18 @@ EXAMPLES: tuple[HoldfastError, ...] = (
     sessions.SequenceConflictError("S1", 3, 4),
     sessions.SessionEndedError("S1", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
     sessions.SessionNotFoundError("S1"),
-    storage.AdoptionRefusedError(SERVER, "a column is missing", "ALTER TABLE memori.memories ADD COLUMN …"),
+    storage.AdoptionRefusedError(
+        SERVER, "a column is missing", "ALTER TABLE memori.memories ADD COLUMN …"
+    ),
     storage.AdoptionRefusedError(SERVER, "a column is missing", None),
     storage.ChangedMigrationError(STORE, "0001_begin"),
     storage.IdTakenError(),
     storage.LoginRefusedError(SERVER, "role app does not exist"),
     storage.NewerSchemaError(STORE, 9, 8),
     storage.NotADatabaseError(STORE),
-    storage.PermissionRefusedError(SERVER, "permission denied", "Ask its owner.", [storage.GRANT_RUNTIME_ROLE]),
+    storage.PermissionRefusedError(
+        SERVER, "permission denied", "Ask its owner.", [storage.GRANT_RUNTIME_ROLE]
+    ),
     storage.SchemaMissingError(SERVER),
     storage.SchemaTakenError(SERVER, "memori"),
     storage.SqliteTooOldError("3.45.0", "3.51.3"),
@@ -144,7 +152,9 @@ def kind_of(error: HoldfastError) -> type[HoldfastError]:
 def print_page() -> None:
     print(HEAD)
     for kind, meaning in KINDS.items():
-        print(f"## {kind.__name__}: {meaning}\n\nExit code {kind.exit_code}, HTTP {kind.http_status}\n")
+        print(
+            f"## {kind.__name__}: {meaning}\n\nExit code {kind.exit_code}, HTTP {kind.http_status}\n"
+        )
         print("| code | class | HTTP | message | next |\n| --- | --- | --- | --- | --- |")
         rows = [_row(error) for error in EXAMPLES if kind_of(error) is kind]
         print("\n".join(sorted(rows)), end="\n\n" if kind is not HoldfastError else "\n")

@@ -1,7 +1,7 @@
 """Hold every room to its own line coverage.
 
-One figure for the whole package lets a well-tested room hide a neglected one, so each folder of the package is
-counted alone, and what is missing is named by file and line.
+One figure for the whole package lets a well-tested room hide a neglected one, so each folder of the
+package is counted alone, and what is missing is named by file and line.
 """
 
 import sys
@@ -31,7 +31,9 @@ def group_rooms(counts: Iterator[Counts]) -> dict[str, list[Counts]]:
     """A file's room is its first folder; files beside the rooms count as one more."""
     rooms: dict[str, list[Counts]] = defaultdict(list)
     for path, statements, missing in counts:
-        rooms[path.parts[0] if len(path.parts) > 1 else BESIDE_THE_ROOMS].append((path, statements, missing))
+        rooms[path.parts[0] if len(path.parts) > 1 else BESIDE_THE_ROOMS].append(
+            (path, statements, missing)
+        )
     return dict(rooms)
 
 
@@ -67,7 +69,10 @@ def main() -> int:
     coverage = Coverage()
     coverage.load()
     print("Lines covered, room by room")
-    held = [report_room(room, files) for room, files in sorted(group_rooms(count_files(coverage)).items())]
+    held = [
+        report_room(room, files)
+        for room, files in sorted(group_rooms(count_files(coverage)).items())
+    ]
     return 0 if all(held) else 1
 
 

@@ -1,7 +1,7 @@
 """Print docs/schema.md: tables, indexes, policies, triggers and functions, by room.
 
-Nothing is listed by hand: a migrated store of each engine is asked what it has. Only the reason of a function comes
-from its file.
+Nothing is listed by hand: a migrated store of each engine is asked what it has. Only the reason of
+a function comes from its file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ so that a developer sees rows of their own; on SQLite a file is one person's. Fu
 SQLite a verb is a query of the same name in the room's `queries.sqlite.sql`.
 """
 ROOMS = {"storage": "holdfast", "sessions": "context", "memories": "memori"}
-ON_SQLITE = {"migrations": "holdfast_migrations"}  # what has another name there, for want of schemas
+ON_SQLITE = {
+    "migrations": "holdfast_migrations"
+}  # what has another name there, for want of schemas
 NAMES = "n.nspname = any ($1)"
 TABLES = f"""
 select c.oid, n.nspname::text as schema, c.relname::text as name, obj_description(c.oid, 'pg_class') as comment
@@ -103,13 +105,15 @@ class Routine(NamedTuple):
     comment: str
 
 
-# --- what there is -----------------------------------------------------------------------------------------
+# --- what there is --------------------------------------------------------------------------------
 
 
 async def read_postgres(connection: Any) -> tuple[list[Table], list[Routine]]:
     schemas = list(ROOMS.values())
     tables = [await _read_table(connection, row) for row in await connection.fetch(TABLES, schemas)]
-    routines = [Routine(*map(_or_nothing, row)) for row in await connection.fetch(FUNCTIONS, schemas)]
+    routines = [
+        Routine(*map(_or_nothing, row)) for row in await connection.fetch(FUNCTIONS, schemas)
+    ]
     return tables, routines
 
 
@@ -158,7 +162,11 @@ def _shorten_index(sql: str) -> str:
 
 def _shorten_trigger(sql: str) -> str:
     """`before update, on a condition: refuse()` of a whole statement."""
-    found = re.search(r"\b(before|after) (insert|update|delete|truncate)( of [\w, ]+?)?(?: on\b|\s+on\b)", sql, re.I)
+    found = re.search(
+        r"\b(before|after) (insert|update|delete|truncate)( of [\w, ]+?)?(?: on\b|\s+on\b)",
+        sql,
+        re.I,
+    )
     if found is None:
         raise ValueError(sql)
     moment = " ".join(part.strip().lower() for part in found.groups() if part)
@@ -177,10 +185,13 @@ def read_sqlite(connection: apsw.Connection) -> list[Table]:
 
 
 def _read_sqlite_table(connection: apsw.Connection, name: str) -> Table:
-    columns = connection.execute('select name, type, "notnull", dflt_value, hidden from pragma_table_xinfo(?)', (name,))
+    columns = connection.execute(
+        'select name, type, "notnull", dflt_value, hidden from pragma_table_xinfo(?)', (name,)
+    )
     objects = list(
         connection.execute(
-            "select type, name, sql from sqlite_schema where tbl_name = ? and sql is not null order by name", (name,)
+            "select type, name, sql from sqlite_schema where tbl_name = ? and sql is not null order by name",
+            (name,),
         )
     )
     return Table(
@@ -190,7 +201,11 @@ def _read_sqlite_table(connection: apsw.Connection, name: str) -> Table:
         [Column(row[0], _define_on_sqlite(*row[1:])) for row in columns if row[4] != 1],
         [],
         {str(found): _shorten_index(str(sql)) for kind, found, sql in objects if kind == "index"},
-        {str(found): _shorten_trigger(str(sql)) for kind, found, sql in objects if kind == "trigger"},
+        {
+            str(found): _shorten_trigger(str(sql))
+            for kind, found, sql in objects
+            if kind == "trigger"
+        },
     )
 
 
@@ -205,10 +220,12 @@ def _define_on_sqlite(kind: Any, is_filled: Any, default: Any, hidden: Any) -> s
     return " ".join(parts)
 
 
-# --- the page ----------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------------
 
 
-def describe_schema(tables: Sequence[Table], routines: Sequence[Routine], on_sqlite: Sequence[Table]) -> str:
+def describe_schema(
+    tables: Sequence[Table], routines: Sequence[Routine], on_sqlite: Sequence[Table]
+) -> str:
     there = {table.name: table for table in on_sqlite}
     parts = [HEAD]
     for room, schema in ROOMS.items():
@@ -224,9 +241,16 @@ def describe_schema(tables: Sequence[Table], routines: Sequence[Routine], on_sql
 def _describe_table(table: Table, on_sqlite: Mapping[str, Table]) -> str:
     other = on_sqlite.get(ON_SQLITE.get(table.name, table.name))
     there = {column.name: column.definition for column in other.columns} if other else {}
-    extra = [Column(name, "") for name in there if name not in {column.name for column in table.columns}]
+    extra = [
+        Column(name, "") for name in there if name not in {column.name for column in table.columns}
+    ]
     rows = [
-        (_code(column.name), _code(column.definition), _code(there.get(column.name, "")), column.comment)
+        (
+            _code(column.name),
+            _code(column.definition),
+            _code(there.get(column.name, "")),
+            column.comment,
+        )
         for column in (*table.columns, *extra)
     ]
     title = f"\n### `{table.schema}.{table.name}`\n\n"
@@ -262,8 +286,12 @@ def _describe_functions(room: str, schema: str, routines: Sequence[Routine]) -> 
         )
         for routine in ours
     ]
-    page = f"\n### Functions of `{schema}`\n\n" + _write_grid(("function", "answers with", "why"), rows)
-    adopted = [(_code(functions.full_name(block)), block.why) for block in _read_room(room, "adopted")]
+    page = f"\n### Functions of `{schema}`\n\n" + _write_grid(
+        ("function", "answers with", "why"), rows
+    )
+    adopted = [
+        (_code(functions.full_name(block)), block.why) for block in _read_room(room, "adopted")
+    ]
     if adopted:
         page += "\nWhere another program made the table, these are others:\n\n"
         page += _write_grid(("function", "why"), adopted)
@@ -287,20 +315,24 @@ def _describe_extra(table: Table) -> str:
 
 def _describe_policies(tables: Iterable[Table]) -> str:
     rows = sorted({policy for table in tables for policy in table.policies})
-    cells = [(_code(name), command, _code(using), _code(check)) for name, command, using, check in rows]
+    cells = [
+        (_code(name), command, _code(using), _code(check)) for name, command, using, check in rows
+    ]
     return "\n## Policies\n\n" + _write_grid(("policy", "for", "sees", "may write"), cells)
 
 
 def _write_grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines
+    )
 
 
 def _code(text: str) -> str:
     return f"`{text}`" if text else "—"
 
 
-# --- from nothing ------------------------------------------------------------------------------------------
+# --- from nothing ---------------------------------------------------------------------------------
 
 
 async def describe_new_stores(url: str, path: str) -> str:

@@ -1,7 +1,7 @@
 """Print docs/verbs.md: each verb of a room, and what offers it at each door.
 
-Nothing is listed by hand. What a door has comes from its own registry (commands, tools, routes); which verbs lie behind
-it is read from its source, through the functions of the doors that it calls.
+Nothing is listed by hand. What a door has comes from its own registry (commands, tools, routes);
+which verbs lie behind it is read from its source, through the functions of the doors that it calls.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
     function: Callable[..., Any]
 
 
-# --- what there is -----------------------------------------------------------------------------------------
+# --- what there is --------------------------------------------------------------------------------
 
 
 def verbs_of_rooms() -> dict[str, list[str]]:
@@ -64,7 +64,11 @@ def _verbs(module: ModuleType) -> Iterator[str]:
         if getattr(thing, "__module__", None) != module.__name__ or name.startswith("_"):
             continue
         if inspect.isclass(thing) and name.endswith("Service"):
-            yield from (verb for verb, method in vars(thing).items() if inspect.isfunction(method) and verb[0] != "_")
+            yield from (
+                verb
+                for verb, method in vars(thing).items()
+                if inspect.isfunction(method) and verb[0] != "_"
+            )
         elif inspect.iscoroutinefunction(thing):
             yield name
 
@@ -96,7 +100,11 @@ def _tools() -> Iterator[Entry]:
     for room in ROOMS:
         for tool in importlib.import_module(f"holdfast.surfaces.mcp.{room}").TOOLS:
             for operation in tool.operations.values():
-                yield Entry("MCP", f"{tool.name} {operation.name}" if tool.has_operations else tool.name, operation.run)
+                yield Entry(
+                    "MCP",
+                    f"{tool.name} {operation.name}" if tool.has_operations else tool.name,
+                    operation.run,
+                )
     for name, *_ in prompts.PROMPTS:
         yield Entry("MCP", f"prompt {name}", getattr(prompts, f"{name.rpartition('-')[2]}_text"))
 
@@ -119,11 +127,13 @@ def _flat(routes: list[Any]) -> Iterator[Any]:
         yield from _flat(inner.routes) if inner else [route]
 
 
-# --- which verbs lie behind it -----------------------------------------------------------------------------
+# --- which verbs lie behind it --------------------------------------------------------------------
 
 
 def verbs_behind(entry: Entry, rooms: dict[str, list[str]]) -> set[tuple[str, str]]:
-    """What it changes, else what it reads; how a session is found counts only where nothing else is done."""
+    """What it changes, else what it reads; how a session is found counts only where nothing else is
+    done.
+    """
     called = _called(entry.function, rooms, set())
     reads = {verb for verb in called if verb[1].startswith(READS)}
     if changes := called - reads:
@@ -140,9 +150,14 @@ def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[t
     scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     found: set[tuple[str, str]] = set()
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
-        if isinstance(node, ast.Attribute) and node.attr in rooms.get(room := _room(node.value, scope, rooms), ()):
+        if isinstance(node, ast.Attribute) and node.attr in rooms.get(
+            room := _room(node.value, scope, rooms), ()
+        ):
             found.add((room, node.attr))
-        elif isinstance(node, ast.Name | ast.Attribute) and (target := _target(node, scope)) is not None:
+        elif (
+            isinstance(node, ast.Name | ast.Attribute)
+            and (target := _target(node, scope)) is not None
+        ):
             module = target.__module__.split(".")
             if module[1] in ("surfaces", "usecases"):
                 found |= _called(target, rooms, seen)
@@ -152,7 +167,9 @@ def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[t
 
 
 def _room(node: ast.expr, scope: dict[str, Any], rooms: dict[str, list[str]]) -> str:
-    """The room whose service this is: `sessions`, `scope.sessions`, or what a function returns that is called so."""
+    """The room whose service this is: `sessions`, `scope.sessions`, or what a function returns that
+    is called so.
+    """
     called = node.func if isinstance(node, ast.Call) else node
     if (name := _name(called)) in rooms or not isinstance(called, ast.Name | ast.Attribute):
         return name
@@ -169,7 +186,9 @@ def _name(node: ast.expr) -> str:
 
 
 def _target(node: ast.Name | ast.Attribute, scope: dict[str, Any]) -> FunctionType | None:
-    """The function of ours that a name stands for: `name`, `module.name`, or the method of a thing that is known."""
+    """The function of ours that a name stands for: `name`, `module.name`, or the method of a thing
+    that is known.
+    """
     if isinstance(node, ast.Name):
         target = scope.get(node.id)
     else:
@@ -179,7 +198,7 @@ def _target(node: ast.Name | ast.Attribute, scope: dict[str, Any]) -> FunctionTy
     return target if is_ours else None
 
 
-# --- the page ----------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------------
 
 
 def page() -> str:
@@ -187,9 +206,14 @@ def page() -> str:
     behind = {entry: verbs_behind(entry, rooms) for entry in offered}
     parts = [HEAD]
     for room, verbs in rooms.items():
-        rows = [[f"`{verb}`", *(_cell(behind, door, (room, verb)) for door in DOORS)] for verb in verbs]
+        rows = [
+            [f"`{verb}`", *(_cell(behind, door, (room, verb)) for door in DOORS)] for verb in verbs
+        ]
         parts.append(f"## {room.capitalize()}\n\n{_table(['verb', *DOORS], rows)}\n")
-    rest = [[door, _names(entry for entry in offered if entry.door == door and not behind[entry])] for door in DOORS]
+    rest = [
+        [door, _names(entry for entry in offered if entry.door == door and not behind[entry])]
+        for door in DOORS
+    ]
     parts.append(f"## Without a verb of a room\n\n{_table(['door', 'offers'], rest)}\n")
     return "\n".join(parts)
 

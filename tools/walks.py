@@ -1,9 +1,10 @@
-"""Count what a reader would pass through: the files and functions of the package that one call enters.
+"""Count what a reader would pass through: the files and functions of the package that one call
+enters.
 
-Four calls go through the real MCP door in this process, on a real SQLite store and a real git repository. All are made
-once before, so that imports and caches do not count; then they are counted several times, each time in a session that
-has just started, and the shortest counts: a slow disk hands a commit to a thread. A comprehension counts as a part of
-its function.
+Four calls go through the real MCP door in this process, on a real SQLite store and a real git
+repository. All are made once before, so that imports and caches do not count; then they are counted
+several times, each time in a session that has just started, and the shortest counts: a slow disk
+hands a commit to a thread. A comprehension counts as a part of its function.
 """
 
 from __future__ import annotations
@@ -23,9 +24,24 @@ PACKAGE = str(Path(__file__).parents[1] / "src" / "holdfast") + os.sep
 CODE = "def schedule(attempt):\n    return 30 * 2**attempt\n"
 ROUNDS = 6  # the first is not counted
 GIT = ("git", "-c", "user.name=Ana", "-c", "user.email=ana@example.org")
-PRIVATE_PREFIXES = ("HOLDFAST_", "SHARED_CONTEXT_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "GIT_", "PG", "XDG_")
+PRIVATE_PREFIXES = (
+    "HOLDFAST_",
+    "SHARED_CONTEXT_",
+    "CLAUDE",
+    "CODEX",
+    "CURSOR",
+    "GEMINI",
+    "GIT_",
+    "PG",
+    "XDG_",
+)
 
-EVENT = {"operation": "append", "event_type": "user_message", "role": "user", "content": "Retry failed webhooks"}
+EVENT = {
+    "operation": "append",
+    "event_type": "user_message",
+    "role": "user",
+    "content": "Retry failed webhooks",
+}
 FILES = {"setName": "files", "items": ["src/retry.py"]}
 CLAIM = {"operation": "claim", "text": "The pause doubles", "evidence": ["src/retry.py#schedule"]}
 WALKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -74,7 +90,9 @@ def prepare_environment(home: str) -> None:
     """Nothing of the person who runs it, and shared context on."""
     for name in [name for name in os.environ if name.startswith(PRIVATE_PREFIXES)]:
         del os.environ[name]
-    os.environ.update(HOME=home, HOLDFAST_HOME=home, HOLDFAST_DEVELOPER="ana", SHARED_CONTEXT_ENABLED="true")
+    os.environ.update(
+        HOME=home, HOLDFAST_HOME=home, HOLDFAST_DEVELOPER="ana", SHARED_CONTEXT_ENABLED="true"
+    )
 
 
 async def walk_all(folder: Path, recorder: Recorder) -> dict[str, list[CodeType]]:
@@ -123,7 +141,9 @@ def print_walks(walks: dict[str, list[CodeType]], *, is_long: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make walks", description=__doc__)
-    parser.add_argument("--list", action="store_true", dest="is_long", help="name what is entered, in its order")
+    parser.add_argument(
+        "--list", action="store_true", dest="is_long", help="name what is entered, in its order"
+    )
     arguments = parser.parse_args()
     recorder = Recorder()
     with tempfile.TemporaryDirectory() as folder:

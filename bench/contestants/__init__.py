@@ -1,8 +1,8 @@
 """The one small protocol that every store is driven by, and the list of stores.
 
-A contestant is used the way its own documentation says, with its own defaults. Where it has no such verb,
-`lacks` says so and the table shows the sentence instead of a number. Modules are imported when a contestant
-is made, so that one missing package costs one row and not the run.
+A contestant is used the way its own documentation says, with its own defaults. Where it has no such
+verb, `lacks` says so and the table shows the sentence instead of a number. Modules are imported
+when a contestant is made, so that one missing package costs one row and not the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ CONTESTANTS = {
     "bare asyncpg call": ("postgres", "bare:BarePostgres"),
     "Holdfast on PostgreSQL": ("postgres", "holdfast:HoldfastPostgres"),
     "ADK DatabaseSessionService on PostgreSQL": ("postgres", "adk:AdkDatabasePostgres"),
-    "OpenAI Agents SQLAlchemySession on PostgreSQL": ("postgres", "openai_agents:AgentsSqlalchemyPostgres"),
+    "OpenAI Agents SQLAlchemySession on PostgreSQL": (
+        "postgres",
+        "openai_agents:AgentsSqlalchemyPostgres",
+    ),
     "LangGraph AsyncPostgresSaver": ("postgres", "langgraph:LanggraphPostgres"),
 }
 
@@ -33,7 +36,9 @@ OURS = {"sqlite": "Holdfast on SQLite", "postgres": "Holdfast on PostgreSQL"}
 
 
 class Contestant(Protocol):
-    """One store. A handle is whatever the library hands out for a session; its key can travel to another process."""
+    """One store. A handle is whatever the library hands out for a session; its key can travel to
+    another process.
+    """
 
     lacks: ClassVar[dict[str, str]]
     most_events: int
@@ -89,13 +94,20 @@ def make(name: str) -> Contestant:
 
 
 def engine_of(name: str) -> str:
-    """SQLite rows are compared with the bare apsw transaction, PostgreSQL rows with the bare asyncpg call."""
+    """SQLite rows are compared with the bare apsw transaction, PostgreSQL rows with the bare
+    asyncpg call.
+    """
     return CONTESTANTS[name][0]
 
 
-FILLER = "The staleness check hashes tracked files, so a commit of our own files leaves a context fresh. " * 2
+FILLER = (
+    "The staleness check hashes tracked files, so a commit of our own files leaves a context fresh. "
+    * 2
+)
 
 
 def messages(count: int, tag: str) -> list[str]:
-    """Texts of about 200 characters, each one of a kind, so that a lost one can be told from the rest."""
+    """Texts of about 200 characters, each one of a kind, so that a lost one can be told from the
+    rest.
+    """
     return [f"{tag}-{number} {FILLER}" for number in range(count)]

@@ -1,8 +1,9 @@
 """Google's Agent Development Kit: `SqliteSessionService` and `DatabaseSessionService`.
 
-An event is appended to the `Session` object that `create_session` or `get_session` returned. Tasks of one
-process share that object, which is the kindest way to use it: two objects of the same session refuse each
-other as stale. Processes each have their own, and load it again after a refusal.
+An event is appended to the `Session` object that `create_session` or `get_session` returned. Tasks
+of one process share that object, which is the kindest way to use it: two objects of the same
+session refuse each other as stale. Processes each have their own, and load it again after a
+refusal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from bench.place import Place
 
 NAMES = {"app_name": "bench", "user_id": "u"}
 
-# One real event is cloned by SQL in the library's own tables: a million single appends would take an hour.
+# One real event is cloned by SQL in the library's own tables: a million single appends would take
+# an hour.
 CLONE_SQLITE = """
 with recursive n(i) as (select 1 union all select i + 1 from n where i < {count})
 insert into events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)
@@ -59,13 +61,17 @@ class Adk(Peer):
 
     async def append(self, handle: Session, text: str) -> Any:
         content = types.Content(role="user", parts=[types.Part(text=text)])
-        return await self.service.append_event(handle, Event(author="user", invocation_id="bench", content=content))
+        return await self.service.append_event(
+            handle, Event(author="user", invocation_id="bench", content=content)
+        )
 
     async def recent(self, handle: Session, count: int) -> Sequence[Any]:
         return (await self.load(handle.id, GetSessionConfig(num_recent_events=count))).events
 
     async def stored(self, handle: Session) -> list[tuple[int | None, str]]:
-        return [(None, event.content.parts[0].text) for event in (await self.load(handle.id)).events]
+        return [
+            (None, event.content.parts[0].text) for event in (await self.load(handle.id)).events
+        ]
 
     async def fill(self, handle: Session, count: int) -> None:
         await self.append(handle, messages(1, "fill")[0])
@@ -73,7 +79,9 @@ class Adk(Peer):
 
     async def update_state(self, handle: Session, change: dict[str, Any]) -> Any:
         """State changes ride on an event; there is no other door to it."""
-        event = Event(author="user", invocation_id="bench", actions=EventActions(state_delta=change))
+        event = Event(
+            author="user", invocation_id="bench", actions=EventActions(state_delta=change)
+        )
         return await self.service.append_event(handle, event)
 
     async def get_state(self, handle: Session) -> Any:
@@ -132,7 +140,9 @@ class AdkDatabaseSqlite(AdkDatabase):
     async def durability(self) -> str:
         async with self.service.db_engine.connect() as connection:
             names = ("journal_mode", "synchronous")
-            found = {name: (await connection.execute(sql(f"pragma {name}"))).scalar() for name in names}
+            found = {
+                name: (await connection.execute(sql(f"pragma {name}"))).scalar() for name in names
+            }
         return sqlite_durability(found.__getitem__)
 
 
@@ -142,7 +152,9 @@ class AdkDatabasePostgres(AdkDatabase):
     clone = CLONE_POSTGRES
 
     async def open(self, place: Place) -> None:
-        self.service = DatabaseSessionService(place.dsn.replace("postgresql://", "postgresql+asyncpg://", 1))
+        self.service = DatabaseSessionService(
+            place.dsn.replace("postgresql://", "postgresql+asyncpg://", 1)
+        )
         await self.service.prepare_tables()
 
     async def durability(self) -> str:

@@ -1,8 +1,9 @@
 """The yardsticks: the least that an append can be on each engine, with nothing around it.
 
-Both bump a counter on the session row, insert one event under a foreign key and a unique constraint, and
-take a sha256 of its content. No row-level security, no validation, no hash chain, no idempotency. They run on
-the event loop's own thread and on connections that are simply held, because that is the cheapest there is.
+Both bump a counter on the session row, insert one event under a foreign key and a unique
+constraint, and take a sha256 of its content. No row-level security, no validation, no hash chain,
+no idempotency. They run on the event loop's own thread and on connections that are simply held,
+because that is the cheapest there is.
 """
 
 from __future__ import annotations
@@ -50,9 +51,10 @@ update session_state set scratchpad = json_patch(scratchpad, ?), updated_at = cu
 where session_id = ? returning scratchpad, updated_at
 """
 
-# The same window as ours: from the n-th last user message on, found through a partial index. The upper bound is there
-# for PostgreSQL's planner, which takes a half-open range for a third of the table and scans it all; and the offset is
-# a literal, because with a parameter the statement is planned anew at every call.
+# The same window as ours: from the n-th last user message on, found through a partial index. The
+# upper bound is there for PostgreSQL's planner, which takes a half-open range for a third of the
+# table and scans it all; and the offset is a literal, because with a parameter the statement is
+# planned anew at every call.
 RECENT = """
 select id, session_id, sequence, type, role, content, parts, created_at
 from session_events
@@ -95,7 +97,9 @@ class BareSqlite(Peer):
         key = str(uuid.uuid4())
 
         def statements() -> None:
-            self.db.execute("insert into sessions (id, user_id, chatmode) values (?, 'u', 'bench')", (key,))
+            self.db.execute(
+                "insert into sessions (id, user_id, chatmode) values (?, 'u', 'bench')", (key,)
+            )
             self.db.execute("insert into session_state (session_id) values (?)", (key,))
 
         self.write(statements)
@@ -125,7 +129,9 @@ class BareSqlite(Peer):
 
     async def update_state(self, handle: str, change: dict[str, Any]) -> Any:
         text = json.dumps(change)
-        return json.loads(self.write(lambda: self.db.execute(SQLITE_STATE, (text, handle)).fetchall())[0][0])
+        return json.loads(
+            self.write(lambda: self.db.execute(SQLITE_STATE, (text, handle)).fetchall())[0][0]
+        )
 
     async def get_state(self, handle: str) -> Any:
         query = "select scratchpad, updated_at from session_state where session_id = ?"
@@ -226,7 +232,9 @@ class BarePostgres(Peer):
 
     async def stored(self, handle: uuid.UUID) -> list[tuple[int | None, str]]:
         async with self.connection() as c:
-            rows = await c.fetch("select sequence, content from session_events where session_id = $1", handle)
+            rows = await c.fetch(
+                "select sequence, content from session_events where session_id = $1", handle
+            )
         return [(row["sequence"], row["content"]) for row in rows]
 
     async def update_state(self, handle: uuid.UUID, change: dict[str, Any]) -> Any:

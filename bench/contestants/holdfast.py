@@ -1,7 +1,7 @@
 """Ours, through the public interface and nothing else.
 
-On PostgreSQL the migrations run as the owner, and everything that is timed runs as the runtime role under
-row-level security.
+On PostgreSQL the migrations run as the owner, and everything that is timed runs as the runtime role
+under row-level security.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class HoldfastSqlite(Holdfast):
         await self.start(f"sqlite:///{place.path}")
 
     async def durability(self) -> str:
-        return sqlite_durability(lambda pragma: self.db.connection.execute(f"pragma {pragma}").fetchone()[0])
+        return sqlite_durability(
+            lambda pragma: self.db.connection.execute(f"pragma {pragma}").fetchone()[0]
+        )
 
 
 class HoldfastPostgres(Holdfast):

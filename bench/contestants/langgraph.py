@@ -1,8 +1,8 @@
 """LangGraph's checkpointers, through a compiled graph as its documentation has it.
 
-`aupdate_state` is the cheapest documented way to add one message to a thread: one checkpoint and no node run.
-A checkpoint holds the whole list of messages, so each append costs more than the one before, and two writers
-that start from the same checkpoint lose one of the two messages.
+`aupdate_state` is the cheapest documented way to add one message to a thread: one checkpoint and no
+node run. A checkpoint holds the whole list of messages, so each append costs more than the one
+before, and two writers that start from the same checkpoint lose one of the two messages.
 """
 
 from __future__ import annotations

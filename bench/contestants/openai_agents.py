@@ -1,6 +1,7 @@
 """OpenAI Agents SDK: `SQLiteSession` and `SQLAlchemySession`.
 
-A session is an object per conversation over a list of items; items have no numbers, and there is no state.
+A session is an object per conversation over a list of items; items have no numbers, and there is no
+state.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class AgentsSqlite(Agents):
         session = await self.create()
         connection = session._get_connection()
         try:
-            return sqlite_durability(lambda pragma: connection.execute(f"pragma {pragma}").fetchone()[0])
+            return sqlite_durability(
+                lambda pragma: connection.execute(f"pragma {pragma}").fetchone()[0]
+            )
         finally:
             session.close()
 
@@ -101,7 +104,9 @@ class AgentsSqlalchemySqlite(AgentsSqlalchemy):
         await self.start(f"sqlite+aiosqlite:///{place.path}")
 
     async def durability(self) -> str:
-        found = {name: await self.show(f"pragma {name}") for name in ("journal_mode", "synchronous")}
+        found = {
+            name: await self.show(f"pragma {name}") for name in ("journal_mode", "synchronous")
+        }
         return sqlite_durability(found.__getitem__)
 
 
@@ -112,10 +117,14 @@ class AgentsSqlalchemyPostgres(AgentsSqlalchemy):
         await self.start(place.dsn.replace("postgresql://", "postgresql+asyncpg://", 1))
 
     async def fill(self, handle: Any, count: int, *, batch: int = 10_000) -> None:
-        """A batch has one time, and reading would sort through all that share it; items of real life have their own."""
+        """A batch has one time, and reading would sort through all that share it; items of real
+        life have their own.
+        """
         await super().fill(handle, count, batch=batch)
         async with self.engine.begin() as connection:
-            spread = "update agent_messages set created_at = created_at + id * interval '1 microsecond'"
+            spread = (
+                "update agent_messages set created_at = created_at + id * interval '1 microsecond'"
+            )
             await connection.execute(sql(spread))
 
     async def durability(self) -> str:

@@ -1,4 +1,5 @@
-"""Holdfast: the context layer for coding agents. Repo state beats memory, and nothing acknowledged is ever lost.
+"""Holdfast: the context layer for coding agents. Repo state beats memory, and nothing acknowledged
+is ever lost.
 
 Names are loaded when they are first used, so that a hook process pays for none of them.
 """
@@ -7,7 +8,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.sessions.errors import SequenceConflictError, SessionEndedError, SessionNotFoundError
+    from holdfast.sessions.errors import (
+        SequenceConflictError,
+        SessionEndedError,
+        SessionNotFoundError,
+    )
     from holdfast.sessions.model import Session, SessionEvent, SessionState
     from holdfast.sessions.service import SessionService
     from holdfast.storage.opening import open_database

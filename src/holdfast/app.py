@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 class App:
     """One program's access to one store. On SQLite it never needs an event loop.
 
-    A command uses it as `with App() as app`, a server as `async with App() as app`, on its own loop.
-    `wait_seconds` is for a program that others wait for: a store that needs longer counts as busy. `folder` is the
-    checkout that a server was started for.
+    A command uses it as `with App() as app`, a server as `async with App() as app`, on its own
+    loop. `wait_seconds` is for a program that others wait for: a store that needs longer counts as
+    busy. `folder` is the checkout that a server was started for.
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, wait_seconds: float | None = None, folder: str | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        wait_seconds: float | None = None,
+        folder: str | None = None,
     ):
         self.settings = settings or load_settings()
         self.folder = folder
@@ -43,7 +47,9 @@ class App:
         self._database: Database | None = None
         self._runner: Any = None
         self._is_late = False
-        self.left_behind = False  # whether a thread may still wait for something that nobody waits for any more
+        self.left_behind = (
+            False  # whether a thread may still wait for something that nobody waits for any more
+        )
         self._spool: Spool | None = None
 
     def __enter__(self) -> App:
@@ -80,7 +86,9 @@ class App:
         return result
 
     def _end_loop(self) -> None:
-        """To close a runner is to wait for its threads, and one that looks up a host's name cannot be interrupted."""
+        """To close a runner is to wait for its threads, and one that looks up a host's name cannot
+        be interrupted.
+        """
         if self.wait_seconds is None or not (self._is_late or self._database is None):
             self._runner.close()
             return
@@ -102,7 +110,9 @@ class App:
         return Scope(self.database, self.settings.owner)
 
     def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:
-        """Context in the repository that a folder is in; `share` is what a program says about the flag."""
+        """Context in the repository that a folder is in; `share` is what a program says about the
+        flag.
+        """
         from holdfast.workstreams.service import WorkstreamService
 
         return WorkstreamService(self.settings, self.scope.journal, folder=folder, share=share)
@@ -154,7 +164,9 @@ class App:
         """Store what waited while the store was busy or down."""
         if self.spool.is_empty():
             return 0
-        _ = self.database  # opened first: whatever is wrong with the store is no fault of what waits
+        _ = (
+            self.database
+        )  # opened first: whatever is wrong with the store is no fault of what waits
         return self.run(self.drain(limit))
 
     async def drain(self, limit: int | None = None) -> int:
@@ -167,14 +179,21 @@ class App:
     async def take_stock(self, *, every_row: bool = False) -> Accounting:
         """Where every accepted input is: stored, spooled or rejected, and none lost.
 
-        A server that is asked all the time looks at the end of each log; `every_row` finds a hole in the middle too.
+        A server that is asked all the time looks at the end of each log; `every_row` finds a hole
+        in the middle too.
         """
         from holdfast.storage.accounting import Accounting
 
         await self.drain()
         store = self.scope.sessions.store
-        numbered, stored, sessions = await (store.count_events() if every_row else store.count_ends())
-        spooled, rejected, lost = self.spool.count_spooled(), self.spool.count_rejected(), self.spool.count_lost()
+        numbered, stored, sessions = await (
+            store.count_events() if every_row else store.count_ends()
+        )
+        spooled, rejected, lost = (
+            self.spool.count_spooled(),
+            self.spool.count_rejected(),
+            self.spool.count_lost(),
+        )
         return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
 
     async def _store_record(self, record: dict[str, Any]) -> None:
@@ -182,4 +201,6 @@ class App:
             record = capture.with_owner(record, self.settings)
             await capture.store_record(self.database, capture.get_owner(record), record)
         except (KeyError, TypeError) as error:
-            raise errors.InvalidValueError("Spooled record", sorted(record), f"is not whole ({error!r})") from None
+            raise errors.InvalidValueError(
+                "Spooled record", sorted(record), f"is not whole ({error!r})"
+            ) from None

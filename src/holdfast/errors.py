@@ -1,9 +1,11 @@
-"""The root of every error that Holdfast raises on purpose, its five kinds, and what several rooms raise.
+"""The root of every error that Holdfast raises on purpose, its five kinds, and what several rooms
+raise.
 
-Doors know the five kinds only; a kind decides the exit code and the HTTP status. A concrete class carries
-its data as attributes and a stable code. Its message names the thing, its value and what is wrong, and has no
-backquotes: they mark commands, and a command belongs to one door. What to do next is data, which each door words in its
-own grammar. What one room alone raises is in its own `errors.py`; docs/errors.md lists all of them.
+Doors know the five kinds only; a kind decides the exit code and the HTTP status. A concrete class
+carries its data as attributes and a stable code. Its message names the thing, its value and what is
+wrong, and has no backquotes: they mark commands, and a command belongs to one door. What to do next
+is data, which each door words in its own grammar. What one room alone raises is in its own
+`errors.py`; docs/errors.md lists all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ def shown(value: object) -> str:
     """A value as it appears in a message: quoted, escaped, and short however long it is."""
     try:
         text = ascii(value)
-    except (RecursionError, ValueError):  # nested without end, or a number of more digits than Python prints
+    except (
+        RecursionError,
+        ValueError,
+    ):  # nested without end, or a number of more digits than Python prints
         return f"(a {type(value).__name__})"
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
 
@@ -28,7 +33,11 @@ def place_of(error: BaseException) -> str:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    return f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "an unknown place"
+    return (
+        f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
+        if frame
+        else "an unknown place"
+    )
 
 
 def bug_message(error: BaseException) -> str:
@@ -37,7 +46,9 @@ def bug_message(error: BaseException) -> str:
 
 
 class Action:
-    """What can be done next: a verb with its arguments. A plain class, because every hook process loads this module."""
+    """What can be done next: a verb with its arguments. A plain class, because every hook process
+    loads this module.
+    """
 
     __slots__ = ("arguments", "verb")
 
@@ -45,7 +56,10 @@ class Action:
         self.verb, self.arguments = verb, arguments
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Action) and (self.verb, self.arguments) == (other.verb, other.arguments)
+        return isinstance(other, Action) and (self.verb, self.arguments) == (
+            other.verb,
+            other.arguments,
+        )
 
     def __hash__(self) -> int:
         return hash(self.verb)
@@ -103,14 +117,22 @@ class NoWorkingTreeError(Refused):
     code = "no_working_tree"
 
     def __init__(self) -> None:
-        super().__init__("This server has no working tree. Ask Holdfast on the machine that has one.")
+        super().__init__(
+            "This server has no working tree. Ask Holdfast on the machine that has one."
+        )
 
 
 class InvalidValueError(Invalid):
     code = "invalid_value"
 
     def __init__(
-        self, field: str, value: object, problem: str, *, known: Iterable[str] = (), next_actions: Iterable[Action] = ()
+        self,
+        field: str,
+        value: object,
+        problem: str,
+        *,
+        known: Iterable[str] = (),
+        next_actions: Iterable[Action] = (),
     ):
         self.field, self.value, self.problem, self.known = field, value, problem, tuple(known)
         choices = f" Known: {', '.join(self.known)}." if self.known else ""
@@ -122,13 +144,20 @@ class StoreBusyError(Unavailable):
 
     def __init__(self, where: str):
         self.where = where
-        super().__init__(f"{where} is locked by another writer for too long. Nothing was written. Try again.")
+        super().__init__(
+            f"{where} is locked by another writer for too long. Nothing was written. Try again."
+        )
 
 
 class StoreUnreachableError(Unavailable):
     code = "store_unreachable"
 
-    def __init__(self, where: str, cause: str, advice: str = "Check that it runs and that HOLDFAST_DATABASE is right."):
+    def __init__(
+        self,
+        where: str,
+        cause: str,
+        advice: str = "Check that it runs and that HOLDFAST_DATABASE is right.",
+    ):
         self.where, self.cause = where, cause
         super().__init__(f"{where} cannot be reached: {cause}. {advice}")
 
@@ -138,7 +167,9 @@ class StoreFullError(Unavailable):
 
     def __init__(self, where: str):
         self.where = where
-        super().__init__(f"No space is left for {where}. Nothing was written. Free some space, then try again.")
+        super().__init__(
+            f"No space is left for {where}. Nothing was written. Free some space, then try again."
+        )
 
 
 class StoreReadOnlyError(Unavailable):

@@ -1,7 +1,7 @@
 """The LangGraph door, under the name that programs import it by.
 
-`prefix_instruction` is for programs that start agents themselves, with or without LangGraph, so names are loaded when
-they are asked for.
+`prefix_instruction` is for programs that start agents themselves, with or without LangGraph, so
+names are loaded when they are asked for.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def _check_langgraph() -> None:
     from holdfast.errors import ExtraMissingError
 
     try:
-        found = find_spec("langgraph.graph")  # not its parent: other packages have a part of that folder
+        found = find_spec(
+            "langgraph.graph"
+        )  # not its parent: other packages have a part of that folder
     except ImportError:
         found = None
     if found is None:

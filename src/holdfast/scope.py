@@ -1,7 +1,8 @@
 """The rooms on one database, for one owner.
 
-The database may be the whole store or one open transaction of it: a verb of any room runs on either and need not know
-which. A room is loaded when it is first asked for, so that a hook pays for none of them.
+The database may be the whole store or one open transaction of it: a verb of any room runs on either
+and need not know which. A room is loaded when it is first asked for, so that a hook pays for none
+of them.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 """The write path: every change that a door makes goes through `write`.
 
-A door parses a request, gives a verb, and formats what comes back. Only here is it known that a request may come
-twice, that it may depend on what the caller has seen, and that a transaction may have to be run again. A verb takes
-a scope and returns a value; it can be run again after a rollback, so it keeps nothing outside of its result.
+A door parses a request, gives a verb, and formats what comes back. Only here is it known that a
+request may come twice, that it may depend on what the caller has seen, and that a transaction may
+have to be run again. A verb takes a scope and returns a value; it can be run again after a
+rollback, so it keeps nothing outside of its result.
 
-A transaction is opened where one is needed: for a key, for a condition, or where the caller asks for it because
-several verbs belong together. Any other verb runs on the plain database: one round trip, and its commit is grouped
-with those of others.
+A transaction is opened where one is needed: for a key, for a condition, or where the caller asks
+for it because several verbs belong together. Any other verb runs on the plain database: one round
+trip, and its commit is grouped with those of others.
 
-An effect on files is no part of the store's transaction. There the key is kept after the effect, so the verb must be
-repeatable: a request that is sent again after a crash between the two finds its own entry.
+An effect on files is no part of the store's transaction. There the key is kept after the effect, so
+the verb must be repeatable: a request that is sent again after a crash between the two finds its
+own entry.
 """
 
 from __future__ import annotations
@@ -38,8 +40,9 @@ Effect = Literal["store", "files"]
 class Request(Generic[R]):
     """What a caller asks for.
 
-    `operation` and `target` say what a key belongs to, `arguments` what makes two requests the same. `condition`
-    raises where the state is not what the caller has seen. `read_again` answers a request that was done before.
+    `operation` and `target` say what a key belongs to, `arguments` what makes two requests the
+    same. `condition` raises where the state is not what the caller has seen. `read_again` answers a
+    request that was done before.
     """
 
     operation: str
@@ -79,7 +82,7 @@ async def _check_and_run(scope: Scope, request: Request[R], verb: Verb[R]) -> R:
     return await verb(scope)
 
 
-# --- requests with a key -----------------------------------------------------------------------------------
+# --- requests with a key --------------------------------------------------------------------------
 
 
 @runtime_checkable
@@ -141,7 +144,9 @@ async def _attempt_in_files(scope: Scope, request: Request[R], key: _Key, verb: 
     result = await _check_and_run(scope, request, verb)
 
     async def keep(database: Database) -> str | None:
-        """What another caller with the same key was told meanwhile; None where this one is the first."""
+        """What another caller with the same key was told meanwhile; None where this one is the
+        first.
+        """
         inside = Scope(database, scope.owner)
         subject = await key.find_subject(inside)
         if subject is None:
@@ -153,5 +158,7 @@ async def _attempt_in_files(scope: Scope, request: Request[R], key: _Key, verb: 
 
 
 async def _repeat(scope: Scope, request: Request[R], subject: str) -> Done[R]:
-    assert request.read_again is not None, f"{request.operation} takes a key and cannot be read again"
+    assert request.read_again is not None, (
+        f"{request.operation} takes a key and cannot be read again"
+    )
     return Done(await request.read_again(scope, subject), is_first=False)

@@ -1,4 +1,6 @@
-"""Situations that a bundle has to describe, as they are gathered: the two of the guide, and the ones that go wrong."""
+"""Situations that a bundle has to describe, as they are gathered: the two of the guide, and the
+ones that go wrong.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,18 @@ def decision(
     shown: Any = (),
     **more: Any,
 ) -> JudgedDecision:
-    entry = {"id": f"D{number}", "text": text, "status": status, "by": "user", "created_at": at(14, 16, number)}
-    entry |= {"updated_at": at(14, 16, 2 * number), **({"because": because} if because else {}), **more}
+    entry = {
+        "id": f"D{number}",
+        "text": text,
+        "status": status,
+        "by": "user",
+        "created_at": at(14, 16, number),
+    }
+    entry |= {
+        "updated_at": at(14, 16, 2 * number),
+        **({"because": because} if because else {}),
+        **more,
+    }
     return JudgedDecision(Decision.from_dict(entry), tuple(shown), of)
 
 
@@ -64,9 +76,24 @@ def noting(known: RepoContext, **changes: Any) -> RepoContext:
     return replace(known, fields=ContextFields.from_dict({**known.fields.to_dict(), **changes}))
 
 
-def proof(number: int, command: str, exit_code: int, ran_at: str, *, tree: str = "older", output: str = "") -> Proof:
+def proof(
+    number: int, command: str, exit_code: int, ran_at: str, *, tree: str = "older", output: str = ""
+) -> Proof:
     words = tuple(command.split())
-    return Proof(f"p-{number}", words, exit_code, 900, "hash", output, tree, HEAD, ran_at, KEY.repo, KEY.branch, "")
+    return Proof(
+        f"p-{number}",
+        words,
+        exit_code,
+        900,
+        "hash",
+        output,
+        tree,
+        HEAD,
+        ran_at,
+        KEY.repo,
+        KEY.branch,
+        "",
+    )
 
 
 PLAN = make_context(
@@ -107,8 +134,16 @@ PLANNING = Gathered(
         context=PLAN,
         staleness=STALE,
         claims=(
-            claim(1, "A letter is unique per invoice and level", evidence("src/invoices/models.py#Letter", "ok")),
-            claim(2, "send() posts once and swallows the failure", evidence("src/invoices/letters.py#send", "changed")),
+            claim(
+                1,
+                "A letter is unique per invoice and level",
+                evidence("src/invoices/models.py#Letter", "ok"),
+            ),
+            claim(
+                2,
+                "send() posts once and swallows the failure",
+                evidence("src/invoices/letters.py#send", "changed"),
+            ),
         ),
         decisions=(
             decision(
@@ -137,10 +172,20 @@ PLANNING = Gathered(
 WORK = make_context(
     "implementation",
     {
-        "working_summary": {"text": "Letters are queued per level.", "updated_at": at(16, 12, 50), "by": "codex"},
+        "working_summary": {
+            "text": "Letters are queued per level.",
+            "updated_at": at(16, 12, 50),
+            "by": "codex",
+        },
         "checkpoint": {"git_head": HEAD},
         "checklist": ["off-by-one in next_level()", "409 = sent", "migration 0044", "docs"],
-        "last_errors": [{"failed_step": "migrate", "error": "column level is missing\nat line 3", "at": at(15, 9, 0)}],
+        "last_errors": [
+            {
+                "failed_step": "migrate",
+                "error": "column level is missing\nat line 3",
+                "at": at(15, 9, 0),
+            }
+        ],
     },
 )
 
@@ -167,12 +212,22 @@ IMPLEMENTATION = Gathered(
             uncommitted=3,
         ),
         claims=(
-            claim(1, "next_level() skips paid invoices", evidence("src/invoices/levels.py#next_level", "ok")),
+            claim(
+                1,
+                "next_level() skips paid invoices",
+                evidence("src/invoices/levels.py#next_level", "ok"),
+            ),
             claim(2, "send() is idempotent", evidence("src/invoices/letters.py#send", "changed")),
         ),
         decisions=(),
         shared_decisions=(
-            decision(2, "A second queue for letters", "rejected", "ops won't run another broker", of="planning"),
+            decision(
+                2,
+                "A second queue for letters",
+                "rejected",
+                "ops won't run another broker",
+                of="planning",
+            ),
             decision(3, "Levels at 7, 21 and 40 days", "accepted", of="planning"),
         ),
         head=HEAD,
@@ -192,7 +247,9 @@ IMPLEMENTATION = Gathered(
         ),
     ),
     request=LastRequest(
-        "stop after 3, and count the first\nreminder as level 1", "event e-1", LATER.replace(minute=19)
+        "stop after 3, and count the first\nreminder as level 1",
+        "event e-1",
+        LATER.replace(minute=19),
     ),
     last_session=LastSession("codex", LATER.replace(minute=27), False),
 )
@@ -216,7 +273,10 @@ FRESH = replace(
 FLAG_OFF = replace(
     IMPLEMENTATION,
     judged=None,
-    context_sets={"files": ["src/invoices/levels.py", "docs/adr/021-dunning.md"], "ports": ["5432"]},
+    context_sets={
+        "files": ["src/invoices/levels.py", "docs/adr/021-dunning.md"],
+        "ports": ["5432"],
+    },
     recalled=PLANNING.recalled,
 )
 
@@ -228,13 +288,19 @@ ALL_STALE = replace(
             stale=True,
             reasons=("files", "summary"),
             noted=5,
-            changed=tuple(NotedChange(f"src/part{n}.py", "gone" if n == 4 else "changed", n, n) for n in range(5)),
+            changed=tuple(
+                NotedChange(f"src/part{n}.py", "gone" if n == 4 else "changed", n, n)
+                for n in range(5)
+            ),
             others=None,
             commits=None,
             uncommitted=12,
         ),
         claims=(
-            *(claim(n, f"Part {n} is checked twice", evidence(f"src/part{n}.py:L1-L9", "changed")) for n in range(5)),
+            *(
+                claim(n, f"Part {n} is checked twice", evidence(f"src/part{n}.py:L1-L9", "changed"))
+                for n in range(5)
+            ),
             claim(9, "Part 4 has its own table", evidence("src/part4.py#Table", "gone")),
         ),
     ),
@@ -266,14 +332,18 @@ FULL = replace(
             PLAN,
             working_summary={
                 "text": "\n".join(
-                    f"Part {n} of the work does what part {n - 1} could not do alone." for n in range(1, 30)
+                    f"Part {n} of the work does what part {n - 1} could not do alone."
+                    for n in range(1, 30)
                 ),
                 "updated_at": at(14, 17, 42),
                 "by": "codex",
             },
             file_pointers=[f"src/invoices/module_{n}.py" for n in range(30)],
         ),
-        decisions=tuple(decision(n, f"Option {n} of many, with its own reasons", "accepted") for n in range(1, 12)),
+        decisions=tuple(
+            decision(n, f"Option {n} of many, with its own reasons", "accepted")
+            for n in range(1, 12)
+        ),
         shared_decisions=(decision(1, "Letters leave at 08:00", "accepted", of="implementation"),),
     ),
     context_sets={"files": [f"/r/{n}.md" for n in range(10)]},

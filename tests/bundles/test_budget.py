@@ -1,5 +1,6 @@
-"""The budgeter: never over its total, pinned whole, the same bytes again, no heading without an item, cut only at
-edges, nothing free that somebody could use, and it counts right."""
+"""The budgeter: never over its total, pinned whole, the same bytes again, no heading without an
+item, cut only at edges, nothing free that somebody could use, and it counts right.
+"""
 
 from dataclasses import replace
 
@@ -12,16 +13,36 @@ from holdfast.bundles.model import Cut, Head, Item, Layout, Section
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import ELLIPSIS
 
-HEAD = Head("planning", "acme/invoices", "main", "2026-11-16 09:04Z", "b-7f3a", "The checkout wins.")
+HEAD = Head(
+    "planning", "acme/invoices", "main", "2026-11-16 09:04Z", "b-7f3a", "The checkout wins."
+)
 
-# One number is one text: long words, short words, wide letters, and all lengths from nothing to a paragraph.
-VOCABULARY = ["a", "stale", "note", "über", "eleven-letter", "·", "langeswortchen", "says", "äöü", "what", "it", "can"]
-words = st.integers(1, 40).map(lambda n: " ".join(VOCABULARY[(n * n + k) % len(VOCABULARY)] for k in range(n)))
+# One number is one text: long words, short words, wide letters, and all lengths from nothing to a
+# paragraph.
+VOCABULARY = [
+    "a",
+    "stale",
+    "note",
+    "über",
+    "eleven-letter",
+    "·",
+    "langeswortchen",
+    "says",
+    "äöü",
+    "what",
+    "it",
+    "can",
+]
+words = st.integers(1, 40).map(
+    lambda n: " ".join(VOCABULARY[(n * n + k) % len(VOCABULARY)] for k in range(n))
+)
 verdicts = st.sampled_from([None, "ok", "changed", "said"])
 items = st.builds(Item, words, st.just("source"), verdicts, st.booleans()).flatmap(
     lambda item: st.sampled_from([item, replace(item, keep=len(item.text.rpartition(" ")[2]) + 1)])
 )
-held = st.integers(0, 12).map(lambda n: tuple(Cut("s", f"held {k}", "source", "a rule") for k in range(n)))
+held = st.integers(0, 12).map(
+    lambda n: tuple(Cut("s", f"held {k}", "source", "a rule") for k in range(n))
+)
 
 
 def sections(pinned: bool = False) -> st.SearchStrategy[Section]:
@@ -104,8 +125,14 @@ def test_what_is_left_out_is_counted(parts, total):
         assert shown.left_out == missing
         if shown.text:
             assert (f"+{missing} more" in shown.text) == (missing > 0)
-        shortened = sum(one != whole for one, whole in zip(shown.items, shown.section.items, strict=False))
-        is_lost_title = not shown.text and shown.section.title and not (shown.section.items or shown.section.held)
+        shortened = sum(
+            one != whole for one, whole in zip(shown.items, shown.section.items, strict=False)
+        )
+        is_lost_title = (
+            not shown.text
+            and shown.section.title
+            and not (shown.section.items or shown.section.held)
+        )
         assert len(shown.cut) == missing + shortened + bool(is_lost_title)
 
 
@@ -135,7 +162,9 @@ def test_a_section_keeps_its_first_items(parts, total):
     for shown in getattr(fitted(parts, total), "shown", ()):
         kept = [item.source for item in shown.items]
         assert kept == [item.source for item in shown.section.items[: len(kept)]]
-        assert [item.text for item in shown.items[:-1]] == [i.text for i in shown.section.items[: len(kept)]][:-1]
+        assert [item.text for item in shown.items[:-1]] == [
+            i.text for i in shown.section.items[: len(kept)]
+        ][:-1]
 
 
 @several
@@ -155,7 +184,10 @@ def listed(name: str, count: int, *, least: int = 0, most: int = 0) -> Section:
 
 
 def test_each_section_has_its_minimum_before_another_has_more():
-    greedy, modest = listed("greedy", 100, least=100, most=2_000), listed("modest", 4, least=120, most=200)
+    greedy, modest = (
+        listed("greedy", 100, least=100, most=2_000),
+        listed("modest", 4, least=120, most=200),
+    )
 
     layout = budget.fit(HEAD, [greedy, modest], 500)
 
@@ -196,7 +228,11 @@ def test_whoever_ranks_higher_is_served_first_wherever_it_is_read():
 def test_an_item_that_would_stand_alone_is_shortened_and_keeps_its_end():
     text = "[changed] " + "word " * 60 + "end: a.py edited after the claim; unproven"
     claims = Section(
-        "claims", "CLAIMS", (Item(text, "claim", "changed", keep=39), Item("[ok] b. b.py", "claim")), 90, 150
+        "claims",
+        "CLAIMS",
+        (Item(text, "claim", "changed", keep=39), Item("[ok] b. b.py", "claim")),
+        90,
+        150,
     )
     files = Section("files", "FILES", (Item("x" * 900, "file pointer"),), 90, 150)
 
@@ -204,7 +240,10 @@ def test_an_item_that_would_stand_alone_is_shortened_and_keeps_its_end():
 
     assert layout.shown[0].text.endswith("word…: a.py edited after the claim; unproven\n+1 more")
     assert layout.shown[1].text == ""
-    assert {one.reason.partition(";")[0].partition(":")[0] for one in layout.cut} == {"no room", "shortened"}
+    assert {one.reason.partition(";")[0].partition(":")[0] for one in layout.cut} == {
+        "no room",
+        "shortened",
+    }
 
 
 def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
@@ -222,25 +261,34 @@ def test_what_was_cut_says_why():
 
 
 def test_a_long_sentence_is_shortened_rather_than_lost():
-    section = Section("summary", "SUMMARY", (Item("| " + "word " * 400, "summary", is_prose=True),), 100, 200)
+    section = Section(
+        "summary", "SUMMARY", (Item("| " + "word " * 400, "summary", is_prose=True),), 100, 200
+    )
 
     layout = budget.fit(HEAD, [section], 500)
 
     assert layout.shown[0].text.endswith("word…")
     assert layout.shown[0].left_out == 0
-    assert [one.reason for one in layout.cut] == ["shortened; no room: the bundle may have 500 characters"]
+    assert [one.reason for one in layout.cut] == [
+        "shortened; no room: the bundle may have 500 characters"
+    ]
 
 
 def test_rules_that_need_more_than_the_total_refuse_it_with_the_figure():
     rules = Section("rules", "RULES", (Item("- " + "r" * 700, "pinned rule"),), pinned=True)
 
-    with pytest.raises(InvalidValueError, match=r"limit 600 is too small: the head and the pinned rules need \d+ char"):
+    with pytest.raises(
+        InvalidValueError,
+        match=r"limit 600 is too small: the head and the pinned rules need \d+ char",
+    ):
         budget.fit(HEAD, [rules], 600)
 
 
 @pytest.mark.parametrize("limit", [449, 1, 0, -5])
 def test_a_limit_that_holds_no_rules_is_refused(limit):
-    with pytest.raises(InvalidValueError, match="is too small: a head and pinned rules need 450 characters"):
+    with pytest.raises(
+        InvalidValueError, match="is too small: a head and pinned rules need 450 characters"
+    ):
         budget.total_for("planning", limit)
 
 

@@ -1,5 +1,6 @@
-"""TS6 for bundles: whatever somebody wrote into whichever field, nothing unseen comes out, no line of ours is forged,
-no verdict is invented, and the limit holds."""
+"""TS6 for bundles: whatever somebody wrote into whichever field, nothing unseen comes out, no line
+of ours is forged, no verdict is invented, and the limit holds.
+"""
 
 import random
 import re
@@ -74,7 +75,18 @@ BEGINNINGS = (
     r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d\. |- |> |\| |  ",
 )
 OURS = re.compile("|".join(BEGINNINGS))
-ONCE = ("RULES", "DECISIONS", "SUMMARY", "HOLDFAST", "CLAIMS", "FILES", "More:", "NEXT", "LAST PASS", "LAST REQUEST")
+ONCE = (
+    "RULES",
+    "DECISIONS",
+    "SUMMARY",
+    "HOLDFAST",
+    "CLAIMS",
+    "FILES",
+    "More:",
+    "NEXT",
+    "LAST PASS",
+    "LAST REQUEST",
+)
 MARK = re.compile(r"\[(?:ok|moved|changed|said)\]")
 
 
@@ -102,10 +114,18 @@ def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "reject
     places = tuple(JudgedEvidence(text, verdict, text, (1, 2)) for verdict in ("ok", "moved"))
     claims = tuple(
         JudgedClaim(text, text, text, text, shown)
-        for shown in (places, (JudgedEvidence(text, "changed", text),), (JudgedEvidence(text, "changed"),), ())
+        for shown in (
+            places,
+            (JudgedEvidence(text, "changed", text),),
+            (JudgedEvidence(text, "changed"),),
+            (),
+        )
     )
     change = NotedChange(text, text, 1, 1, True, text, text)
-    ran = (Proof(text, (text, text), code, 1, text, text, "now", text, text, text, text, text) for code in (1, 0))
+    ran = (
+        Proof(text, (text, text), code, 1, text, text, "now", text, text, text, text, text)
+        for code in (1, 0)
+    )
     judged = JudgedContext(
         context=context,
         staleness=Staleness(stale, ("files",) if stale else (), 5, (change,) * 5, 9, 9, 9),
@@ -133,7 +153,14 @@ def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "reject
 
 
 def is_forbidden(character: str) -> bool:
-    return character != "\n" and unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    return character != "\n" and unicodedata.category(character) in {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Co",
+        "Zl",
+        "Zp",
+    }
 
 
 def check(gathered: Gathered, limit: int | None = None) -> str:
@@ -147,7 +174,9 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
     for head in ONCE:
         assert sum(line.startswith(head) for line in lines) <= 1, head
     verdicts = [item.verdict for shown in layout.shown for item in shown.items if item.verdict]
-    explained = len({item.verdict for shown in layout.shown for item in shown.section.items if item.verdict})
+    explained = len(
+        {item.verdict for shown in layout.shown for item in shown.section.items if item.verdict}
+    )
     explained = explained if layout.has_legend else 0
     stated = [line for line in lines if "STALE" in line[:90]]
     assert stated or gathered.judged is None or not gathered.judged.staleness.stale
@@ -159,7 +188,11 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
 
 def every(text: str) -> list[Gathered]:
     both = [poisoned(phase, text) for phase in ("planning", "implementation")]
-    return [*both, poisoned("implementation", text, stale=False, status="accepted"), replace(both[0], judged=None)]
+    return [
+        *both,
+        poisoned("implementation", text, stale=False, status="accepted"),
+        replace(both[0], judged=None),
+    ]
 
 
 def test_the_corpus_writes_no_line_of_ours():
@@ -184,7 +217,9 @@ def test_no_text_at_all_writes_a_line_of_ours(text, limit):
         check(gathered, limit)
 
 
-@pytest.mark.parametrize("piece", ["x", "x ", "ä\n", "<", "[ok]", "\u202e", "\U0001f468\u200d", " "])
+@pytest.mark.parametrize(
+    "piece", ["x", "x ", "ä\n", "<", "[ok]", "\u202e", "\U0001f468\u200d", " "]
+)
 def test_a_megabyte_in_every_field_is_cut_to_the_limit(piece):
     text = piece * (1_000_000 // len(piece))
 

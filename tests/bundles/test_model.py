@@ -31,10 +31,22 @@ def test_a_line_is_written_behind_its_title():
 
 def test_a_bundle_has_the_keys_that_others_call():
     shown = Shown(Section("rules", "RULES"), (Item("- x", "pinned rule"),), 0, "RULES\n- x")
-    bundle = Bundle("id", "planning", "RULES\n- x", 9, 3, (shown,), (Cut("files", "a", "file pointer", "no room"),))
+    bundle = Bundle(
+        "id",
+        "planning",
+        "RULES\n- x",
+        9,
+        3,
+        (shown,),
+        (Cut("files", "a", "file pointer", "no room"),),
+    )
 
     said = json.loads(json.dumps(bundle.to_dict()))
 
     assert list(said) == ["id", "phase", "text", "chars", "tokens", "sections", "cut"]
-    assert said["sections"][0]["items"] == [{"text": "- x", "source": "pinned rule", "verdict": None}]
-    assert said["cut"] == [{"section": "files", "text": "a", "source": "file pointer", "reason": "no room"}]
+    assert said["sections"][0]["items"] == [
+        {"text": "- x", "source": "pinned rule", "verdict": None}
+    ]
+    assert said["cut"] == [
+        {"section": "files", "text": "a", "source": "file pointer", "reason": "no room"}
+    ]

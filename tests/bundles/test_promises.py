@@ -1,5 +1,6 @@
-"""What every bundle promises, whatever was noted: within its limit, rules whole, stale always told, no heading without
-an item, everything shown or cut, and the same bytes again."""
+"""What every bundle promises, whatever was noted: within its limit, rules whole, stale always told,
+no heading without an item, everything shown or cut, and the same bytes again.
+"""
 
 import itertools
 import re
@@ -39,8 +40,14 @@ class Notes:
         self.draw, self.numbers = draw, itertools.count()
 
     def text(self) -> str:
-        begun = f"tok{next(self.numbers)} {PADDING[: self.draw(st.integers(0, len(PADDING)))]}".strip()
-        return f"{begun} {PADDING * 9} tok{next(self.numbers)}" if self.draw(st.sampled_from(LONG)) else begun
+        begun = (
+            f"tok{next(self.numbers)} {PADDING[: self.draw(st.integers(0, len(PADDING)))]}".strip()
+        )
+        return (
+            f"{begun} {PADDING * 9} tok{next(self.numbers)}"
+            if self.draw(st.sampled_from(LONG))
+            else begun
+        )
 
     def several(self, most: int) -> list[str]:
         return [self.text() for _ in range(self.draw(st.integers(0, most)))]
@@ -58,7 +65,10 @@ def situations(draw) -> Gathered:
     ]
     fields = {
         "feature_request": notes.text(),
-        "working_summary": {"text": "\n".join(["goal", *notes.several(60)]), "updated_at": at(14, 17, 42)},
+        "working_summary": {
+            "text": "\n".join(["goal", *notes.several(60)]),
+            "updated_at": at(14, 17, 42),
+        },
         "checkpoint": {"git_head": WRITTEN_AT},
         "checklist": notes.several(10),
         "file_pointers": [text.replace(" ", "_") for text in notes.several(10)],
@@ -71,12 +81,27 @@ def situations(draw) -> Gathered:
     is_stale = draw(st.booleans())
     judged = JudgedContext(
         context=make_context(phase, fields, notes=tuple(notes.several(2))),
-        staleness=Staleness(is_stale, ("files",) if is_stale else (), 9, tuple(changed), 4, draw(st.integers(1, 9)), 2),
-        claims=tuple(claim(n, text, evidence("a.py#b", draw(verdicts))) for n, text in enumerate(notes.several(12))),
-        decisions=tuple(decision(n, text, draw(statuses)) for n, text in enumerate(notes.several(12))),
+        staleness=Staleness(
+            is_stale,
+            ("files",) if is_stale else (),
+            9,
+            tuple(changed),
+            4,
+            draw(st.integers(1, 9)),
+            2,
+        ),
+        claims=tuple(
+            claim(n, text, evidence("a.py#b", draw(verdicts)))
+            for n, text in enumerate(notes.several(12))
+        ),
+        decisions=tuple(
+            decision(n, text, draw(statuses)) for n, text in enumerate(notes.several(12))
+        ),
         head=HEAD,
         tree="now",
-        shared_decisions=tuple(decision(n, text, draw(statuses), of="main") for n, text in enumerate(notes.several(6))),
+        shared_decisions=tuple(
+            decision(n, text, draw(statuses), of="main") for n, text in enumerate(notes.several(6))
+        ),
         # Of a planning bundle they are no part, and counted together.
         proofs=tuple(
             proof(n, text, draw(st.integers(0, 1)), at(16, 12, draw(st.integers(0, 59))))
@@ -93,7 +118,9 @@ def situations(draw) -> Gathered:
         rules=("r" * draw(st.integers(1, 349)),),
         context_sets={notes.text(): notes.several(5), "ports": notes.several(5)},
         request=LastRequest("\n".join(["go on", *notes.several(3)]), "event", NOW),
-        recalled=tuple(RecalledMemory(text, "memory", "explicit", NOW) for text in notes.several(5)),
+        recalled=tuple(
+            RecalledMemory(text, "memory", "explicit", NOW) for text in notes.several(5)
+        ),
     )
 
 
@@ -104,7 +131,11 @@ def laid_out(gathered: Gathered, total: int) -> Layout | None:
         return budget.fit(head, parts, total)
     except InvalidValueError:
         pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
-        assert total < len(render.head_line(head)) + sum(len(text) + 2 for text in pinned if text) <= 900
+        assert (
+            total
+            < len(render.head_line(head)) + sum(len(text) + 2 for text in pinned if text)
+            <= 900
+        )
         return None
 
 
@@ -140,7 +171,9 @@ def test_whatever_was_gathered_is_shown_or_cut(gathered, limit):
         return
     judged = gathered.judged
     told = render.render(layout) + "\n".join(one.text for one in layout.cut)
-    given_ = repr(replace(gathered, context_sets=tuple(gathered.context_sets.values()), judged=None))
+    given_ = repr(
+        replace(gathered, context_sets=tuple(gathered.context_sets.values()), judged=None)
+    )
     given_ += repr(judged) if judged else ""
 
     missing = set(TOKEN.findall(given_)) - set(TOKEN.findall(told))
@@ -157,8 +190,20 @@ def test_context_sets_push_nothing_out(gathered):
     total = budget.TOTALS[gathered.phase]
     both = [laid_out(one, total) for one in (gathered, replace(gathered, context_sets={}))]
 
-    names = ("about", "last_run", "changed", "decisions", "claims", "failed", "next", "request", "last_pass")
-    texts = [[one.text for one in layout.shown if one.section.name in names] for layout in both if layout]
+    names = (
+        "about",
+        "last_run",
+        "changed",
+        "decisions",
+        "claims",
+        "failed",
+        "next",
+        "request",
+        "last_pass",
+    )
+    texts = [
+        [one.text for one in layout.shown if one.section.name in names] for layout in both if layout
+    ]
 
     assert texts[0] == texts[1]
 
@@ -167,26 +212,46 @@ def test_context_sets_push_nothing_out(gathered):
 def test_stale_is_told_at_every_limit(limit):
     text = render.render(laid_out(IMPLEMENTATION, limit))
 
-    assert "CHANGED since these notes (12:50, 9c41e2d): STALE IN PART, 3 of the 4 files noted here" in text
+    assert (
+        "CHANGED since these notes (12:50, 9c41e2d): STALE IN PART, 3 of the 4 files noted here"
+        in text
+    )
 
 
 def test_a_full_implementation_bundle_shows_something_of_every_section():
-    """Rules as long as they may be, decisions of a hundred characters, claims that fell: a heading has an item."""
+    """Rules as long as they may be, decisions of a hundred characters, claims that fell: a heading
+    has an item.
+    """
     long = "a decision that somebody has described at some length, so that nobody asks again"
     judged = replace(
         IMPLEMENTATION.judged,
         decisions=tuple(decision(n, f"{long} {n}", "accepted") for n in range(6)),
         claims=tuple(
-            claim(n, f"Part {n} is checked twice", evidence(f"src/part{n}.py#x", "changed" if n < 4 else "ok"))
+            claim(
+                n,
+                f"Part {n} is checked twice",
+                evidence(f"src/part{n}.py#x", "changed" if n < 4 else "ok"),
+            )
             for n in range(12)
         ),
     )
-    gathered = replace(IMPLEMENTATION, judged=judged, rules=("r" * 347,), context_sets={"files": ["/r/a.md"] * 10})
+    gathered = replace(
+        IMPLEMENTATION, judged=judged, rules=("r" * 347,), context_sets={"files": ["/r/a.md"] * 10}
+    )
 
     layout = laid_out(gathered, 1_700)
     shown = {one.section.name: one for one in layout.shown}
 
-    for name in ("changed", "last_run", "last_pass", "request", "next", "decisions", "claims", "failed"):
+    for name in (
+        "changed",
+        "last_run",
+        "last_pass",
+        "request",
+        "next",
+        "decisions",
+        "claims",
+        "failed",
+    ):
         assert shown[name].items, name
     assert len(shown["next"].items) == 3
     assert shown["claims"].items[0].verdict == "changed"

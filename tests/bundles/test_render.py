@@ -9,7 +9,9 @@ from holdfast.bundles.model import Bundle
 from tests.bundles.situations import IMPLEMENTATION, PLANNING, SITUATIONS
 from tests.bundles.write_golden import GOLDEN, text_of
 
-IMPERATIVES = re.compile(r"\b(MUST|NEVER|ALWAYS|OVERRIDE|please|you|your|ensure|remember to|do not)\b")
+IMPERATIVES = re.compile(
+    r"\b(MUST|NEVER|ALWAYS|OVERRIDE|please|you|your|ensure|remember to|do not)\b"
+)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -24,7 +26,9 @@ def test_every_golden_file_is_of_a_situation():
 @pytest.mark.parametrize("name", SITUATIONS)
 @pytest.mark.parametrize("limit", [10_000, 9_500, 2_000, 1_200, 700, 450])
 def test_whatever_a_client_takes_is_kept_to(name, limit):
-    """Two clients cut at 10,000 characters or about that, others not at all; and callers may ask for less."""
+    """Two clients cut at 10,000 characters or about that, others not at all; and callers may ask
+    for less.
+    """
     gathered = SITUATIONS[name]
 
     text = text_of(gathered, limit)
@@ -55,7 +59,10 @@ def test_no_line_ends_in_a_space_and_no_two_are_empty(name):
 
 
 def test_the_legend_explains_only_what_a_reader_meets():
-    assert render.legend(["ok", None, "said", "ok"]) == "[ok] evidence unchanged · [said] quoted, no evidence"
+    assert (
+        render.legend(["ok", None, "said", "ok"])
+        == "[ok] evidence unchanged · [said] quoted, no evidence"
+    )
     assert render.legend([None]) == ""
     assert "[moved]" not in text_of(IMPLEMENTATION)
 
@@ -81,8 +88,12 @@ def test_an_instruction_follows_its_bundle():
     bundle = Bundle("id", "planning", "HOLDFAST planning", 17, 5, (), ())
 
     plain = render.prefix_instruction("Do it.\n", bundle)
-    known = render.prefix_instruction("Do it.", bundle, {"gemini": "12ab", "codex": "0199\n<system>"})
+    known = render.prefix_instruction(
+        "Do it.", bundle, {"gemini": "12ab", "codex": "0199\n<system>"}
+    )
 
     assert plain == "HOLDFAST planning\n\nINSTRUCTION\nDo it.\n"
-    assert known.split("\n\n")[1] == "NATIVE SESSIONS (may be gone): codex 0199 ‹system> · gemini 12ab"
+    assert (
+        known.split("\n\n")[1] == "NATIVE SESSIONS (may be gone): codex 0199 ‹system> · gemini 12ab"
+    )
     assert render.prefix_instruction("Do it.", None, {"codex": "0199"}) == "Do it."

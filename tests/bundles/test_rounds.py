@@ -32,14 +32,19 @@ def test_four_roles_speak_in_turn_and_then_the_chair():
 def test_each_role_is_told_how_much_it_may_say():
     told = [rounds.write_instruction(spoken(*list(ROLES)[:count])) for count in range(4)]
 
-    for text, span in zip(told, ["400 to 700", "600 to 900", "700 to 1,000", "300 to 500"], strict=True):
+    for text, span in zip(
+        told, ["400 to 700", "600 to 900", "700 to 1,000", "300 to 500"], strict=True
+    ):
         assert f"in {span} characters" in text
 
 
 def test_what_was_said_before_is_quoted():
     current = rounds.submit(begun(), "Product Owner", "RULES\n</system>", ["user:said so"], now=NOW)
 
-    assert "Product Owner said (sources: user:said so)\n| RULES\n| ‹/system>" in rounds.write_instruction(current)
+    assert (
+        "Product Owner said (sources: user:said so)\n| RULES\n| ‹/system>"
+        in rounds.write_instruction(current)
+    )
 
 
 @pytest.mark.parametrize("role", ["Architect", "Validator", "Chair"])
@@ -49,7 +54,9 @@ def test_a_role_that_is_not_next_does_not_speak(role):
 
 
 def test_an_unknown_role_is_named_with_the_known_ones():
-    with pytest.raises(InvalidValueError, match="Known: Product Owner, Architect, Developer, Validator, Chair"):
+    with pytest.raises(
+        InvalidValueError, match="Known: Product Owner, Architect, Developer, Validator, Chair"
+    ):
         rounds.submit(begun(), "Intern", "x", [], now=NOW)
 
 
@@ -63,7 +70,9 @@ def test_the_upper_end_is_held_with_the_figure(role, most):
     before = spoken(*list(ROLES)[: list(ROLES).index(role)])
 
     assert rounds.submit(before, role, "x" * most, ["repo:a"], now=NOW)
-    with pytest.raises(InvalidValueError, match=f"has {most + 1:,} characters; {role} has {most:,} at most"):
+    with pytest.raises(
+        InvalidValueError, match=f"has {most + 1:,} characters; {role} has {most:,} at most"
+    ):
         rounds.submit(before, role, "x" * (most + 1), ["repo:a"], now=NOW)
 
 
@@ -86,7 +95,9 @@ def test_a_fact_without_a_source_is_refused():
 
 
 def test_who_adds_no_fact_needs_no_source():
-    assert rounds.submit(begun(), "Product Owner", "No new fact: the order stands.", [], now=NOW).submissions
+    assert rounds.submit(
+        begun(), "Product Owner", "No new fact: the order stands.", [], now=NOW
+    ).submissions
 
 
 @pytest.mark.parametrize("source", ["src/a.py", "web:x", "repo:", "repo:  ", "REPO:a"])
@@ -107,7 +118,11 @@ def test_the_chair_closes_after_everybody_spoke():
 
     closing = rounds.close(spoken(*ROLES), ["In a table", "Eight attempts"], ["Who owns it?"])
 
-    assert closing.results == [("In a table", "accepted"), ("Eight attempts", "accepted"), ("Who owns it?", "open")]
+    assert closing.results == [
+        ("In a table", "accepted"),
+        ("Eight attempts", "accepted"),
+        ("Who owns it?", "open"),
+    ]
     assert closing.status == "closing"
 
 
@@ -129,7 +144,9 @@ def test_there_are_no_more_results_than_anybody_reads():
         rounds.submit(begun(), "Product Owner", "x", ["repo:a"] * 21, now=NOW)
 
 
-@pytest.mark.parametrize(("text", "problem"), [(" ", "is empty"), ("x" * 1_001, "has 1,001 characters; 1,000 are")])
+@pytest.mark.parametrize(
+    ("text", "problem"), [(" ", "is empty"), ("x" * 1_001, "has 1,001 characters; 1,000 are")]
+)
 def test_a_result_is_one_sentence(text, problem):
     with pytest.raises(InvalidValueError, match=problem):
         rounds.close(spoken(*ROLES), [text], [])
@@ -160,7 +177,12 @@ def test_results_that_could_not_be_noted_stay_the_chairs_word_until_it_says_anot
 def test_a_round_is_abandoned_at_every_turn_and_has_no_result(count):
     left = rounds.abandon(spoken(*list(ROLES)[:count]), now=NOW)
 
-    assert (left.status, left.is_over, left.abandoned_at, left.results) == ("abandoned", True, NOW, [])
+    assert (left.status, left.is_over, left.abandoned_at, left.results) == (
+        "abandoned",
+        True,
+        NOW,
+        [],
+    )
     assert len(left.submissions) == count
     with pytest.raises(errors.WrongRoleError):
         rounds.submit(left, left.role, "x", ["repo:a"], now=NOW)

@@ -1,4 +1,6 @@
-"""Bundles and rounds through the store, on both engines: receipts, the same bytes again, and one step at a time."""
+"""Bundles and rounds through the store, on both engines: receipts, the same bytes again, and one
+step at a time.
+"""
 
 import asyncio
 import itertools
@@ -59,7 +61,7 @@ def local(journal, sessions):
     return BundleService(journal, sessions, load=refuse, rules=["Ask first."], now=lambda: NOW)
 
 
-# --- building ----------------------------------------------------------------------------------------------
+# --- building -------------------------------------------------------------------------------------
 
 
 async def test_a_bundle_has_a_receipt_that_makes_the_same_bytes_again(bundles):
@@ -118,10 +120,14 @@ async def test_the_last_request_of_the_session_is_told_word_for_word(bundles, se
 
 
 async def test_a_new_session_is_told_what_the_one_before_it_was_asked(bundles, sessions):
-    old = await sessions.create_session("codex", "u1", client="codex", native_id="n1", worktree="/w")
+    old = await sessions.create_session(
+        "codex", "u1", client="codex", native_id="n1", worktree="/w"
+    )
     await sessions.append_event(old.id, "user_message", "user", "stop after 3")
     await sessions.append_event(old.id, "model_message", "assistant", "It does.")
-    new = await sessions.create_session("claude", "u1", client="claude", native_id="n2", worktree="/w")
+    new = await sessions.create_session(
+        "claude", "u1", client="claude", native_id="n2", worktree="/w"
+    )
 
     bundle = await bundles.build("implementation", session_id=new.id)
 
@@ -165,7 +171,9 @@ async def test_a_memory_that_answers_twice_is_told_once(bundles, sessions):
 
 
 async def test_without_sharing_the_bundle_is_local(local, sessions):
-    s = await sessions.create_session("codex", "u1", git_branch="main", repo="github.com/acme/invoices")
+    s = await sessions.create_session(
+        "codex", "u1", git_branch="main", repo="github.com/acme/invoices"
+    )
     await sessions.set_relevant_context(s.id, "files", ["src/a.py"])
     await sessions.set_relevant_context(s.id, "applet", ["text-editor", "path=src/a.py"])
     await sessions.append_event(s.id, "user_message", "user", "stop after 3")
@@ -189,7 +197,7 @@ async def test_native_ids_are_a_best_effort(bundles, local):
     assert await local.find_native_ids("planning") == {}
 
 
-# --- a real checkout ---------------------------------------------------------------------------------------
+# --- a real checkout ------------------------------------------------------------------------------
 
 
 def git(folder, *arguments: str) -> None:
@@ -209,7 +217,9 @@ def checkout(tmp_path):
 
 
 async def test_a_claim_goes_stale_before_the_readers_eyes(journal, sessions, checkout):
-    work = WorkstreamService(load_settings(), journal, folder=str(checkout), share=True, environment={})
+    work = WorkstreamService(
+        load_settings(), journal, folder=str(checkout), share=True, environment={}
+    )
     bundles = BundleService(journal, sessions, load=work.load, native_ids=work.list_client_sessions)
     await work.claim("send() posts once", ["letters.py#send"], phase="planning")
     await work.save("Goal: overdue invoices are reminded.", phase="planning", by_hand=True)
@@ -221,21 +231,28 @@ async def test_a_claim_goes_stale_before_the_readers_eyes(journal, sessions, che
     assert "Fresh: the contents are those of these notes." in fresh.text
     assert "[ok] send() posts once. letters.py#send" in fresh.text
     assert "STALE: the 1 file noted here changed.\n  letters.py +1 -1, uncommitted" in stale.text
-    assert '[changed] "send() posts once": letters.py#send edited after the claim; unproven' in stale.text
+    assert (
+        '[changed] "send() posts once": letters.py#send edited after the claim; unproven'
+        in stale.text
+    )
     assert stale.text.index("letters.py +1 -1") < stale.text.index("SUMMARY")
     assert (await bundles.rebuild(fresh.id)).text == fresh.text
 
 
 async def test_without_sharing_no_git_is_started(journal, sessions, checkout, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    work = WorkstreamService(load_settings(), journal, folder=str(checkout), share=False, environment={})
+    work = WorkstreamService(
+        load_settings(), journal, folder=str(checkout), share=False, environment={}
+    )
 
-    bundle = await BundleService(journal, sessions, load=work.load, rules=["Ask first."]).build("planning")
+    bundle = await BundleService(journal, sessions, load=work.load, rules=["Ask first."]).build(
+        "planning"
+    )
 
     assert [one.section.name for one in bundle.sections] == ["rules"]
 
 
-# --- frozen ------------------------------------------------------------------------------------------------
+# --- frozen ---------------------------------------------------------------------------------------
 
 
 async def test_a_session_gets_the_same_bytes_again(bundles, sessions):
@@ -266,9 +283,13 @@ async def test_frozen_bytes_never_say_what_is_no_longer_so(bundles, sessions, mo
 
 async def test_an_own_log_that_grows_changes_no_bytes(bundles, sessions):
     """It is in the window of whoever asks. The one before is told, and goes on being told."""
-    old = await sessions.create_session("codex", "u1", client="codex", native_id="n1", worktree="/w")
+    old = await sessions.create_session(
+        "codex", "u1", client="codex", native_id="n1", worktree="/w"
+    )
     await sessions.append_event(old.id, "user_message", "user", "stop after 3")
-    new = await sessions.create_session("claude", "u1", client="claude", native_id="n2", worktree="/w")
+    new = await sessions.create_session(
+        "claude", "u1", client="claude", native_id="n2", worktree="/w"
+    )
     first = await bundles.build("implementation", session_id=new.id)
     await sessions.append_event(new.id, "user_message", "user", "go on")
 
@@ -279,9 +300,13 @@ async def test_an_own_log_that_grows_changes_no_bytes(bundles, sessions):
 
 
 async def test_own_context_sets_come_before_those_of_the_session_before(bundles, sessions):
-    old = await sessions.create_session("codex", "u1", client="codex", native_id="n1", worktree="/w")
+    old = await sessions.create_session(
+        "codex", "u1", client="codex", native_id="n1", worktree="/w"
+    )
     await sessions.set_relevant_context(old.id, "ports", ["5432"])
-    new = await sessions.create_session("claude", "u1", client="claude", native_id="n2", worktree="/w")
+    new = await sessions.create_session(
+        "claude", "u1", client="claude", native_id="n2", worktree="/w"
+    )
     first = await bundles.build("planning", session_id=new.id)
     await sessions.set_relevant_context(new.id, "ports", ["8080"])
 
@@ -326,7 +351,7 @@ async def test_bytes_are_frozen_for_a_session_or_not_at_all(bundles):
         await bundles.build("planning", session_id=UNKNOWN)
 
 
-# --- receipts ----------------------------------------------------------------------------------------------
+# --- receipts -------------------------------------------------------------------------------------
 
 
 async def test_a_receipt_is_found_by_the_short_id_in_the_head(bundles):
@@ -384,7 +409,12 @@ async def test_the_last_bundle_is_explained_line_by_line(bundles, sessions):
 
     why = await bundles.explain()
 
-    assert (why.id, why.phase, why.limit, why.chars) == (last.id, "implementation", 1_000, last.chars)
+    assert (why.id, why.phase, why.limit, why.chars) == (
+        last.id,
+        "implementation",
+        1_000,
+        last.chars,
+    )
     assert [line.text for line in why.lines if line.text not in last.text] == []
     assert ("pinned rule", None) in [(line.source, line.verdict) for line in why.lines]
     assert why.cut
@@ -411,7 +441,7 @@ async def test_nobody_reads_the_receipts_of_another(bundles, sessions):
     assert await stranger.find_receipt(short_id(bundle.id)) is None
 
 
-# --- rounds ------------------------------------------------------------------------------------------------
+# --- rounds ---------------------------------------------------------------------------------------
 
 
 class Decisions:
@@ -421,7 +451,9 @@ class Decisions:
         self.kept: list[tuple[str, str, str | None, str]] = []
         self.fails_at = fails_at
 
-    async def decide(self, text: str, *, phase: str, workstream_id: str | None, status: str) -> None:
+    async def decide(
+        self, text: str, *, phase: str, workstream_id: str | None, status: str
+    ) -> None:
         if len(self.kept) == self.fails_at:
             self.fails_at = None
             raise StoreBusyError("the repository")
@@ -484,21 +516,30 @@ async def test_of_two_who_take_the_same_step_one_is_told_so(bundles):
     await rounds.start("topic")
 
     done = await asyncio.gather(
-        *(rounds.submit("Product Owner", f"view {n}", ["repo:a"]) for n in range(4)), return_exceptions=True
+        *(rounds.submit("Product Owner", f"view {n}", ["repo:a"]) for n in range(4)),
+        return_exceptions=True,
     )
 
     assert sum(not isinstance(one, Exception) for one in done) == 1
-    assert {type(one) for one in done if isinstance(one, Exception)} <= {errors.RoundMovedError, errors.WrongRoleError}
+    assert {type(one) for one in done if isinstance(one, Exception)} <= {
+        errors.RoundMovedError,
+        errors.WrongRoleError,
+    }
     assert (await rounds.next()).role == "Architect"
 
 
 async def test_of_two_who_start_a_round_one_is_told_so(bundles):
     rounds = RoundService(bundles, Decisions().decide)
 
-    done = await asyncio.gather(*(rounds.start(f"topic {n}") for n in range(4)), return_exceptions=True)
+    done = await asyncio.gather(
+        *(rounds.start(f"topic {n}") for n in range(4)), return_exceptions=True
+    )
 
     assert sum(not isinstance(one, Exception) for one in done) == 1
-    assert {type(one) for one in done if isinstance(one, Exception)} <= {errors.RoundMovedError, errors.RoundOpenError}
+    assert {type(one) for one in done if isinstance(one, Exception)} <= {
+        errors.RoundMovedError,
+        errors.RoundOpenError,
+    }
 
 
 async def test_a_refused_submission_changes_nothing(bundles):
@@ -526,8 +567,12 @@ async def test_a_close_that_was_interrupted_goes_on_where_it_stopped(bundles):
     assert closed.status == "closed"
 
 
-async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_noted(journal, sessions, checkout):
-    work = WorkstreamService(load_settings(), journal, folder=str(checkout), share=True, environment={})
+async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_noted(
+    journal, sessions, checkout
+):
+    work = WorkstreamService(
+        load_settings(), journal, folder=str(checkout), share=True, environment={}
+    )
     rounds = RoundService(BundleService(journal, sessions, load=work.load), work.decide)
     await rounds.start("topic")
     await spoken(rounds)
@@ -569,9 +614,13 @@ async def test_a_close_that_went_wrong_leaves_every_way_to_the_chair(bundles):
         assert (await rounds.start("another", which)).role == "Product Owner"
 
 
-@pytest.mark.parametrize("how", [InvalidValueError("Decision", "x", "is too long"), ZeroDivisionError()])
+@pytest.mark.parametrize(
+    "how", [InvalidValueError("Decision", "x", "is too long"), ZeroDivisionError()]
+)
 async def test_a_round_that_stopped_while_it_was_closing_has_a_way_out(bundles, how):
-    """Stopped from outside, nobody could write that down; whoever goes on finds out whether it can be closed."""
+    """Stopped from outside, nobody could write that down; whoever goes on finds out whether it can
+    be closed.
+    """
     stops = [asyncio.CancelledError(), how]
 
     async def decide(text: str, **about: str) -> None:

@@ -1,4 +1,6 @@
-"""Write the golden bundles anew: `python -m tests.bundles.write_golden`, then look at what git shows."""
+"""Write the golden bundles anew: `python -m tests.bundles.write_golden`, then look at what git
+shows.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,9 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def text_of(gathered: Gathered, limit: int | None = None) -> str:
     total = budget.total_for(gathered.phase, limit)
-    return render.render(budget.fit(sections.make_head(gathered), sections.make_sections(gathered), total))
+    return render.render(
+        budget.fit(sections.make_head(gathered), sections.make_sections(gathered), total)
+    )
 
 
 if __name__ == "__main__":

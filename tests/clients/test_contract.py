@@ -47,7 +47,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return value
 
 
-# --- the contract ------------------------------------------------------------------------------------------
+# --- the contract ---------------------------------------------------------------------------------
 
 
 def test_a_client_says_who_it_is(name: str):
@@ -61,7 +61,11 @@ def test_a_client_says_who_it_is(name: str):
 def test_a_client_has_payloads_of_its_whole_life(name: str):
     """From the start of a session to its end, with a request, a tool and an answer."""
     assert {"SessionStart", "SessionEnd"} <= payloads(name).keys()
-    assert [one["event_type"] for one in expected(name).values()] == ["user_message", "tool_result", "model_message"]
+    assert [one["event_type"] for one in expected(name).values()] == [
+        "user_message",
+        "tool_result",
+        "model_message",
+    ]
 
 
 def test_each_hook_means_what_was_recorded(name: str):
@@ -85,7 +89,10 @@ def test_each_hook_means_what_was_recorded(name: str):
 def test_the_same_hook_twice_is_the_same_event(name: str):
     for event_name in expected(name):
         payload = payloads(name)[event_name]
-        first, again = found(name).parse(event_name, payload), found(name).parse(event_name, copy.deepcopy(payload))
+        first, again = (
+            found(name).parse(event_name, payload),
+            found(name).parse(event_name, copy.deepcopy(payload)),
+        )
         assert first is not None
         assert again is not None
         assert fields(first) == fields(again)
@@ -97,7 +104,9 @@ def test_another_turn_session_or_text_is_another_event(name: str):
         marks = [mark for mark in MARKS if mark in payload]
         changed = [{**payload, key: f"{payload[key]}-2"} for key in (*marks, "session_id")]
         text = expected(name)[event_name]["content"]
-        changed += [{**payload, key: "another text"} for key, value in payload.items() if value == text]
+        changed += [
+            {**payload, key: "another text"} for key, value in payload.items() if value == text
+        ]
 
         events = [found(name).parse(event_name, one) for one in (payload, *changed)]
 
@@ -106,13 +115,23 @@ def test_another_turn_session_or_text_is_another_event(name: str):
 
 
 def test_another_tool_or_input_is_another_event(name: str):
-    """Two tools may end in the same millisecond with the same answer. The order of the keys tells nothing."""
-    event_name = next(e for e, kept in expected(name).items() if kept["event_type"] == "tool_result")
+    """Two tools may end in the same millisecond with the same answer. The order of the keys tells
+    nothing.
+    """
+    event_name = next(
+        e for e, kept in expected(name).items() if kept["event_type"] == "tool_result"
+    )
     bare = {key: value for key, value in payloads(name)[event_name].items() if key not in MARKS}
-    inputs: list[Any] = [{"path": "/a.py", "n": 1}, {"path": "/b.py", "n": 1}, {"n": 1, "path": "/a.py"}]
+    inputs: list[Any] = [
+        {"path": "/a.py", "n": 1},
+        {"path": "/b.py", "n": 1},
+        {"n": 1, "path": "/a.py"},
+    ]
 
     first, other, again, tool = (
-        found(name).parse(event_name, {**bare, "timestamp": "now", "tool_name": tool, "tool_input": given}).event_id
+        found(name)
+        .parse(event_name, {**bare, "timestamp": "now", "tool_name": tool, "tool_input": given})
+        .event_id
         for tool, given in (*(("Read", given) for given in inputs), ("Edit", inputs[0]))
     )
 
@@ -142,8 +161,13 @@ def test_somebody_elses_payload_is_ignored(name: str):
         for other in others:
             assert found(name).parse(other, payload) is None
         assert found(name).parse(event_name, {}) is None
-        assert found(name).parse(event_name, {"type": event_name, "sessionID": "x", "directory": "/"}) is None
-        assert found(name).parse("NoSuchEvent", {**payload, "hook_event_name": "NoSuchEvent"}) is None
+        assert (
+            found(name).parse(event_name, {"type": event_name, "sessionID": "x", "directory": "/"})
+            is None
+        )
+        assert (
+            found(name).parse("NoSuchEvent", {**payload, "hook_event_name": "NoSuchEvent"}) is None
+        )
 
 
 def test_missing_and_wrong_keys_never_raise(name: str):
@@ -160,35 +184,51 @@ def test_missing_and_wrong_keys_never_raise(name: str):
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.text(st.characters()), inner, max_size=3)
+        ),
         max_leaves=10,
     )
 )
 def test_whatever_a_tool_was_given_or_answered_can_be_stored(value: Any):
     """As data where it is JSON that both engines keep, as a text where it is not."""
     for name in clients.CLIENTS:
-        event_name = next(e for e, kept in expected(name).items() if kept["event_type"] == "tool_result")
-        payload = {**payloads(name)[event_name], "tool_input": value, "tool_response": value, "tool_name": value}
+        event_name = next(
+            e for e, kept in expected(name).items() if kept["event_type"] == "tool_result"
+        )
+        payload = {
+            **payloads(name)[event_name],
+            "tool_input": value,
+            "tool_response": value,
+            "tool_name": value,
+        }
         event = found(name).parse(event_name, payload)
         assert event is not None
         check_storable(event)
 
 
 def check_storable(event: HookEvent) -> None:
-    record = {slot: value for slot, value in fields(event).items() if slot != "cwd"}  # looked at, not stored
+    record = {
+        slot: value for slot, value in fields(event).items() if slot != "cwd"
+    }  # looked at, not stored
     canonical.canonical_object("record", {"a": {"b": record}}, max_bytes=4 << 20)
 
 
 def test_an_unknown_client_is_nobody():
-    assert [clients.find_client(name) for name in ("", "cursor", "../claude", "contract", "claude.py")] == [None] * 5
+    assert [
+        clients.find_client(name) for name in ("", "cursor", "../claude", "contract", "claude.py")
+    ] == [None] * 5
 
 
-# --- what every client shares ------------------------------------------------------------------------------
+# --- what every client shares ---------------------------------------------------------------------
 
 
 def tool_event(**payload: Any) -> HookEvent:
     name = clients.CLIENTS[0]
-    event_name = next(e for e, kept in expected(name).items() if kept["event_type"] == "tool_result")
+    event_name = next(
+        e for e, kept in expected(name).items() if kept["event_type"] == "tool_result"
+    )
     event = found(name).parse(event_name, {**payloads(name)[event_name], **payload})
     assert event is not None
     return event
@@ -198,7 +238,10 @@ def test_a_tool_that_printed_nothing_was_still_run():
     """Otherwise a `touch` would never have happened."""
     event = tool_event(tool_response="")
 
-    assert (event.content, event.parts) == ("", {"tool": "Bash", "input": tool_event().parts["input"]})  # type: ignore[index]
+    assert (event.content, event.parts) == (
+        "",
+        {"tool": "Bash", "input": tool_event().parts["input"]},
+    )  # type: ignore[index]
 
 
 def test_source_code_about_odd_characters_is_kept_to_the_letter():
@@ -212,7 +255,9 @@ def test_source_code_about_odd_characters_is_kept_to_the_letter():
 
 
 def test_characters_that_no_store_keeps_become_visible():
-    event = tool_event(tool_input={"a\x00": ["b\ud800"]}, tool_response="c\x00d\udfff", session_id="n\x00\ud800")
+    event = tool_event(
+        tool_input={"a\x00": ["b\ud800"]}, tool_response="c\x00d\udfff", session_id="n\x00\ud800"
+    )
 
     assert event.parts is not None
     assert (event.content, event.parts["input"], event.native_id) == ("c�d?", {"a�": ["b?"]}, "n�?")

@@ -31,16 +31,21 @@ def new_session(url: str) -> str:
 
 
 def audit(url: str, session_id: str, acked: Iterable[str] = ()) -> list[SessionEvent]:
-    """Answers with what is stored, after everything that can be checked without knowing what was done.
+    """Answers with what is stored, after everything that can be checked without knowing what was
+    done.
 
-    No gap, no number and no id twice, nothing lost that was acknowledged, the chain and the accounts fit, and on
-    SQLite the file is whole.
+    No gap, no number and no id twice, nothing lost that was acknowledged, the chain and the
+    accounts fit, and on SQLite the file is whole.
     """
-    events: list[SessionEvent] = with_sessions(url, lambda sessions: audit_open(sessions, session_id, acked))
+    events: list[SessionEvent] = with_sessions(
+        url, lambda sessions: audit_open(sessions, session_id, acked)
+    )
     return events
 
 
-async def audit_open(sessions: SessionService, session_id: str, acked: Iterable[str] = ()) -> list[SessionEvent]:
+async def audit_open(
+    sessions: SessionService, session_id: str, acked: Iterable[str] = ()
+) -> list[SessionEvent]:
     """The same, on a store that is open."""
     events = [event async for event in sessions.read_events(session_id)]
     stored = [event.id for event in events]
@@ -49,7 +54,8 @@ async def audit_open(sessions: SessionService, session_id: str, acked: Iterable[
     assert set(acked) - set(stored) == set()
     verification = await sessions.verify_session(session_id)
     assert verification.damage == ()
-    # A server may still commit what a killed client had sent, between our two looks; a file has no such server.
+    # A server may still commit what a killed client had sent, between our two looks; a file has no
+    # such server.
     late = verification.checked - len(events)
     assert late == 0 or (late > 0 and sessions.db.engine == "postgres")
     numbered, rows, _ = await sessions.store.count_events()

@@ -1,7 +1,8 @@
 """A file system that fails at the nth call, below SQLite and above the real one.
 
-While it is in force every connection of this process goes through it; Holdfast does not know. The shared memory of
-the write-ahead log does not pass here: it is memory, and its loss is what `kill -9` shows.
+While it is in force every connection of this process goes through it; Holdfast does not know. The
+shared memory of the write-ahead log does not pass here: it is memory, and its loss is what `kill
+-9` shows.
 """
 
 import os
@@ -51,7 +52,9 @@ class Faults:
             return False
         self.count += 1
         return bool(self.number) and (
-            self.count >= self.number if self.fault.startswith("lasting") else self.count == self.number
+            self.count >= self.number
+            if self.fault.startswith("lasting")
+            else self.count == self.number
         )
 
     def fail(self, call: str, real: Any, args: tuple[Any, ...]) -> None:
@@ -61,7 +64,9 @@ class Faults:
             real(*((args[0][: len(args[0]) // 2], args[1]) if call == "xWrite" else args))
         if self.fault == "kill after half":
             os.kill(os.getpid(), signal.SIGKILL)
-        raise apsw.exception_for(apsw.SQLITE_FULL if self.fault.endswith("full") else IO_ERRORS[call])
+        raise apsw.exception_for(
+            apsw.SQLITE_FULL if self.fault.endswith("full") else IO_ERRORS[call]
+        )
 
     def end(self) -> None:
         """Nothing fails any more."""

@@ -1,4 +1,6 @@
-"""Every kind of write, with what is there before and after it, so that whatever lies between can be told apart."""
+"""Every kind of write, with what is there before and after it, so that whatever lies between can be
+told apart.
+"""
 
 import os
 import shutil
@@ -50,7 +52,9 @@ async def append_one(sessions: SessionService, session_id: str) -> None:
 
 
 async def append_several(sessions: SessionService, session_id: str) -> None:
-    events = [{"type": "tool_result", "role": "tool", "content": LONG, "event_id": one} for one in NEW_IDS]
+    events = [
+        {"type": "tool_result", "role": "tool", "content": LONG, "event_id": one} for one in NEW_IDS
+    ]
     await sessions.append_events(session_id, events)
 
 
@@ -125,7 +129,9 @@ def prepare(folder: Path) -> str:
 async def fill(sessions: SessionService) -> str:
     session = await sessions.create_session("coder", "u1")
     for number, event_id in enumerate(OLD_IDS):
-        await sessions.append_event(session.id, "user_message", "user", str(number), event_id=event_id)
+        await sessions.append_event(
+            session.id, "user_message", "user", str(number), event_id=event_id
+        )
     await sessions.update_state(session.id, {"task": "old"})
     await sessions.set_relevant_context(session.id, "files", ["/r/old"])
     return session.id

@@ -1,7 +1,7 @@
 """Named points of a write at which a process can die, reached through SQLite's own hooks.
 
-Nothing of Holdfast is touched: every connection that is opened gets a hook which counts, and at the right count the
-process kills itself, without a chance to clean up.
+Nothing of Holdfast is touched: every connection that is opened gets a hook which counts, and at the
+right count the process kills itself, without a chance to clean up.
 """
 
 import os
@@ -50,11 +50,19 @@ def after_tombstone(connection: apsw.Connection, die: Die) -> None:
 
 def after_wal_switch(connection: apsw.Connection, die: Die) -> None:
     """The file is in write-ahead mode and empty."""
-    on_statement(connection, lambda sql: sql.startswith("create table if not exists holdfast_migrations"), die)
+    on_statement(
+        connection,
+        lambda sql: sql.startswith("create table if not exists holdfast_migrations"),
+        die,
+    )
 
 
 def mid_migration(connection: apsw.Connection, die: Die) -> None:
-    on_statement(connection, lambda sql: sql.startswith(("create t", "create i", "create u", "pragma user_ver")), die)
+    on_statement(
+        connection,
+        lambda sql: sql.startswith(("create t", "create i", "create u", "pragma user_ver")),
+        die,
+    )
 
 
 def on_statement(connection: apsw.Connection, matches: Callable[[str], bool], die: Die) -> None:

@@ -1,7 +1,7 @@
 """A network that loses the answer: a TCP proxy in front of PostgreSQL.
 
-It passes everything on, until an answer to an executed statement is complete. Then the server has committed, and by
-chance the client never hears of it: the connection is cut instead.
+It passes everything on, until an answer to an executed statement is complete. Then the server has
+committed, and by chance the client never hears of it: the connection is cut instead.
 """
 
 import asyncio

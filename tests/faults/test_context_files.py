@@ -1,4 +1,6 @@
-"""Many processes at one repository's context files: R6 and R7, kill -9 in the middle, and every failing system call."""
+"""Many processes at one repository's context files: R6 and R7, kill -9 in the middle, and every
+failing system call.
+"""
 
 import json
 import os
@@ -33,9 +35,14 @@ def decisions(repo: Repo, phase: str) -> list[str]:
 def test_eight_writers_and_four_readers_lose_nothing(
     nursery: Nursery, repo: Repo, sqlite_url: str, phase: str, scale: Scale
 ):
-    """R6: 8 × 50 decisions, each there at the end, each with a number of its own; no reader meets half a file."""
+    """R6: 8 × 50 decisions, each there at the end, each with a number of its own; no reader meets
+    half a file.
+    """
     each = scale(50)
-    children = [nursery.start(writers.decide_many, str(repo.folder), sqlite_url, phase, n, each) for n in range(8)]
+    children = [
+        nursery.start(writers.decide_many, str(repo.folder), sqlite_url, phase, n, each)
+        for n in range(8)
+    ]
     readers = [nursery.start(writers.read_until_told, str(repo.folder), phase) for _ in range(4)]
     assert hear_from_all([*children, *readers]) == ["open"] * 12
     say_to_all(children)
@@ -44,7 +51,9 @@ def test_eight_writers_and_four_readers_lose_nothing(
 
     assert [child.wait() for child in children] == [0] * 8
     say_to_all(readers)
-    assert min(hear_from_all(readers)) > 0  # how often each read; an unreadable file would have failed it
+    assert (
+        min(hear_from_all(readers)) > 0
+    )  # how often each read; an unreadable file would have failed it
     assert [reader.wait() for reader in readers] == [0] * 4
     kept = decisions(repo, phase)
     assert sorted(kept) == sorted(acked)
@@ -58,7 +67,9 @@ def test_eight_writers_and_four_readers_lose_nothing(
 def test_a_long_look_before_a_save_is_noticed_when_others_wrote_meanwhile(
     nursery: Nursery, repo: Repo, sqlite_url: str, scale: Scale
 ):
-    """R7: read, wait until five others have written, save with the revision that was read: refused each time."""
+    """R7: read, wait until five others have written, save with the revision that was read: refused
+    each time.
+    """
     rounds = scale(50)
     slow = nursery.start(writers.save_what_was_read, str(repo.folder), sqlite_url)
     assert slow.hear() == "open"
@@ -66,7 +77,14 @@ def test_a_long_look_before_a_save_is_noticed_when_others_wrote_meanwhile(
         slow.say("read")
         slow.hear()
         others = [
-            nursery.start(writers.decide_many, str(repo.folder), sqlite_url, "implementation", 5 * number + n, 1)
+            nursery.start(
+                writers.decide_many,
+                str(repo.folder),
+                sqlite_url,
+                "implementation",
+                5 * number + n,
+                1,
+            )
             for n in range(5)
         ]
         assert hear_from_all(others) == ["open"] * 5
@@ -85,7 +103,9 @@ def test_a_long_look_before_a_save_is_noticed_when_others_wrote_meanwhile(
 def test_a_killed_writer_leaves_the_old_file_or_the_new_one(
     nursery: Nursery, repo: Repo, sqlite_url: str, scale: Scale
 ):
-    """Whatever was acknowledged is there, the file is whole, and the next writer is not kept waiting."""
+    """Whatever was acknowledged is there, the file is whole, and the next writer is not kept
+    waiting.
+    """
     acked: list[str] = []
     for number in range(scale(100)):
         child = nursery.start(writers.decide_until_killed, str(repo.folder), sqlite_url, number)
@@ -96,12 +116,18 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(
             acked.append(value)
         assert child.wait() == -signal.SIGKILL
         assert set(decisions(repo, "implementation")) >= set(acked)
-    names = {path.name for path in (repo.folder / "data/context").iterdir() if not path.name.endswith(".tmp")}
+    names = {
+        path.name
+        for path in (repo.folder / "data/context").iterdir()
+        if not path.name.endswith(".tmp")
+    }
     assert names == {".gitattributes", ".gitignore", "implementation_context.json"}
 
 
 @pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EACCES"])
-def test_every_call_that_fails_leaves_the_old_file_or_the_new_one(repo: Repo, sqlite_url: str, error: str):
+def test_every_call_that_fails_leaves_the_old_file_or_the_new_one(
+    repo: Repo, sqlite_url: str, error: str
+):
     """F1 for the context files: the n-th call fails, for each n, until the write gets through."""
     path = repo.folder / "data/context/implementation_context.json"
     writers.decide(str(repo.folder), sqlite_url, "before")

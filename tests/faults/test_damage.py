@@ -30,7 +30,7 @@ async def append(sessions: SessionService, session_id: str, content: str = "…"
     return await sessions.append_event(session_id, "user_message", "user", content)
 
 
-# --- damage between two openings ----------------------------------------------------------------------------
+# --- damage between two openings ------------------------------------------------------------------
 
 
 def zero_page(data: bytearray, start: int, chance: random.Random) -> None:
@@ -43,7 +43,10 @@ def fill_page(data: bytearray, start: int, chance: random.Random) -> None:
 
 def swap_page(data: bytearray, start: int, chance: random.Random) -> None:
     other = PAGE * chance.randrange(len(data) // PAGE)
-    data[start : start + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[start : start + PAGE]
+    data[start : start + PAGE], data[other : other + PAGE] = (
+        data[other : other + PAGE],
+        data[start : start + PAGE],
+    )
 
 
 def flip_bit(data: bytearray, start: int, chance: random.Random) -> None:
@@ -58,9 +61,15 @@ def cut_here(data: bytearray, start: int, chance: random.Random) -> None:
     del data[start + chance.randrange(PAGE) :]
 
 
-@pytest.mark.parametrize("damage", [zero_page, fill_page, swap_page, flip_bit, flip_header_bit, cut_here])
-def test_a_damaged_page_is_named_or_harms_nothing(tmp_path: Path, scale: Scale, damage: Callable[..., None]) -> None:
-    """R20: each page of a store in turn. Whoever verifies, appends and reads is told, or finds all as it was."""
+@pytest.mark.parametrize(
+    "damage", [zero_page, fill_page, swap_page, flip_bit, flip_header_bit, cut_here]
+)
+def test_a_damaged_page_is_named_or_harms_nothing(
+    tmp_path: Path, scale: Scale, damage: Callable[..., None]
+) -> None:
+    """R20: each page of a store in turn. Whoever verifies, appends and reads is told, or finds all
+    as it was.
+    """
     session_id, whole = make_large_store(tmp_path / "start")
     original = (tmp_path / "start" / "test.db").read_bytes()
     seed = random.randrange(1 << 32)
@@ -86,14 +95,17 @@ def make_large_store(folder: Path) -> tuple[str, list[SessionEvent]]:
     async def fill(sessions: SessionService) -> None:
         for number in range(60):
             await append(sessions, session_id, f"{number} " * (number * 20 + 1))
-        await sessions.forget_events([event.id for event in (await sessions.get_recent_events(session_id))[:2]])
+        await sessions.forget_events(
+            [event.id for event in (await sessions.get_recent_events(session_id))[:2]]
+        )
         await sessions.set_relevant_context(session_id, "files", ["/r/a", "/r/b"])
 
     with_sessions(url, fill)
     return session_id, audit(url, session_id)
 
 
-# Loud as well, though not in our words: a row that no longer has the shape of one, a rule of the schema that changed.
+# Loud as well, though not in our words: a row that no longer has the shape of one, a rule of the
+# schema that changed.
 RAW = (AttributeError, TypeError, ValueError, apsw.ConstraintError)
 
 
@@ -132,7 +144,9 @@ def id_bytes(event_id: str) -> bytes:
 
 
 def test_verify_finds_an_id_that_is_no_longer_one(tmp_path: Path) -> None:
-    """R20: found by flipping single bits; a dash became a carriage return, and nobody finds the event by its id."""
+    """R20: found by flipping single bits; a dash became a carriage return, and nobody finds the
+    event by its id.
+    """
     session_id, whole = make_large_store(tmp_path)
     flip(tmp_path / "test.db", (whole[7].id + OWNER.developer_id).encode(), place=8, bit=0x20)
 
@@ -150,7 +164,9 @@ def flip(path: Path, row: bytes, *, place: int, bit: int) -> None:
 
 
 def verify(path: Path, session_id: str) -> Verification:
-    found: Verification = with_sessions(f"sqlite:///{path}", lambda sessions: sessions.verify_session(session_id))
+    found: Verification = with_sessions(
+        f"sqlite:///{path}", lambda sessions: sessions.verify_session(session_id)
+    )
     return found
 
 
@@ -176,7 +192,9 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("what", ["emptied", "removed"])
 def test_a_log_whose_store_was_emptied_is_not_thrown_away(tmp_path: Path, what: str) -> None:
-    """R20: SQLite takes an empty file for a new one and deletes the log, which may be all that is left."""
+    """R20: SQLite takes an empty file for a new one and deletes the log, which may be all that is
+    left.
+    """
     session_id, path = leave_log_behind(tmp_path)
     log, copy = (tmp_path / "test.db-wal").read_bytes(), path.read_bytes()
     path.unlink()
@@ -205,7 +223,9 @@ def leave_log_behind(folder: Path) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("keep", ["all", "half", "nothing", "no log"])
-def test_a_log_that_was_cut_gives_a_beginning_of_what_was_written(tmp_path: Path, scale: Scale, keep: str) -> None:
+def test_a_log_that_was_cut_gives_a_beginning_of_what_was_written(
+    tmp_path: Path, scale: Scale, keep: str
+) -> None:
     """R20: between two openings nobody can know; but what is there is whole, numbered and verified."""
     for attempt in range(scale(20)):
         (tmp_path / str(attempt)).mkdir()
@@ -235,7 +255,7 @@ def test_a_store_that_was_switched_to_another_mode_is_switched_back(tmp_path: Pa
     assert with_sessions(f"sqlite:///{tmp_path / 'test.db'}", verb) == "wal"
 
 
-# --- damage under an open store -----------------------------------------------------------------------------
+# --- damage under an open store -------------------------------------------------------------------
 
 
 def remove_log(path: Path) -> None:
@@ -277,7 +297,16 @@ def remove_everything(path: Path) -> None:
         (path.parent / name).unlink()
 
 
-VANDALS = [remove_log, replace_log, empty_log, cut_log, remove_index, remove_store, replace_store, remove_everything]
+VANDALS = [
+    remove_log,
+    replace_log,
+    empty_log,
+    cut_log,
+    remove_index,
+    remove_store,
+    replace_store,
+    remove_everything,
+]
 
 
 @pytest.fixture(params=[False, True], ids=["inline", "with a loop"])
@@ -290,7 +319,9 @@ def run(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 def test_no_write_is_acknowledged_after_the_files_were_taken_away(
     tmp_path: Path, scale: Scale, run: Callable[[Any], Any], vandal: Callable[[Path], None]
 ) -> None:
-    """R20: SQLite itself would go on writing to a file that has no name any more; each try is refused, and says why."""
+    """R20: SQLite itself would go on writing to a file that has no name any more; each try is
+    refused, and says why.
+    """
     for attempt in range(scale(30)):
         path = tmp_path / str(attempt) / "test.db"
         run(write_and_lose(f"sqlite:///{path}", attempt % 3, lambda path=path: vandal(path)))
@@ -312,7 +343,9 @@ async def write_and_lose(url: str, before: int, vandal: Callable[[], None]) -> N
 def test_a_checkpoint_of_another_program_is_no_damage(
     tmp_path: Path, scale: Scale, run: Callable[[Any], Any], mode: int
 ) -> None:
-    """R20, the other way round: a backup program may cut the log, and other writers may fill it again before us."""
+    """R20, the other way round: a backup program may cut the log, and other writers may fill it
+    again before us.
+    """
     path = tmp_path / "test.db"
     url = f"sqlite:///{path}"
 

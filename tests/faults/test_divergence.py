@@ -1,4 +1,6 @@
-"""R13: files and store diverge in every order that two people find; what one of them noted is never lost."""
+"""R13: files and store diverge in every order that two people find; what one of them noted is never
+lost.
+"""
 
 import os
 import random
@@ -20,7 +22,17 @@ from holdfast.workstreams.errors import ContextChangedError, ReadOnlyContextErro
 from tests.workstreams.repos import Repo, service_in, with_code
 
 CONTEXT = "data/context/implementation_context.json"
-ACTIONS = ["decide", "decide", "remember", "export", "sync", "sync", "lose_store", "touch", "visit_old_branch"]
+ACTIONS = [
+    "decide",
+    "decide",
+    "remember",
+    "export",
+    "sync",
+    "sync",
+    "lose_store",
+    "touch",
+    "visit_old_branch",
+]
 MEMORIES = "data/memory/vectorstore/memories.jsonl"
 
 
@@ -68,7 +80,9 @@ class Person:
             self.opened(lambda database: export_memories(self._memories(database), self._file))
 
     def sync(self) -> None:
-        """Commit, pull, resolve by keeping both sides' lines, push; as a person without a merge driver does."""
+        """Commit, pull, resolve by keeping both sides' lines, push; as a person without a merge
+        driver does.
+        """
         git = self.repo.git
         self.repo.commit("notes")
         git("pull", "-q", "--no-rebase", "--no-edit", check=False)
@@ -115,12 +129,18 @@ class Person:
 
     @staticmethod
     def _memories(database: Any) -> MemoryService:
-        return MemoryService(database, owner=load_settings({**os.environ, "HOLDFAST_DEVELOPER": "ana"}).owner)
+        return MemoryService(
+            database, owner=load_settings({**os.environ, "HOLDFAST_DEVELOPER": "ana"}).owner
+        )
 
 
 @pytest.mark.timeout(7200)
-def test_whatever_two_people_do_nothing_that_was_noted_is_lost(tmp_path: Path, scale: Callable[[int], int]):
-    """Ids only grow: by hand, over merges, with stores that were lost or emptied, with times that mean nothing."""
+def test_whatever_two_people_do_nothing_that_was_noted_is_lost(
+    tmp_path: Path, scale: Callable[[int], int]
+):
+    """Ids only grow: by hand, over merges, with stores that were lost or emptied, with times that
+    mean nothing.
+    """
     for number in range(scale(2_000)):
         folder = tmp_path / str(number)
         play(folder, number)
@@ -131,7 +151,9 @@ def play(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     begun = with_code(folder / "seed")
     begun.git("clone", "-q", "--bare", str(begun.folder), str(folder / "origin.git"))
-    people = [Person(folder, name, Repo(folder / "origin.git", begin=False)) for name in ("ana", "bo")]
+    people = [
+        Person(folder, name, Repo(folder / "origin.git", begin=False)) for name in ("ana", "bo")
+    ]
     for step in range(12):
         person = chance.choice(people)
         person.act(chance.choice(ACTIONS), f"{seed}.{step}")

@@ -1,4 +1,6 @@
-"""Files when the system says no: a failure at every system call (F1), races (R6), no space and no rights (R16)."""
+"""Files when the system says no: a failure at every system call (F1), races (R6), no space and no
+rights (R16).
+"""
 
 import errno
 import fcntl
@@ -19,7 +21,10 @@ from holdfast.ground import files, jsonl
 
 SOURCE = str(Path(files.__file__).parents[2])
 CALLS = [
-    *((os, name) for name in ("open", "close", "write", "pread", "fsync", "ftruncate", "rename", "unlink")),
+    *(
+        (os, name)
+        for name in ("open", "close", "write", "pread", "fsync", "ftruncate", "rename", "unlink")
+    ),
     *((os, name) for name in ("mkdir", "chmod", "fchmod", "fstat", "stat")),
     (fcntl, "flock"),
 ]
@@ -36,7 +41,7 @@ def child_of(code: str, *arguments: object) -> list[str]:
 CHILD_ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
 
 
-# --- the two operations, and what must be true after each ---------------------------------------------------
+# --- the two operations, and what must be true after each -----------------------------------------
 
 
 def write_new(folder: Path) -> None:
@@ -56,7 +61,9 @@ def check_write(folder: Path, start: bytes | None, done: bool) -> None:
 
 
 def check_append(folder: Path, start: bytes | None, done: bool) -> None:
-    """The old records and a first part of the new ones; all of them if acknowledged; and the next append works."""
+    """The old records and a first part of the new ones; all of them if acknowledged; and the next
+    append works.
+    """
     old = OLD_RECORDS if start else []
     found = list(jsonl.read_records(folder / "data.jsonl").records)
     allowed = [[*old, *NEW_RECORDS[:count]] for count in range(len(NEW_RECORDS) + 1)]
@@ -85,7 +92,7 @@ def prepared(folder: Path, name: str, start: bytes | None) -> Path:
     return folder
 
 
-# --- F1: a failure at the Nth system call -------------------------------------------------------------------
+# --- F1: a failure at the Nth system call ---------------------------------------------------------
 
 
 FAULTS = [errno.EIO, errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, None]
@@ -93,7 +100,9 @@ FAULTS = [errno.EIO, errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, None
 
 @contextmanager
 def fault_at(number: int, fault: int | None) -> Iterator[list[str]]:
-    """Let the Nth call fail with this error; without one, let the Nth write be half of what was asked."""
+    """Let the Nth call fail with this error; without one, let the Nth write be half of what was
+    asked.
+    """
     calls: list[str] = []
 
     def faulty(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,7 +126,9 @@ def fault_at(number: int, fault: int | None) -> Iterator[list[str]]:
         yield calls
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: errno.errorcode.get(fault, "short write"))
+@pytest.mark.parametrize(
+    "fault", FAULTS, ids=lambda fault: errno.errorcode.get(fault, "short write")
+)
 @pytest.mark.parametrize(("operation", "start"), CASES)
 def test_a_failure_at_any_system_call_leaves_the_old_or_the_new_state(
     tmp_path: Path,
@@ -225,7 +236,7 @@ def test_a_kill_at_any_system_call_leaves_the_old_or_the_new_state(
     shutil.rmtree(root)
 
 
-# --- R6: several processes change one file ------------------------------------------------------------------
+# --- R6: several processes change one file --------------------------------------------------------
 
 
 WRITER = """
@@ -291,12 +302,18 @@ def start_child(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-# --- R16: no space, no rights, no descriptors ---------------------------------------------------------------
+# --- R16: no space, no rights, no descriptors -----------------------------------------------------
 
 
 def outcomes_of(code: str, *arguments: object) -> dict[str, Any]:
     """What a child reports as JSON on its last line."""
-    done = subprocess.run(child_of(code, *arguments), env=CHILD_ENVIRONMENT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        child_of(code, *arguments),
+        env=CHILD_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     outcomes: dict[str, Any] = json.loads(done.stdout)
     return outcomes
 
@@ -344,7 +361,11 @@ def test_a_full_disk_refuses_what_does_not_fit_and_keeps_what_was_acknowledged(
     assert contents.damaged == ()
     assert (folder / "data").stat().st_size == 200 * (outcomes["written"][-1] + 1)
     assert sorted(os.listdir(folder)) == ["data", "data.jsonl", "data.jsonl.lock"]
-    assert len(outcomes["refused"]) == 2 * count - len(outcomes["acked"]) - len(outcomes["written"]) > 0
+    assert (
+        len(outcomes["refused"])
+        == 2 * count - len(outcomes["acked"]) - len(outcomes["written"])
+        > 0
+    )
     assert all(message.startswith("No space is left for") for message in outcomes["refused"])
 
 
@@ -388,7 +409,10 @@ def test_a_folder_without_the_right_to_write_says_so_and_stays_as_it_was(
     assert len(outcomes["refused"]) == 3 * count
     assert all("cannot be written: permission denied" in message for message in outcomes["refused"])
     assert sorted(os.listdir(folder)) == ["data", "data.jsonl"]
-    assert ((folder / "data").read_bytes(), (folder / "data.jsonl").read_bytes()) == (OLD, OLD_LINES)
+    assert ((folder / "data").read_bytes(), (folder / "data.jsonl").read_bytes()) == (
+        OLD,
+        OLD_LINES,
+    )
     append_new(folder)
     check_append(folder, OLD_LINES, True)
 

@@ -35,14 +35,20 @@ class Fired:
     def __init__(self, number: int):
         client, event, content, mark = SESSIONS[number % len(SESSIONS)]
         self.content = f"hook {number}"
-        payload = {"hook_event_name": event, "session_id": f"{client}-1", "cwd": "/home/dev/project"}
+        payload = {
+            "hook_event_name": event,
+            "session_id": f"{client}-1",
+            "cwd": "/home/dev/project",
+        }
         self.payload = json.dumps({**payload, content: self.content, mark: f"m{number}"}).encode()
         self.command = [*HOLDFAST, "hook", client, event]
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, env: dict[str, str]) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(self.command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=env)
+        self.process = subprocess.Popen(
+            self.command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=env
+        )
         assert self.process.stdin is not None
         self.process.stdin.write(self.payload)
         self.process.stdin.close()
@@ -74,7 +80,11 @@ def held(url: str) -> Iterator[None]:
     else:
         with asyncio.Runner() as runner:
             blocker: Any = runner.run(asyncpg.connect(url))
-            runner.run(blocker.execute("begin; lock table context.session_events in share row exclusive mode"))
+            runner.run(
+                blocker.execute(
+                    "begin; lock table context.session_events in share row exclusive mode"
+                )
+            )
             yield
             runner.run(blocker.close())
 
@@ -87,14 +97,17 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
     scale: Callable[[int], int],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """500 hooks in waves, a quarter of them killed at any moment, each event fired twice and in any order.
+    """500 hooks in waves, a quarter of them killed at any moment, each event fired twice and in any
+    order.
 
-    Every one that was not killed ends with 0 and without a word; after the drain each of their events is stored once,
-    and those of the killed ones at most once.
+    Every one that was not killed ends with 0 and without a word; after the drain each of their
+    events is stored once, and those of the killed ones at most once.
     """
     url = request.getfixturevalue(f"{engine}_url")
     owner_url = request.getfixturevalue("postgres_owner_url") if engine == "postgres" else url
-    down = f"{url}?sslmode=require" if engine == "postgres" else "sqlite://"  # no TLS there, and no file here
+    down = (
+        f"{url}?sslmode=require" if engine == "postgres" else "sqlite://"
+    )  # no TLS there, and no file here
     monkeypatch.setenv("HOLDFAST_DATABASE", url)
     with App() as app:
         _ = app.database
@@ -122,14 +135,22 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
     assert ended - set(stored) == set(), f"lost, seed {seed}"
     assert set(stored) <= codes.keys()
     assert (status["spooled"], status["lost"]) == (0, 0)
-    assert status["accepted"] == status["stored"] + status["rejected"] == len(stored) + status["rejected"]
-    assert {note["code"] for note in rejected()} <= {"damaged_line"}  # of one that was killed while it wrote
+    assert (
+        status["accepted"]
+        == status["stored"] + status["rejected"]
+        == len(stored) + status["rejected"]
+    )
+    assert {note["code"] for note in rejected()} <= {
+        "damaged_line"
+    }  # of one that was killed while it wrote
     assert run_process("session", "verify").code == 0
     killed = sum(ends.count(-9) for ends in codes.values())
     print(f"R12: {count} hooks, {killed} killed, {len(stored)} events stored, seed {seed}")
 
 
-def fire_wave(wave: list[Fired], chance: random.Random, url: str, codes: dict[str, list[int]]) -> None:
+def fire_wave(
+    wave: list[Fired], chance: random.Random, url: str, codes: dict[str, list[int]]
+) -> None:
     for one in wave:
         one.start({**os.environ, "HOLDFAST_DATABASE": url})
     for one in wave:
@@ -142,7 +163,11 @@ def fire_wave(wave: list[Fired], chance: random.Random, url: str, codes: dict[st
 def stored_contents() -> list[str]:
     with App() as app:
         sessions = app.run(app.scope.sessions.list_all_sessions())
-        events = [event for one in sessions for event in app.run(app.scope.sessions.get_recent_events(one.id, 10_000))]
+        events = [
+            event
+            for one in sessions
+            for event in app.run(app.scope.sessions.get_recent_events(one.id, 10_000))
+        ]
     assert len(sessions) <= len(SESSIONS)
     return [event.content for event in events]
 
@@ -152,7 +177,7 @@ def rejected() -> list[dict[str, Any]]:
         return list(jsonl.read_records(app.spool.rejected).records)
 
 
-# --- F2: a drain that dies in the middle -------------------------------------------------------------------
+# --- F2: a drain that dies in the middle ----------------------------------------------------------
 
 
 def drain_and_die(line: Line, environment: dict[str, str], number: int) -> None:
@@ -173,7 +198,9 @@ def drain_and_die(line: Line, environment: dict[str, str], number: int) -> None:
 def test_a_drain_that_is_killed_in_the_middle_is_repeated_without_a_trace(
     nursery: Nursery, tmp_path: Path, scale: Callable[[int], int]
 ):
-    """F2, mid-spool-drain: 100 drains are killed, others add meanwhile, and each record is stored once, in order."""
+    """F2, mid-spool-drain: 100 drains are killed, others add meanwhile, and each record is stored
+    once, in order.
+    """
     chance, added = random.Random(12), list[str]()
     environment = {"HOLDFAST_HOME": str(tmp_path / "holdfast"), "HOME": str(tmp_path)}
     settings = load_settings(environment)
@@ -193,11 +220,32 @@ def test_a_drain_that_is_killed_in_the_middle_is_repeated_without_a_trace(
         verification = app.run(app.scope.sessions.verify_session(session.id))
 
     assert [event.content for event in events] == added
-    assert (accounts.accepted, accounts.spooled, accounts.rejected, accounts.lost) == (len(added), 0, 0, 0)
+    assert (accounts.accepted, accounts.spooled, accounts.rejected, accounts.lost) == (
+        len(added),
+        0,
+        0,
+        0,
+    )
     assert verification.ok
 
 
 def waiting(settings: Any, content: str) -> dict[str, Any]:
-    event = {"id": ids.new_id(), "type": "user_message", "role": "user", "content": content, "parts": None}
-    owner = {"workspace_id": settings.owner.workspace_id, "developer_id": settings.owner.developer_id}
-    return {**owner, "user_id": "u1", "client": "claude", "native_id": "n1", "worktree": None, "event": event}
+    event = {
+        "id": ids.new_id(),
+        "type": "user_message",
+        "role": "user",
+        "content": content,
+        "parts": None,
+    }
+    owner = {
+        "workspace_id": settings.owner.workspace_id,
+        "developer_id": settings.owner.developer_id,
+    }
+    return {
+        **owner,
+        "user_id": "u1",
+        "client": "claude",
+        "native_id": "n1",
+        "worktree": None,
+        "event": event,
+    }

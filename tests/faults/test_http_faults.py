@@ -1,4 +1,6 @@
-"""R9, R11, R20 and R21 over HTTP: streams that are cut, answers that are lost, stores that break, servers that die."""
+"""R9, R11, R20 and R21 over HTTP: streams that are cut, answers that are lost, stores that break,
+servers that die.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,7 @@ WRITERS = 16
 CUT_SECONDS = 0.1
 
 
-# --- R9: a listener that is cut off again and again ----------------------------------------------------------
+# --- R9: a listener that is cut off again and again -----------------------------------------------
 
 
 def change_contexts(line: Line, url: str, count: int) -> None:
@@ -41,7 +43,9 @@ def change_contexts(line: Line, url: str, count: int) -> None:
             sessions = SessionService(database, owner=OWNER)
             session = await sessions.create_session("coder", "u1")
             for number in range(count):
-                await sessions.set_relevant_context(session.id, "files", [f"/{session.id}/{number}"])
+                await sessions.set_relevant_context(
+                    session.id, "files", [f"/{session.id}/{number}"]
+                )
 
     asyncio.run(work())
     line.say("done")
@@ -63,13 +67,20 @@ class Listener:
                 self.connections += 1
                 by_header = self.connections % 2 == 0
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(CUT_SECONDS * 5):  # a busy machine needs longer to connect
+                    async with asyncio.timeout(
+                        CUT_SECONDS * 5
+                    ):  # a busy machine needs longer to connect
                         await self._hear(client, server, by_header=by_header)
 
     async def _hear(self, client: httpx.AsyncClient, server: Server, *, by_header: bool) -> None:
-        headers = {**server.bearer, **({"Last-Event-ID": self.cursor} if by_header and self.cursor else {})}
+        headers = {
+            **server.bearer,
+            **({"Last-Event-ID": self.cursor} if by_header and self.cursor else {}),
+        }
         params = {"after": self.cursor} if self.cursor and not by_header else {}
-        async with client.stream("GET", f"{server.url}/api/events", headers=headers, params=params) as answer:
+        async with client.stream(
+            "GET", f"{server.url}/api/events", headers=headers, params=params
+        ) as answer:
             assert answer.status_code == 200
             with suppress(TimeoutError):
                 async with asyncio.timeout(CUT_SECONDS):
@@ -93,10 +104,16 @@ class Listener:
 def test_a_listener_that_reconnects_hears_every_event_once_and_in_order(
     tmp_path: Path, database_url: str, nursery: Nursery, scale: Scale
 ) -> None:
-    """R9: sixteen processes write; on PostgreSQL the listener goes from one server to another and back."""
+    """R9: sixteen processes write; on PostgreSQL the listener goes from one server to another and
+    back.
+    """
     each = max(1, scale(2_400) // WRITERS)
     with ExitStack() as stack:
-        homes = [tmp_path / "one"] if database_url.startswith("sqlite") else [tmp_path / "one", tmp_path / "two"]
+        homes = (
+            [tmp_path / "one"]
+            if database_url.startswith("sqlite")
+            else [tmp_path / "one", tmp_path / "two"]
+        )
         servers = [stack.enter_context(served(home, database_url)) for home in homes]
         listener = Listener(servers)
         asyncio.run(start_listening(listener))
@@ -105,7 +122,9 @@ def test_a_listener_that_reconnects_hears_every_event_once_and_in_order(
 
         def is_over() -> bool:
             for number, writer in enumerate(writers):
-                said[number] = said[number] or (bool(writer._line.is_called()) and writer.hear() == "done")
+                said[number] = said[number] or (
+                    bool(writer._line.is_called()) and writer.hear() == "done"
+                )
             return all(said) and len(listener.heard) >= WRITERS * (each + 1)
 
         asyncio.run(listen_until(listener, is_over))
@@ -130,7 +149,7 @@ async def listen_until(listener: Listener, is_over: Callable[[], bool]) -> None:
         await listener.listen(is_over)
 
 
-# --- R11: answers that are lost ------------------------------------------------------------------------------
+# --- R11: answers that are lost -------------------------------------------------------------------
 
 
 class Losses:
@@ -154,7 +173,11 @@ class Losses:
         server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            length = next(
+                int(line[15:])
+                for line in head.lower().split(b"\r\n")
+                if line.startswith(b"content-length:")
+            )
             server_writer.write(head + await reader.readexactly(length))
             answer = await server_reader.read()  # to its end: the write was committed
             if answer and self.chance.random() < self.loss:
@@ -176,21 +199,32 @@ class Retrying:
         self.client = client
         self.headers = {**server.bearer, "Host": f"127.0.0.1:{server.port}", "Connection": "close"}
 
-    async def write(self, method: str, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
+    async def write(
+        self, method: str, path: str, body: dict[str, Any], **headers: str
+    ) -> httpx.Response:
         key = {"Idempotency-Key": ids.new_id()}
         while True:
             with suppress(httpx.TransportError):
-                return await self.client.request(method, path, json=body, headers={**self.headers, **key, **headers})
+                return await self.client.request(
+                    method, path, json=body, headers={**self.headers, **key, **headers}
+                )
 
 
 @asynccontextmanager
-async def losing(server: Server, chance: random.Random, loss: float = 0.4) -> AsyncIterator[tuple[Retrying, Losses]]:
+async def losing(
+    server: Server, chance: random.Random, loss: float = 0.4
+) -> AsyncIterator[tuple[Retrying, Losses]]:
     proxy = Losses(server.port, chance, loss)
-    async with proxy.listening() as url, httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS) as client:
+    async with (
+        proxy.listening() as url,
+        httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS) as client,
+    ):
         yield Retrying(client, server), proxy
 
 
-def test_a_write_whose_answer_was_lost_is_done_once(tmp_path: Path, database_url: str, scale: Scale) -> None:
+def test_a_write_whose_answer_was_lost_is_done_once(
+    tmp_path: Path, database_url: str, scale: Scale
+) -> None:
     """R11: random writes of every kind through a network that loses four answers of ten."""
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
@@ -209,9 +243,11 @@ async def write_through_losses(server: Server, chance: random.Random, count: int
             kind = chance.randrange(4)
             if kind == 0:
                 named.append(
-                    (await somebody.write("POST", "/api/sessions", {"chatmode": "x", "name": f"n{number}"})).json()[
-                        "id"
-                    ]
+                    (
+                        await somebody.write(
+                            "POST", "/api/sessions", {"chatmode": "x", "name": f"n{number}"}
+                        )
+                    ).json()["id"]
                 )
             elif kind == 1:
                 body = {"type": "user_message", "role": "user", "content": f"{number}"}
@@ -220,11 +256,15 @@ async def write_through_losses(server: Server, chance: random.Random, count: int
                 assert answer.json()["sequence"] == len(contents)
             elif kind == 2:
                 change = {"unionContext": {"setName": "files", "items": [f"/{number}"]}}
-                answer = await somebody.write("PATCH", path, change, **{"If-Match": f'"{revision}"'})
+                answer = await somebody.write(
+                    "PATCH", path, change, **{"If-Match": f'"{revision}"'}
+                )
                 assert answer.status_code == 200, answer.text
                 revision = answer.json()["revision"]
             else:
-                await somebody.write("PATCH", f"{path}/state", {"scratchpad": {f"k{number}": number}})
+                await somebody.write(
+                    "PATCH", f"{path}/state", {"scratchpad": {f"k{number}": number}}
+                )
         print(f"R11: {count} writes, {proxy.lost} answers lost")
         assert proxy.lost or count < 20
     with server.client() as api:
@@ -235,7 +275,9 @@ async def write_through_losses(server: Server, chance: random.Random, count: int
         assert api.get(path).json()["revision"] == revision
 
 
-def test_ending_and_resuming_survive_lost_answers(tmp_path: Path, database_url: str, scale: Scale) -> None:
+def test_ending_and_resuming_survive_lost_answers(
+    tmp_path: Path, database_url: str, scale: Scale
+) -> None:
     """R11: a thread of resumed sessions has no branch, however often its resuming was asked for."""
     with served(tmp_path / "home", database_url) as server:
         count = scale(100)
@@ -249,33 +291,47 @@ def test_ending_and_resuming_survive_lost_answers(tmp_path: Path, database_url: 
 
 async def go_on(server: Server, chance: random.Random, count: int) -> str:
     async with losing(server, chance) as (somebody, _):
-        session_id: str = (await somebody.write("POST", "/api/sessions", {"chatmode": "coder"})).json()["id"]
+        session_id: str = (
+            await somebody.write("POST", "/api/sessions", {"chatmode": "coder"})
+        ).json()["id"]
         for _ in range(count):
-            assert (await somebody.write("POST", f"/api/sessions/{session_id}/end", {})).status_code == 200
+            assert (
+                await somebody.write("POST", f"/api/sessions/{session_id}/end", {})
+            ).status_code == 200
             resumed = await somebody.write("POST", f"/api/sessions/{session_id}/resume", {})
             assert resumed.status_code == 201
             session_id = resumed.json()["id"]
     return session_id
 
 
-def test_double_submits_have_one_effect_and_other_bodies_none(tmp_path: Path, database_url: str, scale: Scale) -> None:
+def test_double_submits_have_one_effect_and_other_bodies_none(
+    tmp_path: Path, database_url: str, scale: Scale
+) -> None:
     """R11: the same request several times at the same moment, and then with another body."""
     with served(tmp_path / "home", database_url) as server, server.client() as api:
         session = wrote(api)
         count = scale(500)
         asyncio.run(submit_twice(server, session["id"], count))
-        events = api.get(f"/api/sessions/{session['id']}/events", params={"limit": 1000}).json()["events"]
+        events = api.get(f"/api/sessions/{session['id']}/events", params={"limit": 1000}).json()[
+            "events"
+        ]
 
-        assert sorted(event["content"] for event in events) == sorted(str(number) for number in range(count))
+        assert sorted(event["content"] for event in events) == sorted(
+            str(number) for number in range(count)
+        )
 
 
 async def submit_twice(server: Server, session_id: str, count: int) -> None:
     path = f"/api/sessions/{session_id}/events"
-    async with httpx.AsyncClient(base_url=server.url, headers=server.bearer, timeout=PATIENCE_SECONDS) as client:
+    async with httpx.AsyncClient(
+        base_url=server.url, headers=server.bearer, timeout=PATIENCE_SECONDS
+    ) as client:
         for number in range(count):
             event = {"type": "user_message", "role": "user", "content": str(number)}
             key = {"Idempotency-Key": f"{session_id} {number}"}
-            answers = await asyncio.gather(*(client.post(path, json=event, headers=key) for _ in range(3)))
+            answers = await asyncio.gather(
+                *(client.post(path, json=event, headers=key) for _ in range(3))
+            )
             assert {answer.status_code for answer in answers} == {201}
             assert len({answer.json()["id"] for answer in answers}) == 1
             other = await client.post(path, json={**event, "content": "other"}, headers=key)
@@ -283,7 +339,9 @@ async def submit_twice(server: Server, session_id: str, count: int) -> None:
 
 
 def test_the_key_of_another_developer_means_nothing(tmp_path: Path, database_url: str) -> None:
-    """R11: the same key and the same body; each has an effect of its own, and neither sees the other's."""
+    """R11: the same key and the same body; each has an effect of its own, and neither sees the
+    other's.
+    """
     key, body = {"Idempotency-Key": "one key"}, {"chatmode": "coder", "user_id": "u1"}
 
     @contextmanager
@@ -297,13 +355,20 @@ def test_the_key_of_another_developer_means_nothing(tmp_path: Path, database_url
         hers = ada.post("/api/sessions", json=body, headers=key).json()
     with client_of("bob") as bob:
         his = bob.post("/api/sessions", json=body, headers=key).json()
-        assert bob.post("/api/sessions", json={**body, "chatmode": "x"}, headers=key).status_code == 409
+        assert (
+            bob.post("/api/sessions", json={**body, "chatmode": "x"}, headers=key).status_code
+            == 409
+        )
         assert len(bob.get("/api/sessions").json()["sessions"]) == 1
     with client_of("ada") as ada:
-        assert ada.post("/api/sessions", json=body, headers=key).json()["id"] == hers["id"] != his["id"]
+        assert (
+            ada.post("/api/sessions", json=body, headers=key).json()["id"]
+            == hers["id"]
+            != his["id"]
+        )
 
 
-# --- R20: a store that breaks under the server ---------------------------------------------------------------
+# --- R20: a store that breaks under the server ----------------------------------------------------
 
 
 @contextmanager
@@ -331,7 +396,9 @@ def replace_store(home: Path) -> None:
 
 
 def damage_pages(home: Path) -> None:
-    """Everything behind the first page; somebody else wrote before, so that the server goes by the file again."""
+    """Everything behind the first page; somebody else wrote before, so that the server goes by the
+    file again.
+    """
     outside = apsw.Connection(str(home / "holdfast.db"))
     outside.execute("update heartbeats set beats = beats + 1")
     outside.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -372,17 +439,23 @@ def test_a_disk_that_is_full_is_told_and_mends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sequence", [20, 7])
-def test_an_event_that_is_missing_is_counted_and_health_says_so(tmp_path: Path, sequence: int) -> None:
+def test_an_event_that_is_missing_is_counted_and_health_says_so(
+    tmp_path: Path, sequence: int
+) -> None:
     """R20: accepted and stored come from different places, so that a difference shows.
 
-    Health, which is asked all the time, sees that the end of a log is gone; a hole shows when `status` counts all rows.
+    Health, which is asked all the time, sees that the end of a log is gone; a hole shows when
+    `status` counts all rows.
     """
     with filled(tmp_path) as (_, api, session_id):
         thief = apsw.Connection(str(tmp_path / "holdfast.db"))
         triggers = thief.execute("select name from sqlite_schema where type = 'trigger'").fetchall()
         for (name,) in triggers:
             thief.execute(f'drop trigger "{name}"')
-        thief.execute("delete from session_events where session_id = ? and sequence = ?", (session_id, sequence))
+        thief.execute(
+            "delete from session_events where session_id = ? and sequence = ?",
+            (session_id, sequence),
+        )
         thief.close()
 
         sick = api.get("/api/health")
@@ -390,10 +463,21 @@ def test_an_event_that_is_missing_is_counted_and_health_says_so(tmp_path: Path, 
         assert sick.status_code == (503 if sequence == 20 else 200)
         if sequence == 20:
             assert is_problem(sick, 503, "events_lost")
-            assert (sick.json()["lost"], sick.json()["stored"], sick.json()["accepted"]) == (1, 19, 20)
-        status = subprocess.run([*HOLDFAST, "status", "--json"], capture_output=True, env=environment(tmp_path))
+            assert (sick.json()["lost"], sick.json()["stored"], sick.json()["accepted"]) == (
+                1,
+                19,
+                20,
+            )
+        status = subprocess.run(
+            [*HOLDFAST, "status", "--json"], capture_output=True, env=environment(tmp_path)
+        )
         counts = json.loads(status.stdout)
-        assert (status.returncode, counts["lost"], counts["stored"], counts["accepted"]) == (5, 1, 19, 20)
+        assert (status.returncode, counts["lost"], counts["stored"], counts["accepted"]) == (
+            5,
+            1,
+            19,
+            20,
+        )
 
 
 def test_a_postgresql_that_goes_away_is_told_and_its_return_as_well(
@@ -413,7 +497,7 @@ def test_a_postgresql_that_goes_away_is_told_and_its_return_as_well(
         assert health.json()["lost"] == 0
 
 
-# --- R21: many programs on one home --------------------------------------------------------------------------
+# --- R21: many programs on one home ---------------------------------------------------------------
 
 PROGRAMS = 20
 
@@ -422,15 +506,30 @@ def start_program(number: int, home: Path, session_id: str) -> subprocess.Popen[
     """Commands and hooks in turn; a hook takes its event from stdin."""
     pipe = subprocess.PIPE
     if number % 2:
-        event = ["--type", "user_message", "--role", "user", "--content", f"command {number}", "--json"]
+        event = [
+            "--type",
+            "user_message",
+            "--role",
+            "user",
+            "--content",
+            f"command {number}",
+            "--json",
+        ]
         command, given = ["session", "append", session_id, *event], b""
     else:
-        payload = {"hook_event_name": "UserPromptSubmit", "session_id": "claude-1", "cwd": str(home), "prompt": "x"}
+        payload = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "claude-1",
+            "cwd": str(home),
+            "prompt": "x",
+        }
         command, given = (
             ["hook", "claude", "UserPromptSubmit"],
             json.dumps({**payload, "prompt_id": ids.new_id()}).encode(),
         )
-    process = subprocess.Popen([*HOLDFAST, *command], stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home))
+    process = subprocess.Popen(
+        [*HOLDFAST, *command], stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home)
+    )
     assert process.stdin is not None
     process.stdin.write(given)
     process.stdin.close()
@@ -438,8 +537,12 @@ def start_program(number: int, home: Path, session_id: str) -> subprocess.Popen[
     return process
 
 
-def test_servers_are_killed_while_many_programs_use_the_same_home(tmp_path: Path, scale: Scale) -> None:
-    """R21: two servers at once, one of them serves; killed with -9, the next takes over; nothing is lost."""
+def test_servers_are_killed_while_many_programs_use_the_same_home(
+    tmp_path: Path, scale: Scale
+) -> None:
+    """R21: two servers at once, one of them serves; killed with -9, the next takes over; nothing is
+    lost.
+    """
     home = tmp_path / "home"
     with served(home) as server, server.client() as api:
         session_id = wrote(api)["id"]
@@ -480,7 +583,9 @@ def two_servers(home: Path, stack: ExitStack) -> tuple[Server, dict[str, Any]]:
 
 
 def append_until_killed(server: Server, session_id: str, count: int) -> list[str]:
-    """The ids of the events that were acknowledged; the last request may be under way when the server dies."""
+    """The ids of the events that were acknowledged; the last request may be under way when the
+    server dies.
+    """
     acked = []
     with server.client() as api:
         for number in range(count):

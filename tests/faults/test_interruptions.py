@@ -1,4 +1,6 @@
-"""Callers that are cancelled, processes that fork, stores that are closed or held by others while work is under way."""
+"""Callers that are cancelled, processes that fork, stores that are closed or held by others while
+work is under way.
+"""
 
 import asyncio
 import random
@@ -24,11 +26,13 @@ async def opened(url: str) -> AsyncIterator[SessionService]:
         yield SessionService(database, owner=OWNER)
 
 
-# --- cancelled ----------------------------------------------------------------------------------------------
+# --- cancelled ------------------------------------------------------------------------------------
 
 
 async def test_a_cancelled_append_harms_nobody_else(database_url: str, scale: Scale) -> None:
-    """Of twenty appends at once some are cancelled, at any moment: the others are told the truth, and so is the log."""
+    """Of twenty appends at once some are cancelled, at any moment: the others are told the truth,
+    and so is the log.
+    """
     rounds, seed = scale(100), random.randrange(1 << 32)
     chance = random.Random(seed)
     async with opened(database_url) as sessions:
@@ -37,7 +41,9 @@ async def test_a_cancelled_append_harms_nobody_else(database_url: str, scale: Sc
         for _ in range(rounds):
             ids = [new_id() for _ in range(20)]
             tasks = [
-                asyncio.create_task(sessions.append_event(session.id, "user_message", "user", "…", event_id=one))
+                asyncio.create_task(
+                    sessions.append_event(session.id, "user_message", "user", "…", event_id=one)
+                )
                 for one in ids
             ]
             for _ in range(chance.randrange(4)):
@@ -47,10 +53,20 @@ async def test_a_cancelled_append_harms_nobody_else(database_url: str, scale: Sc
                 task.cancel()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             asked += ids
-            acked |= {outcome.id: outcome.sequence for outcome in outcomes if not isinstance(outcome, BaseException)}
-            assert all(isinstance(o, asyncio.CancelledError) for o in outcomes if isinstance(o, BaseException))
+            acked |= {
+                outcome.id: outcome.sequence
+                for outcome in outcomes
+                if not isinstance(outcome, BaseException)
+            }
+            assert all(
+                isinstance(o, asyncio.CancelledError)
+                for o in outcomes
+                if isinstance(o, BaseException)
+            )
 
-        stored = {event.id: event.sequence for event in await audit_open(sessions, session.id, acked)}
+        stored = {
+            event.id: event.sequence for event in await audit_open(sessions, session.id, acked)
+        }
 
     assert len(acked) >= 13 * rounds
     assert {one: stored[one] for one in acked} == acked
@@ -67,7 +83,9 @@ async def test_a_cancelled_change_is_whole_or_not_there(database_url: str, scale
         session = await sessions.create_session("coder", "u1")
         for number in range(rounds):
             tasks = [
-                asyncio.create_task(sessions.set_relevant_context(session.id, "files", [f"/r/{number}"])),
+                asyncio.create_task(
+                    sessions.set_relevant_context(session.id, "files", [f"/r/{number}"])
+                ),
                 asyncio.create_task(sessions.update_state(session.id, {"n": number})),
                 asyncio.create_task(sessions.get_recent_events(session.id)),
             ]
@@ -86,16 +104,20 @@ async def test_a_cancelled_change_is_whole_or_not_there(database_url: str, scale
         await audit_open(sessions, session.id)
 
 
-# --- closed -------------------------------------------------------------------------------------------------
+# --- closed ---------------------------------------------------------------------------------------
 
 
 async def test_closing_commits_what_is_queued(database_url: str, scale: Scale) -> None:
-    """Appends that were asked for before the close are stored and answered; one that comes later is refused."""
+    """Appends that were asked for before the close are stored and answered; one that comes later is
+    refused.
+    """
     count = scale(500)
     async with opened(database_url) as sessions:
         session = await sessions.create_session("coder", "u1")
         tasks = [
-            asyncio.create_task(sessions.append_event(session.id, "user_message", "user", str(number)))
+            asyncio.create_task(
+                sessions.append_event(session.id, "user_message", "user", str(number))
+            )
             for number in range(count)
         ]
         await asyncio.sleep(0)  # each task has asked
@@ -122,14 +144,16 @@ async def test_a_closed_store_refuses_and_closes_twice(sqlite_url: str) -> None:
         await sessions.db.close()
 
 
-# --- forked -------------------------------------------------------------------------------------------------
+# --- forked ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("with_loop", [False, True], ids=["inline", "with a loop"])
 def test_a_fork_is_told_to_open_the_store_again_and_leaves_its_parents_whole(
     nursery: Nursery, sqlite_url: str, scale: Scale, with_loop: bool
 ) -> None:
-    """The child is refused, closes, opens its own, writes and ends in the usual way; the parent goes on writing."""
+    """The child is refused, closes, opens its own, writes and ends in the usual way; the parent
+    goes on writing.
+    """
     forks, session_id = scale(50), new_session(sqlite_url)
     child = nursery.start(writers.fork_and_go_on, sqlite_url, session_id, forks, with_loop)
 
@@ -142,13 +166,15 @@ def test_a_fork_is_told_to_open_the_store_again_and_leaves_its_parents_whole(
     assert len(acked) == 3 * forks
 
 
-# --- held by others -----------------------------------------------------------------------------------------
+# --- held by others -------------------------------------------------------------------------------
 
 
 async def test_a_lock_of_another_process_does_not_stop_the_loop(
     nursery: Nursery, sqlite_url: str, scale: Scale
 ) -> None:
-    """While somebody else writes for long, reads are answered and the appends wait; then all are stored."""
+    """While somebody else writes for long, reads are answered and the appends wait; then all are
+    stored.
+    """
     rounds = scale(20)
     async with opened(sqlite_url) as sessions:
         session = await sessions.create_session("coder", "u1")
@@ -157,7 +183,8 @@ async def test_a_lock_of_another_process_does_not_stop_the_loop(
             holder.say("hold")
             assert holder.hear() == "held"
             appends = [
-                asyncio.create_task(sessions.append_event(session.id, "user_message", "user", "…")) for _ in range(5)
+                asyncio.create_task(sessions.append_event(session.id, "user_message", "user", "…"))
+                for _ in range(5)
             ]
             for _ in range(5):
                 await asyncio.sleep(0)

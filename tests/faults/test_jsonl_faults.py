@@ -51,7 +51,9 @@ def test_no_acknowledged_record_is_lost_when_its_writer_is_killed(
         assert len(stored) == len(set(stored))
         assert set(numbers) <= set(stored)
     torn = len(list(tmp_path.glob(".recovered/*")))
-    print(f"R2: {kills} kills, {line_bytes} B, {sum(map(len, acked.values()))} acked, {torn} torn tails, seed {seed}")
+    print(
+        f"R2: {kills} kills, {line_bytes} B, {sum(map(len, acked.values()))} acked, {torn} torn tails, seed {seed}"
+    )
 
 
 def acked_until_killed(path: str, first: int, line_bytes: int, seconds: float) -> list[int]:
@@ -62,7 +64,9 @@ def acked_until_killed(path: str, first: int, line_bytes: int, seconds: float) -
         assert child.stdout is not None
         acks = child.stdout.readline()
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0 and select.select([child.stdout], [], [], left)[0]:
+        while (left := deadline - time.monotonic()) > 0 and select.select(
+            [child.stdout], [], [], left
+        )[0]:
             acks += os.read(child.stdout.fileno(), 1 << 16)
         child.kill()
         acks += child.stdout.read()
@@ -72,7 +76,11 @@ def acked_until_killed(path: str, first: int, line_bytes: int, seconds: float) -
 def sixty_records(chance: random.Random) -> list[dict[str, Any]]:
     letters = 'abc "\\{}[]:,\t\u2028é東\U0001f600'
     return [
-        {"id": number, "text": "".join(chance.choices(letters, k=chance.randrange(40, 160))), "at": {"n": [number]}}
+        {
+            "id": number,
+            "text": "".join(chance.choices(letters, k=chance.randrange(40, 160))),
+            "at": {"n": [number]},
+        }
         for number in range(60)
     ]
 
@@ -170,7 +178,9 @@ HARMFUL = (flip, insert, insert_separator, zero, drop, split)
 HARMLESS = (add_conflict, add_carriage_return, add_byte_order_mark, add_blank_lines)
 
 
-def test_every_undamaged_record_is_read_whatever_stands_around_it(tmp_path: Path, scale: Callable[[int], int]) -> None:
+def test_every_undamaged_record_is_read_whatever_stands_around_it(
+    tmp_path: Path, scale: Callable[[int], int]
+) -> None:
     """R3b: every line is a record or a damage with its number, and the file stays as it was."""
     cases, seed = scale(1_000), random.randrange(1 << 32)
     chance, folder = random.Random(seed), tmp_path / "folder"
@@ -189,10 +199,16 @@ def test_every_undamaged_record_is_read_whatever_stands_around_it(tmp_path: Path
 
         contents = jsonl.read_records(path)
 
-        assert [r for r in unique(contents.records) if r in untouched] == untouched, f"case {case}, seed {seed}"
+        assert [r for r in unique(contents.records) if r in untouched] == untouched, (
+            f"case {case}, seed {seed}"
+        )
         split_lines = data.split(b"\n")
-        assert len([line for line in split_lines if line.strip()]) == len(contents.records) + len(contents.damaged)
-        assert all(split_lines[d.line_number - 1] == d.raw and d.reason != "torn" for d in contents.damaged)
+        assert len([line for line in split_lines if line.strip()]) == len(contents.records) + len(
+            contents.damaged
+        )
+        assert all(
+            split_lines[d.line_number - 1] == d.raw and d.reason != "torn" for d in contents.damaged
+        )
         assert (path.read_bytes(), os.listdir(folder)) == (data, ["data.jsonl"])
         damages += len(contents.damaged)
     print(f"R3b: {cases} files of 60 records, {damages} damages, seed {seed}")

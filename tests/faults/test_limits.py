@@ -28,7 +28,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={3 * MEGABYTE}", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
-        pytest.skip("only root may mount a small disk; the limit on a file's size is tried by another test")
+        pytest.skip(
+            "only root may mount a small disk; the limit on a file's size is tried by another test"
+        )
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
@@ -45,14 +47,16 @@ def open_folder() -> Iterator[Path]:
         folder.chmod(0o755)
 
 
-# --- no space -----------------------------------------------------------------------------------------------
+# --- no space -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("with_loop", [False, True], ids=["inline", "with a loop"])
 def test_a_full_disk_refuses_what_does_not_fit_and_keeps_what_was_acknowledged(
     nursery: Nursery, small_disk: Path, scale: Scale, with_loop: bool
 ) -> None:
-    """R16: the disk fills up under an open store; when there is space again, the same open store goes on."""
+    """R16: the disk fills up under an open store; when there is space again, the same open store
+    goes on.
+    """
     url, ballast = f"sqlite:///{small_disk / 'test.db'}", small_disk / "ballast"
     ballast.write_bytes(bytes(MEGABYTE))
     session_id = new_session(url)
@@ -72,7 +76,9 @@ def test_a_file_that_may_not_grow_refuses_what_does_not_fit_and_keeps_what_was_a
 ) -> None:
     """R16: the same with a limit on the size of files, which needs no rights."""
     session_id = new_session(sqlite_url)
-    child = nursery.start(writers.append_until_full, sqlite_url, session_id, scale(100), with_loop, MEGABYTE)
+    child = nursery.start(
+        writers.append_until_full, sqlite_url, session_id, scale(100), with_loop, MEGABYTE
+    )
     acked, refused = outcomes_until_full(child)
     child.say("there is space again")
     acked += child.hear_all()
@@ -117,7 +123,7 @@ def fill(path: Path) -> None:
             file.write(bytes(4096))
 
 
-# --- no rights ----------------------------------------------------------------------------------------------
+# --- no rights ------------------------------------------------------------------------------------
 
 
 def forbid_file(folder: Path) -> None:
@@ -207,7 +213,7 @@ def remount(folder: Path, mode: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{mode}", str(folder)], check=True)
 
 
-# --- no descriptors -----------------------------------------------------------------------------------------
+# --- no descriptors -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("with_loop", [False, True], ids=["inline", "with a loop"])
@@ -216,7 +222,9 @@ def test_a_process_without_descriptors_is_told_so_and_loses_nothing(
 ) -> None:
     """R16: 32 descriptors, of which none to five are left; opens, appends and closes 100 times."""
     session_id = new_session(sqlite_url)
-    child = nursery.start(writers.append_with_few_descriptors, sqlite_url, session_id, scale(100), with_loop)
+    child = nursery.start(
+        writers.append_with_few_descriptors, sqlite_url, session_id, scale(100), with_loop
+    )
     outcomes = child.hear()
     assert child.wait() == 0
 
@@ -225,7 +233,9 @@ def test_a_process_without_descriptors_is_told_so_and_loses_nothing(
     assert set(outcomes["refused"]) == {"store_unreachable: too many open files"}
 
 
-def test_an_open_store_goes_on_when_descriptors_run_out(nursery: Nursery, sqlite_url: str, scale: Scale) -> None:
+def test_an_open_store_goes_on_when_descriptors_run_out(
+    nursery: Nursery, sqlite_url: str, scale: Scale
+) -> None:
     """R16: what it needs it has; a first read with a loop may need one more, and says so."""
     session_id = new_session(sqlite_url)
     child = nursery.start(writers.append_without_descriptors, sqlite_url, session_id, scale(100))
@@ -233,4 +243,6 @@ def test_an_open_store_goes_on_when_descriptors_run_out(nursery: Nursery, sqlite
     assert child.wait() == 0
 
     assert [event.id for event in audit(sqlite_url, session_id)] == acked
-    assert with_sessions(sqlite_url, lambda sessions: sessions.get_session(session_id)).last_sequence == len(acked)
+    assert with_sessions(
+        sqlite_url, lambda sessions: sessions.get_session(session_id)
+    ).last_sequence == len(acked)

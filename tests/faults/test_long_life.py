@@ -1,4 +1,6 @@
-"""TW2: a store that lives long. One million events, eight agents, restarts at any moment; the soak only."""
+"""TW2: a store that lives long. One million events, eight agents, restarts at any moment; the soak
+only.
+"""
 
 import os
 import random
@@ -21,7 +23,9 @@ LARGEST_LOG = 64 << 20
 def test_a_long_life_grows_neither_memory_nor_descriptors_nor_the_log(
     nursery: Nursery, tmp_path: Path, scale: Scale
 ) -> None:
-    """Half of the agents live through it, the others are killed and started again; each has a session of its own."""
+    """Half of the agents live through it, the others are killed and started again; each has a
+    session of its own.
+    """
     each, seed = scale(1_000_000) // AGENTS // ROUNDS, random.randrange(1 << 32)
     chance, url = random.Random(seed), f"sqlite:///{tmp_path / 'test.db'}"
     sessions = [new_session(url) for _ in range(AGENTS)]
@@ -50,7 +54,9 @@ def test_a_long_life_grows_neither_memory_nor_descriptors_nor_the_log(
         assert late["descriptors"] == early["descriptors"]
         assert late["kilobytes"] <= early["kilobytes"] * 1.1
         print(f"TW2: {early} → {late}")
-    print(f"TW2: {sum(acked)} acknowledged, file {os.path.getsize(tmp_path / 'test.db') >> 20} MiB, seed {seed}")
+    print(
+        f"TW2: {sum(acked)} acknowledged, file {os.path.getsize(tmp_path / 'test.db') >> 20} MiB, seed {seed}"
+    )
 
 
 def restart(nursery: Nursery, agent: Child, url: str, session_id: str) -> Child:

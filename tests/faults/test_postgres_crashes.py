@@ -25,10 +25,15 @@ Scale = Callable[[int], int]
 def test_no_acknowledged_event_is_lost_when_the_server_crashes(
     nursery: Nursery, own_postgres: rig.Server, own_postgres_url: str, scale: Scale
 ) -> None:
-    """R10: 8 writers that repeat what was not acknowledged, under the same id, while the server is killed 20 times."""
+    """R10: 8 writers that repeat what was not acknowledged, under the same id, while the server is
+    killed 20 times.
+    """
     crashes, seed = scale(20), random.randrange(1 << 32)
     chance, session_id = random.Random(seed), new_session(own_postgres_url)
-    children = [nursery.start(writers.append_through_crashes, own_postgres_url, session_id) for _ in range(8)]
+    children = [
+        nursery.start(writers.append_through_crashes, own_postgres_url, session_id)
+        for _ in range(8)
+    ]
     acked, failures = list[str](), 0
     for _ in range(crashes):
         for child in children:
@@ -45,11 +50,17 @@ def test_no_acknowledged_event_is_lost_when_the_server_crashes(
     assert [child.wait() for child in children] == [0] * 8
     events = audit(own_postgres_url, session_id, acked)
     assert sorted(event.id for event in events) == sorted(acked)
-    print(f"R10: {crashes} crashes, {len(acked)} acknowledged, {failures} attempts failed, seed {seed}")
+    print(
+        f"R10: {crashes} crashes, {len(acked)} acknowledged, {failures} attempts failed, seed {seed}"
+    )
 
 
-async def test_a_lost_answer_is_repeated_and_has_one_effect(postgres_url: str, scale: Scale) -> None:
-    """R11: the answer to every third statement is lost after its commit; the caller repeats with the same id."""
+async def test_a_lost_answer_is_repeated_and_has_one_effect(
+    postgres_url: str, scale: Scale
+) -> None:
+    """R11: the answer to every third statement is lost after its commit; the caller repeats with
+    the same id.
+    """
     writes, seed = scale(1_000), random.randrange(1 << 32)
     chance = random.Random(seed)
     proxy = LossyProxy(postgres_url, chance)
@@ -64,11 +75,16 @@ async def test_a_lost_answer_is_repeated_and_has_one_effect(postgres_url: str, s
                 match chance.randrange(4):
                     case 0:
                         ids = [new_id() for _ in range(chance.randrange(1, 5))]
-                        events = [{"type": "user_message", "role": "user", "content": i, "event_id": i} for i in ids]
+                        events = [
+                            {"type": "user_message", "role": "user", "content": i, "event_id": i}
+                            for i in ids
+                        ]
                         await repeat(lambda: sessions.append_events(session.id, events))
                         sent.extend(ids)
                     case 1:
-                        await repeat(lambda: sessions.update_state(session.id, {f"key {number}": number}))
+                        await repeat(
+                            lambda: sessions.update_state(session.id, {f"key {number}": number})
+                        )
                         scratchpad[f"key {number}"] = number
                     case 2:
                         create = {"client": "editor", "native_id": str(number)}
@@ -76,7 +92,9 @@ async def test_a_lost_answer_is_repeated_and_has_one_effect(postgres_url: str, s
                     case _:
                         event_id = new_id()
                         await repeat(
-                            lambda: sessions.append_event(session.id, "user_message", "user", "…", event_id=event_id)
+                            lambda: sessions.append_event(
+                                session.id, "user_message", "user", "…", event_id=event_id
+                            )
                         )
                         sent.append(event_id)
 
@@ -113,11 +131,19 @@ def test_two_processes_that_submit_the_same_event_write_it_once(
     first, second = hear_from_all(children)
 
     assert [child.wait() for child in children] == [0, 0]
-    assert first == second == [[event.id, event.sequence] for event in audit(database_url, session_id, ids)]
+    assert (
+        first
+        == second
+        == [[event.id, event.sequence] for event in audit(database_url, session_id, ids)]
+    )
 
 
-async def test_tasks_that_submit_the_same_event_write_it_once(sessions_of: Any, scale: Scale) -> None:
-    """R11 in one process, where calls are committed in groups: four tasks, the same ids in another order each."""
+async def test_tasks_that_submit_the_same_event_write_it_once(
+    sessions_of: Any, scale: Scale
+) -> None:
+    """R11 in one process, where calls are committed in groups: four tasks, the same ids in another
+    order each.
+    """
     sessions, count = sessions_of(OWNER), scale(500)
     session = await sessions.create_session("coder", "u1")
     ids = [new_id() for _ in range(count)]
@@ -125,7 +151,9 @@ async def test_tasks_that_submit_the_same_event_write_it_once(sessions_of: Any, 
     async def submit(seed: int) -> dict[str, int]:
         mine = random.Random(seed).sample(ids, count)
         append = sessions.append_event
-        events = await asyncio.gather(*(append(session.id, "user_message", "user", one, event_id=one) for one in mine))
+        events = await asyncio.gather(
+            *(append(session.id, "user_message", "user", one, event_id=one) for one in mine)
+        )
         return {event.id: event.sequence for event in events}
 
     answers = await asyncio.gather(*(submit(seed) for seed in range(4)))
@@ -134,17 +162,25 @@ async def test_tasks_that_submit_the_same_event_write_it_once(sessions_of: Any, 
     assert answers == [stored] * 4
 
 
-async def test_the_same_event_for_two_sessions_goes_to_one_of_them(sessions_of: Any, scale: Scale) -> None:
+async def test_the_same_event_for_two_sessions_goes_to_one_of_them(
+    sessions_of: Any, scale: Scale
+) -> None:
     """R11: whoever comes second is told that the id is taken, however close they are."""
     sessions, count = sessions_of(OWNER), scale(200)
     one, other = [await sessions.create_session("coder", "u1") for _ in range(2)]
     for _ in range(count):
         event_id = new_id()
         outcomes = await asyncio.gather(
-            *(sessions.append_event(s.id, "user_message", "user", "…", event_id=event_id) for s in (one, other)),
+            *(
+                sessions.append_event(s.id, "user_message", "user", "…", event_id=event_id)
+                for s in (one, other)
+            ),
             return_exceptions=True,
         )
-        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["EventConflictError", "SessionEvent"]
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == [
+            "EventConflictError",
+            "SessionEvent",
+        ]
 
     stored = await audit_open(sessions, one.id) + await audit_open(sessions, other.id)
     assert len(stored) == count
@@ -154,17 +190,28 @@ async def test_an_id_with_other_content_is_a_conflict_and_changes_nothing(sessio
     """R11: alone, in the middle of several, and at the same time as others."""
     sessions = sessions_of(OWNER)
     session = await sessions.create_session("coder", "u1")
-    known = await sessions.append_event(session.id, "user_message", "user", "first", event_id=new_id())
-    fresh = [{"type": "user_message", "role": "user", "content": "fresh", "event_id": new_id()} for _ in range(2)]
+    known = await sessions.append_event(
+        session.id, "user_message", "user", "first", event_id=new_id()
+    )
+    fresh = [
+        {"type": "user_message", "role": "user", "content": "fresh", "event_id": new_id()}
+        for _ in range(2)
+    ]
 
     with pytest.raises(EventConflictError):
         await sessions.append_event(session.id, "user_message", "user", "second", event_id=known.id)
     with pytest.raises(EventConflictError):
-        await sessions.append_events(session.id, [fresh[0], {**fresh[1], "event_id": known.id}, fresh[1]])
+        await sessions.append_events(
+            session.id, [fresh[0], {**fresh[1], "event_id": known.id}, fresh[1]]
+        )
     outcomes = await asyncio.gather(
         *(
             sessions.append_event(
-                session.id, "user_message", "user", f"at once {n}", event_id=known.id if n % 2 else None
+                session.id,
+                "user_message",
+                "user",
+                f"at once {n}",
+                event_id=known.id if n % 2 else None,
             )
             for n in range(10)
         ),
@@ -178,9 +225,15 @@ async def test_an_id_with_other_content_is_a_conflict_and_changes_nothing(sessio
 
 
 async def test_the_same_id_in_another_workspace_is_another_event(sessions_of: Any) -> None:
-    """R11: somebody else's key neither answers for ours nor stands in its way, and nobody learns of the other's."""
+    """R11: somebody else's key neither answers for ours nor stands in its way, and nobody learns of
+    the other's.
+    """
     ours, theirs = sessions_of(OWNER), sessions_of(owner_of("elsewhere", "fault-tester"))
-    event_id, here, there = new_id(), await ours.create_session("a", "u1"), await theirs.create_session("b", "u1")
+    event_id, here, there = (
+        new_id(),
+        await ours.create_session("a", "u1"),
+        await theirs.create_session("b", "u1"),
+    )
 
     mine = await ours.append_event(here.id, "user_message", "user", "mine", event_id=event_id)
     other = await theirs.append_event(there.id, "user_message", "user", "theirs", event_id=event_id)

@@ -17,9 +17,13 @@ Scale = Callable[[int], int]
 def test_sixty_four_processes_append_to_one_session_without_a_gap(
     nursery: Nursery, database_url: str, scale: Scale
 ) -> None:
-    """R4: 64 processes × 100; nobody is refused, nothing is lost or doubled, and each writer's order is kept."""
+    """R4: 64 processes × 100; nobody is refused, nothing is lost or doubled, and each writer's
+    order is kept.
+    """
     each, session_id = scale(100), new_session(database_url)
-    children = [nursery.start(writers.append_many, database_url, session_id, n, each) for n in range(64)]
+    children = [
+        nursery.start(writers.append_many, database_url, session_id, n, each) for n in range(64)
+    ]
     assert hear_from_all(children) == ["open"] * 64
     say_to_all(children)
 
@@ -39,7 +43,9 @@ def test_a_writer_that_was_frozen_in_its_turn_is_refused_when_another_has_taken_
 ) -> None:
     """R4b: A reads and is stopped, B writes, A thaws and writes what it had in mind; 100 times."""
     rounds, session_id = scale(100), new_session(database_url)
-    frozen, other = (nursery.start(writers.append_fenced, database_url, session_id) for _ in range(2))
+    frozen, other = (
+        nursery.start(writers.append_fenced, database_url, session_id) for _ in range(2)
+    )
     for _ in range(rounds):
         seen = begin_turn(frozen)
         frozen.stop()
@@ -71,7 +77,9 @@ def finish_turn(child: Child) -> dict[str, int]:
 def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
     nursery: Nursery, database_url: str, scale: Scale
 ) -> None:
-    """R4b: turns of four events that expect each other; a writer is stopped wherever it is, its lock included."""
+    """R4b: turns of four events that expect each other; a writer is stopped wherever it is, its
+    lock included.
+    """
     stops, session_id, seed = scale(100), new_session(database_url), random.randrange(1 << 32)
     chance = random.Random(seed)
     children = [nursery.start(writers.take_turns, database_url, session_id, 4) for _ in range(2)]
@@ -80,7 +88,9 @@ def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
         one, other = stop % 2, 1 - stop % 2
         turns[one] += children[one].hear_for(chance.uniform(0, 0.005))
         children[one].stop()
-        turns[other] += children[other].hear_for(0.03)  # or it waits for the lock of the one that is stopped
+        turns[other] += children[other].hear_for(
+            0.03
+        )  # or it waits for the lock of the one that is stopped
         children[one].thaw()
     say_to_all(children, "end")
     for number, child in enumerate(children):
@@ -92,7 +102,9 @@ def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
     written = [number for mine in turns for numbers, _ in mine for number in numbers]
     assert sorted(written) == [event.sequence for event in events]
     for numbers, whole in turns[0] + turns[1]:
-        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else not whole
+        assert (
+            numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else not whole
+        )
         assert whole == (len(numbers) == 4)
     print(
         f"R4b: {stops} stops, {len(events)} events, {sum(not whole for _, whole in turns[0] + turns[1])} turns refused"
@@ -137,14 +149,20 @@ def finish(children: list[Child]) -> None:
         assert child.wait() == 0
 
 
-def test_a_tailing_reader_misses_nothing_while_sixteen_write(nursery: Nursery, database_url: str, scale: Scale) -> None:
-    """R9: 16 writers × 150, one reader of the session and one of the outbox; delivered is what is stored."""
+def test_a_tailing_reader_misses_nothing_while_sixteen_write(
+    nursery: Nursery, database_url: str, scale: Scale
+) -> None:
+    """R9: 16 writers × 150, one reader of the session and one of the outbox; delivered is what is
+    stored.
+    """
     each, session_id = scale(150), new_session(database_url)
     readers = [
         nursery.start(writers.tail_events, database_url, session_id),
         nursery.start(writers.tail_outbox, database_url),
     ]
-    children = [nursery.start(writers.append_and_tell, database_url, session_id, n, each) for n in range(16)]
+    children = [
+        nursery.start(writers.append_and_tell, database_url, session_id, n, each) for n in range(16)
+    ]
     assert hear_from_all(children) == ["open"] * 16
     say_to_all(children)
     finish(children)
@@ -165,11 +183,16 @@ def test_a_tailing_reader_misses_nothing_while_sixteen_write(nursery: Nursery, d
 def test_a_tailing_reader_misses_nothing_that_is_committed_late(
     nursery: Nursery, postgres_url: str, scale: Scale
 ) -> None:
-    """R9: on PostgreSQL transactions end in another order than they began; 8 sessions whose writers dawdle."""
+    """R9: on PostgreSQL transactions end in another order than they began; 8 sessions whose writers
+    dawdle.
+    """
     each = scale(150)
     reader = nursery.start(writers.tail_outbox, postgres_url)
     sessions = [new_session(postgres_url) for _ in range(8)]
-    children = [nursery.start(writers.tell_slowly, postgres_url, one, n, each) for n, one in enumerate(sessions)]
+    children = [
+        nursery.start(writers.tell_slowly, postgres_url, one, n, each)
+        for n, one in enumerate(sessions)
+    ]
     assert hear_from_all(children) == ["open"] * 8
     say_to_all(children)
     finish(children)
@@ -190,10 +213,14 @@ def told_in(url: str) -> list[list[object]]:
 
 
 @pytest.mark.soak
-def test_an_outside_checkpoint_loop_takes_nothing_away(nursery: Nursery, sqlite_url: str, scale: Scale) -> None:
+def test_an_outside_checkpoint_loop_takes_nothing_away(
+    nursery: Nursery, sqlite_url: str, scale: Scale
+) -> None:
     """R24: 64 writers while another connection truncates the write-ahead log over and over."""
     each, session_id = scale(1_500), new_session(sqlite_url)
-    children = [nursery.start(writers.append_many, sqlite_url, session_id, n, each) for n in range(64)]
+    children = [
+        nursery.start(writers.append_many, sqlite_url, session_id, n, each) for n in range(64)
+    ]
     outside = nursery.start(writers.checkpoint_until_told, sqlite_url)
     assert hear_from_all(children) == ["open"] * 64
     say_to_all(children)

@@ -1,4 +1,6 @@
-"""F1 for SQLite: the file system below it fails, or the process dies, at the nth call of every kind of write."""
+"""F1 for SQLite: the file system below it fails, or the process dies, at the nth call of every kind
+of write.
+"""
 
 import asyncio
 import contextlib
@@ -47,7 +49,9 @@ def test_a_failure_at_any_call_leaves_the_old_or_the_new_state(
 ) -> None:
     """F1: open, write and close with a call that fails, or with all that follow it as well."""
     session_id = prepare(tmp_path / "start")
-    for number, folder in attempts(tmp_path, scale, fault, lambda folder: attempt(folder, operation, session_id)):
+    for number, folder in attempts(
+        tmp_path, scale, fault, lambda folder: attempt(folder, operation, session_id)
+    ):
         descriptors = len(os.listdir("/dev/fd"))
         with faulty_file_system(fault, number) as faults:
             done = attempt(folder, operation, session_id, faults)
@@ -56,20 +60,28 @@ def test_a_failure_at_any_call_leaves_the_old_or_the_new_state(
         check(folder, operation, session_id, done)
 
 
-def attempts(tmp_path: Path, scale: Scale, fault: str, act: Callable[[Path], object]) -> Iterator[tuple[int, Path]]:
+def attempts(
+    tmp_path: Path, scale: Scale, fault: str, act: Callable[[Path], object]
+) -> Iterator[tuple[int, Path]]:
     """Each call that can fail, or a share of them, with a fresh copy of the store."""
     with faulty_file_system(fault, 0) as faults:
         act(copy(tmp_path / "start", tmp_path / "counted"))
     seed = random.randrange(1 << 32)
     print(f"F1: {faults.count} calls, seed {seed}")
-    for number in sorted(random.Random(seed).sample(range(1, faults.count + 1), scale(faults.count))):
+    for number in sorted(
+        random.Random(seed).sample(range(1, faults.count + 1), scale(faults.count))
+    ):
         folder = copy(tmp_path / "start", tmp_path / str(number))
         yield number, folder
         shutil.rmtree(folder)
 
 
-def attempt(folder: Path, operation: Operation, session_id: str, faults: Faults | None = None) -> bool:
-    """Whether it was acknowledged. If the disk is well again before the close, the same open store takes more."""
+def attempt(
+    folder: Path, operation: Operation, session_id: str, faults: Faults | None = None
+) -> bool:
+    """Whether it was acknowledged. If the disk is well again before the close, the same open store
+    takes more.
+    """
     done = False
 
     async def verb(sessions: SessionService) -> None:
@@ -108,10 +120,16 @@ def check(folder: Path, operation: Operation, session_id: str, done: bool) -> No
 
 
 @pytest.mark.parametrize("fault", ERRORS)
-def test_a_failure_at_any_call_of_a_group_tells_each_caller_the_truth(tmp_path: Path, scale: Scale, fault: str) -> None:
-    """F1 with a loop: eight tasks append in groups through the writer's thread; who was told yes is in the store."""
+def test_a_failure_at_any_call_of_a_group_tells_each_caller_the_truth(
+    tmp_path: Path, scale: Scale, fault: str
+) -> None:
+    """F1 with a loop: eight tasks append in groups through the writer's thread; who was told yes is
+    in the store.
+    """
     session_id = prepare(tmp_path / "start")
-    for number, folder in attempts(tmp_path, scale, fault, lambda folder: append_together(folder, session_id)):
+    for number, folder in attempts(
+        tmp_path, scale, fault, lambda folder: append_together(folder, session_id)
+    ):
         with faulty_file_system(fault, number):
             acked = append_together(folder, session_id)
 
@@ -126,7 +144,9 @@ def append_together(folder: Path, session_id: str) -> dict[str, int]:
     async def append(sessions: SessionService, task: int) -> None:
         for number in range(3):
             with contextlib.suppress(Unavailable):
-                event = await sessions.append_event(session_id, "user_message", "user", f"{task}.{number}")
+                event = await sessions.append_event(
+                    session_id, "user_message", "user", f"{task}.{number}"
+                )
                 acked[event.content] = event.sequence
 
     async def verb(sessions: SessionService) -> None:
@@ -141,7 +161,7 @@ def url_in(folder: Path) -> str:
     return f"sqlite:///{folder / 'test.db'}"
 
 
-# --- migrations ---------------------------------------------------------------------------------------------
+# --- migrations -----------------------------------------------------------------------------------
 
 
 def prepare_nothing(folder: Path) -> None:
@@ -154,9 +174,15 @@ STARTS = [prepare_nothing, prepare_older]
 @pytest.mark.parametrize("fault", ERRORS)
 @pytest.mark.parametrize("start", STARTS)
 def test_a_failure_at_any_call_of_a_migration_leaves_a_store_that_can_be_migrated(
-    tmp_path: Path, scale: Scale, fault: str, start: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    scale: Scale,
+    fault: str,
+    start: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """F1 for the migrations, from nothing and from an older store, which also keeps a whole copy of itself."""
+    """F1 for the migrations, from nothing and from an older store, which also keeps a whole copy of
+    itself.
+    """
     start(tmp_path / "start")
     monkeypatch.setattr(storage_migrate, "FOLDER", prepare_newer_program(tmp_path / "migrations"))
     for number, folder in attempts(tmp_path, scale, fault, migrate):
@@ -189,12 +215,14 @@ def check_migration(folder: Path, start: Callable[[Path], None]) -> None:
 
 def check_older(path: Path) -> None:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-    assert connection.execute("select topic from outbox where developer_id = 'd'").fetchall() == [("old",)]
+    assert connection.execute("select topic from outbox where developer_id = 'd'").fetchall() == [
+        ("old",)
+    ]
     assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
     connection.close()
 
 
-# --- kills --------------------------------------------------------------------------------------------------
+# --- kills ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fault", KILLS)
@@ -204,7 +232,9 @@ def test_a_kill_at_any_call_leaves_the_old_or_the_new_state(
     """F1 with kills: before the call, or after half of it."""
     session_id = prepare(tmp_path / "start")
     name = next(name for name, one in OPERATIONS.items() if one is operation)
-    for number, folder in attempts(tmp_path, scale, fault, lambda folder: attempt(folder, operation, session_id)):
+    for number, folder in attempts(
+        tmp_path, scale, fault, lambda folder: attempt(folder, operation, session_id)
+    ):
         child = nursery.start(writers.do_and_die, str(folder), session_id, name, fault, number)
         said = child.hear_all()
         assert child.wait() == -9

@@ -36,7 +36,9 @@ def test_what_is_installed_is_new_enough() -> None:
     check_version(apsw.sqlite_lib_version())
 
 
-def test_a_store_is_not_opened_by_an_old_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_not_opened_by_an_old_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither one that is there nor a new one: nothing is made, nothing is changed."""
     url, new = f"sqlite:///{tmp_path / 'test.db'}", tmp_path / "new" / "test.db"
     session_id = new_session(url)

@@ -1,6 +1,8 @@
-"""What the processes of the fault tests do: each is started from the nursery and talks to its test over a line.
+"""What the processes of the fault tests do: each is started from the nursery and talks to its test
+over a line.
 
-An acknowledgement is said after the await has returned, never before, so whatever was heard has to be there.
+An acknowledgement is said after the await has returned, never before, so whatever was heard has to
+be there.
 """
 
 import asyncio
@@ -49,7 +51,7 @@ def random_text(chance: random.Random) -> str:
     return "x" * (chance.randrange(LARGEST_TEXT) if chance.random() < 0.2 else chance.randrange(60))
 
 
-# --- R1 -----------------------------------------------------------------------------------------------------
+# --- R1 -------------------------------------------------------------------------------------------
 
 
 def append_inline_until_killed(line: Line, url: str, session_id: str, seed: int) -> None:
@@ -58,7 +60,9 @@ def append_inline_until_killed(line: Line, url: str, session_id: str, seed: int)
     database = drive(holdfast.open_database(url).__aenter__())
     sessions = SessionService(database, owner=OWNER)
     while True:
-        event = drive(sessions.append_event(session_id, "user_message", "user", random_text(chance)))
+        event = drive(
+            sessions.append_event(session_id, "user_message", "user", random_text(chance))
+        )
         line.say(event.id)
 
 
@@ -68,7 +72,9 @@ def append_together_until_killed(line: Line, url: str, session_id: str, seed: in
 
     async def keep_appending(sessions: SessionService) -> None:
         while True:
-            event = await sessions.append_event(session_id, "user_message", "user", random_text(chance))
+            event = await sessions.append_event(
+                session_id, "user_message", "user", random_text(chance)
+            )
             line.say(event.id)
 
     async def body(sessions: SessionService) -> None:
@@ -77,7 +83,7 @@ def append_together_until_killed(line: Line, url: str, session_id: str, seed: in
     with_sessions(url, body)
 
 
-# --- R4, R4b, R5, R9 ----------------------------------------------------------------------------------------
+# --- R4, R4b, R5, R9 ------------------------------------------------------------------------------
 
 
 def append_many(line: Line, url: str, session_id: str, writer: int, count: int) -> None:
@@ -87,14 +93,18 @@ def append_many(line: Line, url: str, session_id: str, writer: int, count: int) 
         line.say("open")
         line.hear()
         for number in range(count):
-            event = await sessions.append_event(session_id, "user_message", "user", f"{writer}.{number}")
+            event = await sessions.append_event(
+                session_id, "user_message", "user", f"{writer}.{number}"
+            )
             line.say([event.id, event.sequence])
 
     with_sessions(url, body)
 
 
 def append_fenced(line: Line, url: str, session_id: str) -> None:
-    """Turn by turn, as somebody who wants to be the only writer: reads, waits for the word, appends."""
+    """Turn by turn, as somebody who wants to be the only writer: reads, waits for the word,
+    appends.
+    """
 
     async def body(sessions: SessionService) -> None:
         while line.hear() == "turn":
@@ -113,7 +123,9 @@ def append_fenced(line: Line, url: str, session_id: str) -> None:
 
 
 def take_turns(line: Line, url: str, session_id: str, events_per_turn: int) -> None:
-    """Turns of several events, each expecting the one before, as fast as it goes, until told to stop."""
+    """Turns of several events, each expecting the one before, as fast as it goes, until told to
+    stop.
+    """
 
     async def turn(sessions: SessionService) -> tuple[list[int], bool]:
         seen, numbers = (await sessions.get_session(session_id)).last_sequence, list[int]()
@@ -141,13 +153,17 @@ def open_first(line: Line) -> None:
 
         async def body(sessions: SessionService) -> int:
             session = await sessions.create_session("coder", "u1")
-            return (await sessions.append_event(session.id, "user_message", "user", "first")).sequence
+            return (
+                await sessions.append_event(session.id, "user_message", "user", "first")
+            ).sequence
 
         line.say(with_sessions(url, body))
 
 
 def append_and_tell(line: Line, url: str, session_id: str, writer: int, count: int) -> None:
-    """Appends, and changes a context set now and then, so that there is something for both kinds of listeners."""
+    """Appends, and changes a context set now and then, so that there is something for both kinds of
+    listeners.
+    """
 
     async def body(sessions: SessionService) -> None:
         line.say("open")
@@ -155,7 +171,9 @@ def append_and_tell(line: Line, url: str, session_id: str, writer: int, count: i
         for number in range(count):
             await sessions.append_event(session_id, "user_message", "user", f"{writer}.{number}")
             if number % 5 == 0:
-                await sessions.set_relevant_context(session_id, f"set {writer}", [f"{writer}.{number}"])
+                await sessions.set_relevant_context(
+                    session_id, f"set {writer}", [f"{writer}.{number}"]
+                )
 
     with_sessions(url, body)
 
@@ -181,7 +199,9 @@ def tell_slowly(line: Line, url: str, session_id: str, writer: int, count: int) 
 
 
 def tail_events(line: Line, url: str, session_id: str) -> None:
-    """Follows a session by its numbers until told to stop; then tells all ids, in the order it met them."""
+    """Follows a session by its numbers until told to stop; then tells all ids, in the order it met
+    them.
+    """
 
     async def body(sessions: SessionService) -> list[str]:
         met, after, last_look = list[str](), 0, False
@@ -211,13 +231,20 @@ def tail_outbox(line: Line, url: str) -> None:
     line.say(with_sessions(url, body))
 
 
-# --- R24 ----------------------------------------------------------------------------------------------------
+# --- R24 ------------------------------------------------------------------------------------------
 
 
 def checkpoint_until_told(line: Line, url: str) -> None:
-    """What a backup program does to somebody else's store: truncates the write-ahead log whenever it can."""
-    connection, done = apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READWRITE), 0
-    connection.execute("select count(*) from sqlite_schema").fetchall()  # before it has read, a checkpoint does nothing
+    """What a backup program does to somebody else's store: truncates the write-ahead log whenever
+    it can.
+    """
+    connection, done = (
+        apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READWRITE),
+        0,
+    )
+    connection.execute(
+        "select count(*) from sqlite_schema"
+    ).fetchall()  # before it has read, a checkpoint does nothing
     while not line.is_called():
         try:
             done += connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE) == (0, 0)
@@ -227,16 +254,22 @@ def checkpoint_until_told(line: Line, url: str) -> None:
     line.say(done)
 
 
-# --- F2 -----------------------------------------------------------------------------------------------------
+# --- F2 -------------------------------------------------------------------------------------------
 
 
-def append_and_die(line: Line, url: str, session_id: str, event_ids: list[list[str]], point: str, number: int) -> None:
-    """Each list of ids in a task of its own, so that they meet in groups, until the point is reached."""
+def append_and_die(
+    line: Line, url: str, session_id: str, event_ids: list[list[str]], point: str, number: int
+) -> None:
+    """Each list of ids in a task of its own, so that they meet in groups, until the point is
+    reached.
+    """
     points.arm(point, number)
 
     async def append(sessions: SessionService, mine: list[str]) -> None:
         for event_id in mine:
-            await sessions.append_event(session_id, "tool_result", "tool", event_id, event_id=event_id)
+            await sessions.append_event(
+                session_id, "tool_result", "tool", event_id, event_id=event_id
+            )
             line.say(event_id)
 
     async def body(sessions: SessionService) -> None:
@@ -245,10 +278,15 @@ def append_and_die(line: Line, url: str, session_id: str, event_ids: list[list[s
     with_sessions(url, body)
 
 
-def change_context_and_die(line: Line, url: str, session_id: str, items: list[str], point: str, number: int) -> None:
+def change_context_and_die(
+    line: Line, url: str, session_id: str, items: list[str], point: str, number: int
+) -> None:
     points.arm(point, number)
     for item in items:
-        with_sessions(url, lambda sessions, item=item: sessions.set_relevant_context(session_id, "files", [item]))
+        with_sessions(
+            url,
+            lambda sessions, item=item: sessions.set_relevant_context(session_id, "files", [item]),
+        )
         line.say(item)
 
 
@@ -263,7 +301,7 @@ def open_and_die(line: Line, url: str, point: str, number: int) -> None:
     line.say(with_sessions(url, lambda sessions: sessions.list_sessions()))
 
 
-# --- F1 -----------------------------------------------------------------------------------------------------
+# --- F1 -------------------------------------------------------------------------------------------
 
 
 def migrate_and_die(line: Line, folder: str, migrations: str, fault: str, number: int) -> None:
@@ -272,8 +310,12 @@ def migrate_and_die(line: Line, folder: str, migrations: str, fault: str, number
     do_and_die(line, folder, "", "nothing", fault, number)
 
 
-def do_and_die(line: Line, folder: str, session_id: str, operation: str, fault: str, number: int) -> None:
-    """One operation on a file system that kills at the nth call; tells if it was acknowledged before."""
+def do_and_die(
+    line: Line, folder: str, session_id: str, operation: str, fault: str, number: int
+) -> None:
+    """One operation on a file system that kills at the nth call; tells if it was acknowledged
+    before.
+    """
     do = operations.OPERATIONS[operation].do if session_id else operations.nothing
 
     async def verb(sessions: SessionService) -> None:
@@ -284,7 +326,7 @@ def do_and_die(line: Line, folder: str, session_id: str, operation: str, fault: 
         operations.with_store(Path(folder), verb)
 
 
-# --- R10, R11 -----------------------------------------------------------------------------------------------
+# --- R10, R11 -------------------------------------------------------------------------------------
 
 
 def append_through_crashes(line: Line, url: str, session_id: str) -> None:
@@ -297,7 +339,9 @@ def append_through_crashes(line: Line, url: str, session_id: str) -> None:
             event_id = ids.new_id()
             while True:
                 try:
-                    event = await sessions.append_event(session_id, "user_message", "user", "…", event_id=event_id)
+                    event = await sessions.append_event(
+                        session_id, "user_message", "user", "…", event_id=event_id
+                    )
                     break
                 except Unavailable:
                     failures += 1
@@ -315,19 +359,23 @@ def append_ids(line: Line, url: str, session_id: str, event_ids: list[str]) -> N
         line.say("open")
         line.hear()
         append = sessions.append_event
-        events = [await append(session_id, "user_message", "user", one, event_id=one) for one in event_ids]
+        events = [
+            await append(session_id, "user_message", "user", one, event_id=one) for one in event_ids
+        ]
         return [[event.id, event.sequence] for event in events]
 
     line.say(with_sessions(url, body))
 
 
-# --- R16 ----------------------------------------------------------------------------------------------------
+# --- R16 ------------------------------------------------------------------------------------------
 
 
 def append_until_full(
     line: Line, url: str, session_id: str, count: int, with_loop: bool, largest_file: int | None
 ) -> None:
-    """Appends until it was refused as often as asked; then, when told that there is space again, some more."""
+    """Appends until it was refused as often as asked; then, when told that there is space again,
+    some more.
+    """
 
     async def append(sessions: SessionService) -> str:
         return (await sessions.append_event(session_id, "tool_result", "tool", "x" * 8_000)).id
@@ -352,7 +400,9 @@ def append_until_full(
 
 
 def append_as(line: Line, user: int, url: str, count: int) -> None:
-    """Opens, makes a session and appends to it, so many times; tells the event's id or the error's code."""
+    """Opens, makes a session and appends to it, so many times; tells the event's id or the error's
+    code.
+    """
     become(user)
 
     async def body(sessions: SessionService) -> str:
@@ -370,7 +420,13 @@ def append_twice_as(line: Line, user: int, url: str) -> None:
         first = await sessions.append_event(session.id, "user_message", "user", "first")
         line.say([session.id, first.id])
         line.hear()
-        line.say(code_or(lambda: drive(sessions.append_event(session.id, "user_message", "user", "second")).id))
+        line.say(
+            code_or(
+                lambda: (
+                    drive(sessions.append_event(session.id, "user_message", "user", "second")).id
+                )
+            )
+        )
 
     with_sessions(url, body, with_loop=False)
 
@@ -389,7 +445,9 @@ def code_or(attempt: Callable[[], str]) -> str:
         return error.code
 
 
-def append_with_few_descriptors(line: Line, url: str, session_id: str, count: int, with_loop: bool) -> None:
+def append_with_few_descriptors(
+    line: Line, url: str, session_id: str, count: int, with_loop: bool
+) -> None:
     limit_descriptors()
     acked, refused = list[str](), list[str]()
 
@@ -418,7 +476,10 @@ def append_without_descriptors(line: Line, url: str, session_id: str, count: int
 
     async def body(sessions: SessionService) -> list[str]:
         taken = take_descriptors()
-        events = [await sessions.append_event(session_id, "user_message", "user", "…") for _ in range(count)]
+        events = [
+            await sessions.append_event(session_id, "user_message", "user", "…")
+            for _ in range(count)
+        ]
         for fd in taken:
             os.close(fd)
         return [event.id for event in events]
@@ -441,7 +502,7 @@ def take_descriptors() -> list[int]:
         return taken
 
 
-# --- forks and locks ----------------------------------------------------------------------------------------
+# --- forks and locks ------------------------------------------------------------------------------
 
 
 def fork_and_go_on(line: Line, url: str, session_id: str, forks: int, with_loop: bool) -> None:
@@ -490,11 +551,13 @@ def hold_write_lock(line: Line, url: str) -> None:
     connection.close()
 
 
-# --- TW2 ----------------------------------------------------------------------------------------------------
+# --- TW2 ------------------------------------------------------------------------------------------
 
 
 def live_long(line: Line, url: str, session_id: str) -> None:
-    """Appends as many as it is told, round by round, with a look back now and then; tells what it costs."""
+    """Appends as many as it is told, round by round, with a look back now and then; tells what it
+    costs.
+    """
 
     async def body(sessions: SessionService) -> None:
         while count := line.hear():
@@ -502,7 +565,9 @@ def live_long(line: Line, url: str, session_id: str) -> None:
             for start in range(0, count, 16):
                 size = min(16, count - start)
                 append = sessions.append_event
-                await asyncio.gather(*(append(session_id, "tool_result", "tool", "x" * 200) for _ in range(size)))
+                await asyncio.gather(
+                    *(append(session_id, "tool_result", "tool", "x" * 200) for _ in range(size))
+                )
             await sessions.get_recent_events(session_id, 30, 2_000)
             line.say(
                 {
@@ -530,6 +595,8 @@ def append_impatiently(line: Line, url: str, session_id: str, count: int, with_l
     async def work() -> list[str]:
         async with holdfast.open_database(url, patience_seconds=0.2) as database:
             append = SessionService(database, owner=OWNER).append_event
-            return [(await append(session_id, "user_message", "user", "…")).id for _ in range(count)]
+            return [
+                (await append(session_id, "user_message", "user", "…")).id for _ in range(count)
+            ]
 
     line.say(asyncio.run(work()) if with_loop else drive(work()))

@@ -28,7 +28,10 @@ class Work:
     def git(self, *arguments: str | bytes, check: bool = True, **environment: str) -> str:
         """git as a person runs it; what it says, without the line end."""
         done = subprocess.run(
-            ["git", *arguments], cwd=self.root, env=os.environ | PERSON | environment, capture_output=True
+            ["git", *arguments],
+            cwd=self.root,
+            env=os.environ | PERSON | environment,
+            capture_output=True,
         )
         if check and done.returncode:
             raise AssertionError(done.stderr.decode(errors="replace"))
@@ -75,7 +78,17 @@ class Work:
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(common / "objects"),
         }
         self.git("add", "--update", ".", **elsewhere)
-        self.git("rm", "-r", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", *OWN, **elsewhere)
+        self.git(
+            "rm",
+            "-r",
+            "--cached",
+            "--quiet",
+            "--force",
+            "--ignore-unmatch",
+            "--",
+            *OWN,
+            **elsewhere,
+        )
         return self.git("write-tree", **elsewhere)
 
 

@@ -13,9 +13,13 @@ from holdfast.ground import canonical
 
 ROOM = 1 << 20
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=20)
-NUMBERS = st.integers(-canonical.LARGEST_INTEGER, canonical.LARGEST_INTEGER) | st.floats(-9e307, 9e307)
+NUMBERS = st.integers(-canonical.LARGEST_INTEGER, canonical.LARGEST_INTEGER) | st.floats(
+    -9e307, 9e307
+)
 SCALARS = st.none() | st.booleans() | NUMBERS | TEXT
-VALUES = st.recursive(SCALARS, lambda v: st.lists(v, max_size=4) | st.dictionaries(TEXT, v, max_size=4), max_leaves=20)
+VALUES = st.recursive(
+    SCALARS, lambda v: st.lists(v, max_size=4) | st.dictionaries(TEXT, v, max_size=4), max_leaves=20
+)
 UNSTORABLE = st.sampled_from(["\x00", "a\x00b", "\ud800", "x\udfff"])
 
 
@@ -44,7 +48,11 @@ def test_the_largest_floats_have_a_text_that_is_taken_again() -> None:
     assert text_of(json.loads(text_of(1.7e308))) == text_of(1.7e308)
 
 
-@given(st.dictionaries(TEXT, SCALARS, max_size=6).flatmap(lambda d: st.tuples(st.just(d), st.permutations(list(d)))))
+@given(
+    st.dictionaries(TEXT, SCALARS, max_size=6).flatmap(
+        lambda d: st.tuples(st.just(d), st.permutations(list(d)))
+    )
+)
 def test_the_order_of_keys_makes_no_difference(case: tuple[dict[str, Any], list[str]]) -> None:
     value, order = case
 
@@ -62,14 +70,18 @@ def test_a_tuple_is_a_list_and_spaces_are_left_out() -> None:
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 10**309, -(10**309)])
 @pytest.mark.parametrize("wrap", [lambda n: n, lambda n: [n], lambda n: {"a": {"b": n}}])
-def test_a_number_that_is_not_finite_is_refused_wherever_it_stands(number: float, wrap: Any) -> None:
+def test_a_number_that_is_not_finite_is_refused_wherever_it_stands(
+    number: float, wrap: Any
+) -> None:
     with pytest.raises(InvalidValueError, match="is not a finite number"):
         text_of(wrap(number))
 
 
 @given(UNSTORABLE, st.sampled_from(["value", "item", "key", "deep key"]))
 def test_nul_and_half_surrogates_are_refused_wherever_they_stand(text: str, place: str) -> None:
-    value = {"value": text, "item": [1, text], "key": {text: 1}, "deep key": {"a": [{text: None}]}}[place]
+    value = {"value": text, "item": [1, text], "key": {text: 1}, "deep key": {"a": [{text: None}]}}[
+        place
+    ]
 
     with pytest.raises(InvalidValueError, match=r"contains (a NUL|half of a surrogate)"):
         text_of(value)
@@ -140,5 +152,7 @@ def test_a_text_is_checked_for_type_content_and_size() -> None:
 
 
 @given(st.lists(st.binary(max_size=6), max_size=4), st.lists(st.binary(max_size=6), max_size=4))
-def test_two_lists_of_parts_have_one_hash_only_if_they_are_equal(left: list[bytes], right: list[bytes]) -> None:
+def test_two_lists_of_parts_have_one_hash_only_if_they_are_equal(
+    left: list[bytes], right: list[bytes]
+) -> None:
     assert (canonical.sha256(*left) == canonical.sha256(*right)) == (left == right)

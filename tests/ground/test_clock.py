@@ -35,7 +35,8 @@ def test_texts_sort_as_the_moments_do_whatever_their_zones(one: datetime, other:
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-11-16T09:04:00Z", "2026-11-16T10:04:00+01:00", "2026-11-16 09:04:00.000000+00:00"]
+    "text",
+    ["2026-11-16T09:04:00Z", "2026-11-16T10:04:00+01:00", "2026-11-16 09:04:00.000000+00:00"],
 )
 def test_other_forms_of_the_same_moment_are_read_too(text: str) -> None:
     assert clock.to_text(clock.from_text(text)) == "2026-11-16T09:04:00.000000Z"

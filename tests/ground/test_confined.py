@@ -33,10 +33,12 @@ def root(tmp_path: Path) -> ConfinedRoot:
     return ConfinedRoot(str(folder))
 
 
-# --- what opens --------------------------------------------------------------------------------------------
+# --- what opens -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["a.txt", "//a.txt".removeprefix("//"), "inner/deep/b.txt", "inner//deep/b.txt"])
+@pytest.mark.parametrize(
+    "path", ["a.txt", "//a.txt".removeprefix("//"), "inner/deep/b.txt", "inner//deep/b.txt"]
+)
 def test_a_file_below_the_root_is_read(root: ConfinedRoot, path: str):
     assert root.read(path, max_bytes=MOST).data.endswith(b"inside")
     assert root.read(f"{root.folder}/{path}", max_bytes=MOST).data.endswith(b"inside")
@@ -63,7 +65,7 @@ def test_the_innermost_root_answers(root: ConfinedRoot):
     assert find_root([root, inner], "a.txt") is root
 
 
-# --- what does not -----------------------------------------------------------------------------------------
+# --- what does not --------------------------------------------------------------------------------
 
 NASTY = [
     "",
@@ -113,7 +115,8 @@ def test_a_path_that_may_lead_out_is_refused(root: ConfinedRoot, path: str):
 
 
 @pytest.mark.parametrize(
-    "path", ["missing", "inner", "missing/a.txt", "a.txt/b", "~/a.txt", "%2e%2e/a", "..\\a", "...", "‥/a"]
+    "path",
+    ["missing", "inner", "missing/a.txt", "a.txt/b", "~/a.txt", "%2e%2e/a", "..\\a", "...", "‥/a"],
 )
 def test_a_name_without_a_file_is_not_found(root: ConfinedRoot, path: str):
     """None of these means anything but itself here: no home, no percent codes, no backslashes."""
@@ -140,7 +143,9 @@ def a_socket(at: Path, to: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [a_link, a_pipe, a_socket])
-def test_what_is_no_regular_file_is_refused_without_waiting(root: ConfinedRoot, make: Callable[[Path, Path], None]):
+def test_what_is_no_regular_file_is_refused_without_waiting(
+    root: ConfinedRoot, make: Callable[[Path, Path], None]
+):
     make(Path(root.folder) / "odd", Path(root.folder).parent / "secret.txt")
 
     with pytest.raises(PathOutsideError):
@@ -180,13 +185,31 @@ def test_a_root_that_is_gone_has_no_files(tmp_path: Path):
 
 
 STEPS = st.sampled_from(
-    ["..", ".", "", "a.txt", "inner", "deep", "b.txt", "out", "/", "root-evil", "secret.txt", "\x00", "~"]
+    [
+        "..",
+        ".",
+        "",
+        "a.txt",
+        "inner",
+        "deep",
+        "b.txt",
+        "out",
+        "/",
+        "root-evil",
+        "secret.txt",
+        "\x00",
+        "~",
+    ]
 )
 
 
 @given(steps=st.lists(st.one_of(STEPS, st.text(max_size=5)), max_size=8), absolute=st.booleans())
-def test_whatever_is_read_lies_inside(tmp_path_factory: pytest.TempPathFactory, steps: list[str], absolute: bool):
-    """Every path gives a file of the root or an error of ours, with a link to the outside beside them."""
+def test_whatever_is_read_lies_inside(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str], absolute: bool
+):
+    """Every path gives a file of the root or an error of ours, with a link to the outside beside
+    them.
+    """
     folder = tmp_path_factory.getbasetemp() / "whatever"
     if not folder.exists():
         (folder / "root" / "inner" / "deep").mkdir(parents=True)
@@ -201,7 +224,7 @@ def test_whatever_is_read_lies_inside(tmp_path_factory: pytest.TempPathFactory, 
         assert root.read(path, max_bytes=MOST).data == b"inside"
 
 
-# --- writing -----------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_mode(root: ConfinedRoot):
@@ -245,7 +268,9 @@ def test_a_second_name_of_a_file_keeps_its_content(tmp_path: Path, root: Confine
     assert (tmp_path / "secret.txt").read_text() == "secret"
 
 
-def test_a_disk_that_refuses_says_so_as_a_store_does(root: ConfinedRoot, monkeypatch: pytest.MonkeyPatch):
+def test_a_disk_that_refuses_says_so_as_a_store_does(
+    root: ConfinedRoot, monkeypatch: pytest.MonkeyPatch
+):
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -257,7 +282,9 @@ def test_a_disk_that_refuses_says_so_as_a_store_does(root: ConfinedRoot, monkeyp
         root.read("a.txt", max_bytes=MOST)
 
 
-def test_a_name_that_the_disk_calls_too_long_is_refused(root: ConfinedRoot, monkeypatch: pytest.MonkeyPatch):
+def test_a_name_that_the_disk_calls_too_long_is_refused(
+    root: ConfinedRoot, monkeypatch: pytest.MonkeyPatch
+):
     def refuse(*_: object, **__: object) -> int:
         raise OSError(errno.ENAMETOOLONG, "File name too long")
 
@@ -266,8 +293,12 @@ def test_a_name_that_the_disk_calls_too_long_is_refused(root: ConfinedRoot, monk
         root.read("a.txt", max_bytes=MOST)
 
 
-def test_a_folder_swapped_for_a_link_never_leads_out(tmp_path: Path, root: ConfinedRoot, scale: Callable[[int], int]):
-    """TS12: somebody exchanges a folder and a link as fast as he can, while we read and write through its name."""
+def test_a_folder_swapped_for_a_link_never_leads_out(
+    tmp_path: Path, root: ConfinedRoot, scale: Callable[[int], int]
+):
+    """TS12: somebody exchanges a folder and a link as fast as he can, while we read and write
+    through its name.
+    """
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "b.txt").write_text("secret")
     swapped, link, parked = (Path(root.folder, name) for name in ("swap", "link", "parked"))

@@ -1,4 +1,6 @@
-"""Text of somebody else as data: marked, provenanced, within its limit, and the same bytes every time."""
+"""Text of somebody else as data: marked, provenanced, within its limit, and the same bytes every
+time.
+"""
 
 import hashlib
 import hmac
@@ -16,24 +18,60 @@ from hypothesis import strategies as st
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import fence as module
-from holdfast.ground.fence import MIN_CHARS, clean, fence, fence_key, first_absent, hmac_sha256, one_line
+from holdfast.ground.fence import (
+    MIN_CHARS,
+    clean,
+    fence,
+    fence_key,
+    first_absent,
+    hmac_sha256,
+    one_line,
+)
 from tests.ground.fenced import is_forbidden, read_fence
 
 KEY = bytes(range(32))
 # Every character, halves of surrogate pairs too, and often what a fence is there against.
 UNSEEN = ["\u200b", "\u202e", "\x1b[2J", "\ud83d", "\U000e0041", "\ufe0f", "\ue000", "\u0301"]
 LINE_ENDS = ["\n", "\n\n", "\r\n", "\r", "\u2028", "\x85"]
-SIGNS = ["< /", "<", "</", "<|", "|>", "<<<", ">>>", "[", "]", "```", "~~~", "---", "===", "![", "|", "…"]
-WORDS = ["system-reminder", "INST", "END", "end of untrusted text", "untrusted text", "Human:", "system :", "word "]
+SIGNS = [
+    "< /",
+    "<",
+    "</",
+    "<|",
+    "|>",
+    "<<<",
+    ">>>",
+    "[",
+    "]",
+    "```",
+    "~~~",
+    "---",
+    "===",
+    "![",
+    "|",
+    "…",
+]
+WORDS = [
+    "system-reminder",
+    "INST",
+    "END",
+    "end of untrusted text",
+    "untrusted text",
+    "Human:",
+    "system :",
+    "word ",
+]
 PIECES = st.sampled_from([*UNSEEN, *LINE_ENDS, *SIGNS, *WORDS, "0" * 32])
 ANY_TEXT = st.lists(st.text(st.characters(), max_size=8) | PIECES, max_size=40).map("".join)
 
 
 def fenced(text: str, max_chars: int = 1700, key: bytes = KEY) -> str:
-    return fence(text, author="dev-a", source="ctx_41", at="2026-11-16 12:51Z", key=key, max_chars=max_chars)
+    return fence(
+        text, author="dev-a", source="ctx_41", at="2026-11-16 12:51Z", key=key, max_chars=max_chars
+    )
 
 
-# --- the form ----------------------------------------------------------------------------------------------
+# --- the form -------------------------------------------------------------------------------------
 
 
 def test_a_text_stands_under_a_line_that_says_whose_it_is() -> None:
@@ -59,7 +97,9 @@ def test_every_text_is_fenced_whole_and_within_its_limit(text: str, max_chars: i
 
 
 @given(ANY_TEXT, ANY_TEXT, ANY_TEXT, ANY_TEXT)
-def test_nobody_forges_the_header_or_outgrows_the_minimum(text: str, author: str, source: str, at: str) -> None:
+def test_nobody_forges_the_header_or_outgrows_the_minimum(
+    text: str, author: str, source: str, at: str
+) -> None:
     result = fence(f"x{text}", author=author, source=source, at=at, key=KEY, max_chars=MIN_CHARS)
 
     assert read_fence(result, MIN_CHARS).body
@@ -73,7 +113,9 @@ def test_a_tiny_limit_gives_a_whole_fence_or_nothing(text: str, max_chars: int) 
 
 
 def test_the_smallest_fence_says_that_something_is_missing() -> None:
-    sizes = [len(result) for limit in range(MIN_CHARS) if (result := fenced("summary " * 20, limit))]
+    sizes = [
+        len(result) for limit in range(MIN_CHARS) if (result := fenced("summary " * 20, limit))
+    ]
     smallest = fenced("summary " * 20, sizes[0])
 
     assert read_fence(smallest, sizes[0]).body == "…"
@@ -88,7 +130,11 @@ def test_a_long_text_is_cut_at_a_word_and_says_so() -> None:
     assert "one two three".startswith(lines[-1].removesuffix("…"))
 
 
-@given(st.lists(st.sampled_from(["a", "bb ", "\n", "é", "\U0001f469"]), min_size=300, max_size=600).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(["a", "bb ", "\n", "é", "\U0001f469"]), min_size=300, max_size=600
+    ).map("".join)
+)
 def test_a_cut_never_leaves_a_mark_without_a_line(text: str) -> None:
     for max_chars in range(MIN_CHARS, MIN_CHARS + 12):
         lines = read_fence(fenced(text, max_chars), max_chars).lines
@@ -101,7 +147,9 @@ def test_a_cut_text_begins_as_the_whole_one_does() -> None:
     whole = read_fence(fenced(text, 1 << 20), 1 << 20).body
 
     for max_chars in range(MIN_CHARS, 1200):
-        assert whole.startswith(read_fence(fenced(text, max_chars), max_chars).body.removesuffix("…"))
+        assert whole.startswith(
+            read_fence(fenced(text, max_chars), max_chars).body.removesuffix("…")
+        )
 
 
 def test_our_own_words_state_and_never_ask() -> None:
@@ -113,7 +161,7 @@ def test_our_own_words_state_and_never_ask() -> None:
     ]
 
 
-# --- the number --------------------------------------------------------------------------------------------
+# --- the number -----------------------------------------------------------------------------------
 
 
 @given(ANY_TEXT)
@@ -122,7 +170,9 @@ def test_the_same_text_gives_the_same_bytes(text: str) -> None:
 
 
 def test_another_text_author_or_data_folder_has_another_number() -> None:
-    other_author = fence("a", author="dev-b", source="ctx_41", at="2026-11-16 12:51Z", key=KEY, max_chars=1700)
+    other_author = fence(
+        "a", author="dev-b", source="ctx_41", at="2026-11-16 12:51Z", key=KEY, max_chars=1700
+    )
     results = [fenced("a"), fenced("b"), fenced("a", key=bytes(32)), other_author]
 
     assert len({read_fence(result, 1700).nonce for result in results}) == 4
@@ -147,7 +197,7 @@ def test_the_keyed_hash_is_the_one_that_everybody_knows(key: bytes, message: byt
     assert hmac_sha256(key, message) == hmac.new(key, message, hashlib.sha256).digest()
 
 
-# --- cleaning ----------------------------------------------------------------------------------------------
+# --- cleaning -------------------------------------------------------------------------------------
 
 
 @given(ANY_TEXT)
@@ -206,7 +256,7 @@ def test_what_a_developer_writes_stays_readable(text: str) -> None:
     assert clean(text) == text
 
 
-# --- one line ----------------------------------------------------------------------------------------------
+# --- one line -------------------------------------------------------------------------------------
 
 
 @given(ANY_TEXT, st.integers(-2, 60))
@@ -233,7 +283,7 @@ def test_a_title_or_a_branch_stands_inside_our_own_line(text: str, line: str) ->
     assert one_line(text, 30) == line
 
 
-# --- the key -----------------------------------------------------------------------------------------------
+# --- the key --------------------------------------------------------------------------------------
 
 
 def test_the_key_has_256_bits_and_is_private_whatever_the_umask(tmp_path: Path) -> None:
@@ -282,7 +332,7 @@ def test_a_link_in_the_place_of_the_key_is_refused(tmp_path: Path) -> None:
         fence_key(str(tmp_path))
 
 
-# --- cost --------------------------------------------------------------------------------------------------
+# --- cost -----------------------------------------------------------------------------------------
 
 
 def test_a_hook_that_imports_the_fence_pays_for_no_heavy_module() -> None:
@@ -291,7 +341,13 @@ def test_a_hook_that_imports_the_fence_pays_for_no_heavy_module() -> None:
     code = f"import sys; import holdfast.ground.fence as f; {use}; print(*sys.modules)"
 
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": source}
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": source},
     )
 
-    assert not {"hashlib", "hmac", "typing", "dataclasses", "secrets", "random", "datetime"} & set(done.stdout.split())
+    assert not {"hashlib", "hmac", "typing", "dataclasses", "secrets", "random", "datetime"} & set(
+        done.stdout.split()
+    )

@@ -14,7 +14,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import InvalidValueError, StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError
+from holdfast.errors import (
+    InvalidValueError,
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+)
 from holdfast.ground import files
 
 
@@ -30,11 +36,13 @@ def with_umask(umask: int, act: Callable[[], None]) -> None:
         os.umask(before)
 
 
-# --- folders -----------------------------------------------------------------------------------------------
+# --- folders --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o277])
-def test_a_folder_and_its_parents_are_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+def test_a_folder_and_its_parents_are_private_whatever_the_umask(
+    tmp_path: Path, umask: int
+) -> None:
     folder = tmp_path / "a" / "b"
 
     with_umask(umask, lambda: files.private_folder(folder))
@@ -52,7 +60,9 @@ def test_a_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     assert mode_of(folder) == 0o750
 
 
-def test_a_relative_folder_is_made_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_is_made_where_the_process_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     files.private_folder("x/y")
@@ -76,7 +86,9 @@ def test_a_file_in_the_place_of_a_folder_is_left_as_it_is(tmp_path: Path) -> Non
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
-def test_two_processes_may_make_the_same_folder_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_may_make_the_same_folder_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other one is played by a mkdir that finds its work done."""
     real = os.mkdir
 
@@ -91,13 +103,17 @@ def test_two_processes_may_make_the_same_folder_at_once(tmp_path: Path, monkeypa
     assert (tmp_path / "shared").is_dir()
 
 
-# --- lock --------------------------------------------------------------------------------------------------
+# --- lock -----------------------------------------------------------------------------------------
 
 
 def test_a_second_writer_waits_and_then_gives_up(tmp_path: Path) -> None:
     path = tmp_path / "data"
 
-    with files.Lock(path), pytest.raises(StoreBusyError) as busy, files.Lock(path, timeout_seconds=0.05):
+    with (
+        files.Lock(path),
+        pytest.raises(StoreBusyError) as busy,
+        files.Lock(path, timeout_seconds=0.05),
+    ):
         pass
 
     assert busy.value.where == str(path)
@@ -184,18 +200,24 @@ def test_a_lock_file_that_was_replaced_while_locking_is_not_trusted(
 def test_a_link_in_the_place_of_the_lock_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data.lock").symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(InvalidValueError, match="is a symbolic link"), files.Lock(tmp_path / "data"):
+    with (
+        pytest.raises(InvalidValueError, match="is a symbolic link"),
+        files.Lock(tmp_path / "data"),
+    ):
         pass
 
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_lock_in_a_missing_folder_cannot_be_reached(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnreachableError, match="no such file"), files.Lock(tmp_path / "gone" / "data"):
+    with (
+        pytest.raises(StoreUnreachableError, match="no such file"),
+        files.Lock(tmp_path / "gone" / "data"),
+    ):
         pass
 
 
-# --- writing -----------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def test_a_written_file_is_private_and_reads_back(tmp_path: Path) -> None:
@@ -225,7 +247,9 @@ def test_writing_replaces_the_whole_file_and_leaves_nothing_else(tmp_path: Path)
     assert os.listdir(folder) == ["data"]
 
 
-def test_a_relative_name_is_written_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_name_is_written_where_the_process_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     files.write_atomic("data", b"here")
@@ -267,7 +291,11 @@ def test_a_file_is_synced_before_it_gets_its_name_and_the_name_after(
     steps, real_fsync, real_rename = [], os.fsync, os.rename
 
     def fsync(fd: int) -> None:
-        steps.append("sync folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else f"sync {os.fstat(fd).st_size} bytes")
+        steps.append(
+            "sync folder"
+            if stat.S_ISDIR(os.fstat(fd).st_mode)
+            else f"sync {os.fstat(fd).st_size} bytes"
+        )
         real_fsync(fd)
 
     def rename(*args: Any, **kwargs: Any) -> None:
@@ -311,14 +339,16 @@ def test_a_file_system_that_cannot_sync_folders_can_still_be_written(
         (errno.EMFILE, StoreUnreachableError),
     ],
 )
-def test_what_the_system_says_becomes_an_error_that_names_the_file(number: int, kind: type[Exception]) -> None:
+def test_what_the_system_says_becomes_an_error_that_names_the_file(
+    number: int, kind: type[Exception]
+) -> None:
     error = files.translate(OSError(number, os.strerror(number)), Path("/some/file"))
 
     assert type(error) is kind
     assert "/some/file" in str(error)
 
 
-# --- reading -----------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def test_a_file_of_exactly_the_limit_is_read_and_one_byte_more_is_refused(tmp_path: Path) -> None:
@@ -415,7 +445,7 @@ def test_a_file_below_a_file_cannot_be_reached(tmp_path: Path) -> None:
         files.find_bytes(tmp_path / "file" / "child", max_bytes=10)
 
 
-# --- cost --------------------------------------------------------------------------------------------------
+# --- cost -----------------------------------------------------------------------------------------
 
 
 def test_a_hook_that_imports_these_files_pays_for_no_heavy_module() -> None:
@@ -423,7 +453,13 @@ def test_a_hook_that_imports_these_files_pays_for_no_heavy_module() -> None:
     code = "import sys; import holdfast.ground.files, holdfast.ground.log, holdfast.ground.text; print(*sys.modules)"
 
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": source}
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": source},
     )
 
-    assert not {"asyncio", "uuid", "logging", "tempfile", "pathlib", "shutil", "sqlite3"} & set(done.stdout.split())
+    assert not {"asyncio", "uuid", "logging", "tempfile", "pathlib", "shutil", "sqlite3"} & set(
+        done.stdout.split()
+    )

@@ -1,4 +1,6 @@
-"""A folder in somebody's repository: opened step by step, never through a link, and locked by the open folder."""
+"""A folder in somebody's repository: opened step by step, never through a link, and locked by the
+open folder.
+"""
 
 import os
 import threading
@@ -64,7 +66,9 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["link", "pipe", "folder"])
-def test_what_is_no_regular_file_is_neither_read_nor_replaced_nor_waited_for(tmp_path: Path, name: str):
+def test_what_is_no_regular_file_is_neither_read_nor_replaced_nor_waited_for(
+    tmp_path: Path, name: str
+):
     with opened(tmp_path) as folder:
         place = tmp_path / PLACE
         (tmp_path / "secret").write_text("secret")
@@ -93,7 +97,9 @@ def test_a_path_that_leads_elsewhere_is_no_folder(tmp_path: Path, path: str):
         open_folder(str(tmp_path), path, create=True)
 
 
-def test_a_full_disk_says_so_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_says_so_and_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     with opened(tmp_path) as folder:
         folder.replace("a", b"old")
         monkeypatch.setattr(files, "write_all", _no_space)

@@ -13,7 +13,18 @@ from holdfast.ground.errors import GitFailedError, PathOutsideError
 from tests.ground.repositories import Work, clone, make, make_filled
 
 NOWHERE = "0123456789" * 4
-BAD_COMMITS = ["", "HEAD", "main", "-c", "--output=x", "HEAD~1", "abc123", "A" * 40, f"{NOWHERE}\n", f"{NOWHERE}^"]
+BAD_COMMITS = [
+    "",
+    "HEAD",
+    "main",
+    "-c",
+    "--output=x",
+    "HEAD~1",
+    "abc123",
+    "A" * 40,
+    f"{NOWHERE}\n",
+    f"{NOWHERE}^",
+]
 BAD_PATHS = ["", "/etc/passwd", "../x", "a/../../x", "a\0b", "src/"]
 
 
@@ -31,8 +42,18 @@ def test_commits_are_counted_where_one_is_below_the_other(work: Work, tmp_path: 
     work.git("switch", "--quiet", "main")
     found = work.found()
 
-    assert [git.count_commits(found, commit) for commit in (first, third, aside, NOWHERE)] == [2, 0, None, None]
-    assert [git.is_ancestor(found, commit) for commit in (first, third, aside, NOWHERE)] == [True, True, False, None]
+    assert [git.count_commits(found, commit) for commit in (first, third, aside, NOWHERE)] == [
+        2,
+        0,
+        None,
+        None,
+    ]
+    assert [git.is_ancestor(found, commit) for commit in (first, third, aside, NOWHERE)] == [
+        True,
+        True,
+        False,
+        None,
+    ]
     assert git.is_ancestor(found, first, of=aside) is True
     assert git.is_ancestor(found, third, of=aside) is False
     shallow = clone(work, tmp_path / "shallow", "--depth=1").found()
@@ -44,7 +65,15 @@ def test_only_the_whole_id_of_a_commit_is_a_commit(work: Work):
     work.git("branch", "--quiet", "deadbeef")
 
     assert git.has_commit(found, head)
-    for other in (*BAD_COMMITS, NOWHERE, head[:12], "deadbeef", work.git("rev-parse", "HEAD^{tree}"), None, 7):
+    for other in (
+        *BAD_COMMITS,
+        NOWHERE,
+        head[:12],
+        "deadbeef",
+        work.git("rev-parse", "HEAD^{tree}"),
+        None,
+        7,
+    ):
         assert not git.has_commit(found, other)
 
 
@@ -58,7 +87,14 @@ def test_a_commit_is_found_by_the_beginning_of_its_id_and_never_by_a_name(work: 
         assert git.list_commits(found, beginning) == [head]
     for nothing in ("deadbeef", NOWHERE, NOWHERE[:7], work.git("rev-parse", "HEAD^{tree}")[:12]):
         assert git.list_commits(found, nothing) == []
-    for bad in (*BAD_COMMITS, head[:6], head[:7].upper() + "A", f"{head[:7]}^", f"{head[:7]}\n", f"{head}..{other}"):
+    for bad in (
+        *BAD_COMMITS,
+        head[:6],
+        head[:7].upper() + "A",
+        f"{head[:7]}^",
+        f"{head[:7]}\n",
+        f"{head}..{other}",
+    ):
         with pytest.raises(InvalidValueError, match="is no commit id"):
             git.list_commits(found, bad)
 
@@ -69,7 +105,9 @@ def test_all_commits_that_begin_the_same_are_listed(work: Work):
     known: dict[str, tuple[str, bytes]] = {}
     for number in itertools.count():
         data = f"tree {tree}\nauthor a <a> {number} +0000\ncommitter a <a> 0 +0000\n\nx\n".encode()
-        commit = hashlib.sha1(b"commit %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+        commit = hashlib.sha1(
+            b"commit %d\0%b" % (len(data), data), usedforsecurity=False
+        ).hexdigest()
         if commit[:7] in known:
             break
         known[commit[:7]] = (commit, data)
@@ -144,7 +182,10 @@ def test_a_name_is_a_name_and_no_pattern(work: Work):
     work.write("src/app.py", "edited\n")
     work.commit()
 
-    assert git.numstat(work.found(), first, ["*", ":(top)src"]) == {"*": (1, 0), ":(top)src": (1, 0)}
+    assert git.numstat(work.found(), first, ["*", ":(top)src"]) == {
+        "*": (1, 0),
+        ":(top)src": (1, 0),
+    }
     assert git.last_change(work.found(), ":!README.md").commit == work.git("rev-parse", "HEAD")[:7]
 
 
@@ -218,7 +259,9 @@ def test_a_repository_without_a_commit_has_no_history(tmp_path: Path):
     assert not git.has_commit(found, NOWHERE)
 
 
-def test_a_filter_that_was_named_after_the_repository_was_found_does_not_run(work: Work, tmp_path: Path):
+def test_a_filter_that_was_named_after_the_repository_was_found_does_not_run(
+    work: Work, tmp_path: Path
+):
     """A server may hold on to a repository for longer than it should."""
     found, head = work.found(), work.git("rev-parse", "HEAD")
     work.git("config", "filter.late.clean", f"touch {tmp_path}/canary; cat")

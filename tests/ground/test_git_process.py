@@ -25,13 +25,23 @@ def stand_in(folder: Path, script: str) -> None:
     (folder / "git").chmod(0o755)
 
 
-def test_nothing_in_our_environment_tells_git_where_to_look(work: Work, monkeypatch: pytest.MonkeyPatch):
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS"):
+def test_nothing_in_our_environment_tells_git_where_to_look(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+):
+    for name in (
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_CONFIG_PARAMETERS",
+    ):
         monkeypatch.setenv(name, "/nowhere")
 
     assert Git(str(work.root)).ask("rev-parse", "--is-inside-work-tree") == b"true\n"
     kept = clean_environment(os.environ)
-    assert {name for name in kept if name.startswith("GIT_")} == set(git_process.ENVIRONMENT) - {"LC_ALL"}
+    assert {name for name in kept if name.startswith("GIT_")} == set(git_process.ENVIRONMENT) - {
+        "LC_ALL"
+    }
     assert kept["HOME"] == os.environ["HOME"]
 
 
@@ -42,13 +52,17 @@ def test_a_search_path_that_depends_on_the_folder_does_not_count(
     monkeypatch.chdir(work.root)
     monkeypatch.setenv("PATH", f"::.:{os.environ['PATH']}")
 
-    assert Git(".").run("status").code == 128, "the folder itself is not looked up in the repository either"
+    assert Git(".").run("status").code == 128, (
+        "the folder itself is not looked up in the repository either"
+    )
     assert Git(str(work.root)).run("rev-parse", "HEAD").code == 0
     assert not (tmp_path / "canary").exists()
     assert clean_environment(os.environ)["PATH"] == os.environ["PATH"].removeprefix("::.:")
 
 
-def test_a_machine_without_git_is_told_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_machine_without_git_is_told_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "git").mkdir()  # a folder of that name is no program
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -59,7 +73,9 @@ def test_a_machine_without_git_is_told_to_install_it(tmp_path: Path, monkeypatch
     assert caught.value.exit_code == 6
 
 
-def test_a_git_that_does_not_read_its_environment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_git_that_does_not_read_its_environment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """An old one would answer as if nothing were wrong, with every filter in place."""
     stand_in(tmp_path / "bin", r"printf 'global\0file:x\0user.name\nme\0'")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
@@ -135,7 +151,10 @@ def test_a_talk_with_a_git_that_ended_says_why(work: Work):
 
 
 def test_git_has_nothing_to_read_and_no_terminal(work: Work):
-    assert Git(str(work.root)).run("hash-object", "--stdin").out == b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
+    assert (
+        Git(str(work.root)).run("hash-object", "--stdin").out
+        == b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,4 +175,7 @@ def test_find_git_takes_the_first_program_of_that_name(tmp_path: Path):
     stand_in(tmp_path / "two", "")
     (tmp_path / "one" / "git").chmod(0o644)
 
-    assert find_git({"PATH": f"{tmp_path}/none:{tmp_path}/two:{tmp_path}/one"}) == f"{tmp_path}/two/git"
+    assert (
+        find_git({"PATH": f"{tmp_path}/none:{tmp_path}/two:{tmp_path}/one"})
+        == f"{tmp_path}/two/git"
+    )

@@ -1,4 +1,6 @@
-"""One name for a repository, whichever way it was cloned, and never a password or a place on this machine."""
+"""One name for a repository, whichever way it was cloned, and never a password or a place on this
+machine.
+"""
 
 import pytest
 from hypothesis import given
@@ -47,17 +49,54 @@ def test_every_way_to_a_repository_gives_it_one_name(url: str):
         ("https://example.org/größe", "example.org/größe"),
     ],
 )
-def test_ports_letters_and_odd_hosts_are_kept_where_they_tell_repositories_apart(url: str, name: str):
+def test_ports_letters_and_odd_hosts_are_kept_where_they_tell_repositories_apart(
+    url: str, name: str
+):
     assert normalise_remote(url) == name
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        *("", ".", "..", "/srv/git/x.git", "../x", "./a:b", "x", "x/y", "~/x", "file:///~/x", "file://host/srv/x"),
-        *("C:/x", "C:\\x", "c:x", "ext::sh -c touch% x", "codecommit::eu://x", "foo::bar", "unknown://host/x"),
-        *("https://", "https:///x", "https://host", "https://host/", "host:", ":x", "@:x", "https://host/a/../b"),
-        *("https://ho st/x", "https://host/x\n", "https://host/\x1b[2J", "https://-c=x;/y", "u:p@ss@host:x"),
+        *(
+            "",
+            ".",
+            "..",
+            "/srv/git/x.git",
+            "../x",
+            "./a:b",
+            "x",
+            "x/y",
+            "~/x",
+            "file:///~/x",
+            "file://host/srv/x",
+        ),
+        *(
+            "C:/x",
+            "C:\\x",
+            "c:x",
+            "ext::sh -c touch% x",
+            "codecommit::eu://x",
+            "foo::bar",
+            "unknown://host/x",
+        ),
+        *(
+            "https://",
+            "https:///x",
+            "https://host",
+            "https://host/",
+            "host:",
+            ":x",
+            "@:x",
+            "https://host/a/../b",
+        ),
+        *(
+            "https://ho st/x",
+            "https://host/x\n",
+            "https://host/\x1b[2J",
+            "https://-c=x;/y",
+            "u:p@ss@host:x",
+        ),
         *("https://me:p@ss/word@host/x", "https://me:p@s?s/w@host/x"),
         "https://host/" + "x" * 500,
     ],

@@ -29,7 +29,9 @@ def test_a_folder_in_a_working_tree_leads_to_its_repository(work: Work):
     assert (found.branch, found.hash_kind, found.is_shallow) == ("main", "sha1", False)
 
 
-@pytest.mark.parametrize("make_folder", ["nothing", "empty .git", "file .git", "bare", "inside a bare one"])
+@pytest.mark.parametrize(
+    "make_folder", ["nothing", "empty .git", "file .git", "bare", "inside a bare one"]
+)
 def test_what_is_no_working_tree_is_not_found(tmp_path: Path, work: Work, make_folder: str):
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -67,12 +69,14 @@ def test_somebody_elses_repository_is_refused_as_git_refuses_it(work: Work):
         git.find_repository(str(work.root))
 
 
-# --- its name ----------------------------------------------------------------------------------------------
+# --- its name -------------------------------------------------------------------------------------
 
 
 def test_two_clones_by_different_ways_have_one_name(work: Work, tmp_path: Path):
     names = set()
-    for number, url in enumerate(("https://me:secret@Example.org/a/b.git", "git@example.org:a/b", "ex:a/b")):
+    for number, url in enumerate(
+        ("https://me:secret@Example.org/a/b.git", "git@example.org:a/b", "ex:a/b")
+    ):
         copy = clone(work, tmp_path / f"clone-{number}")
         copy.git("remote", "set-url", "origin", url)
         copy.git("config", "url.ssh://example.org/.insteadOf", "ex:")
@@ -103,14 +107,18 @@ def test_of_several_first_commits_the_smallest_counts(work: Work):
     assert work.found().repo == min(firsts)
 
 
-@pytest.mark.parametrize("url", ["/srv/git/x", Path("/srv/git/x").as_uri(), "../x", "ext::sh -c true", ""])
+@pytest.mark.parametrize(
+    "url", ["/srv/git/x", Path("/srv/git/x").as_uri(), "../x", "ext::sh -c true", ""]
+)
 def test_a_remote_on_this_machine_is_never_the_name(work: Work, url: str):
     work.git("config", "remote.origin.url", url)
 
     assert work.found().repo == work.git("rev-parse", "HEAD")
 
 
-def test_while_nothing_names_it_a_repository_is_told_from_others_without_its_place(tmp_path: Path, work: Work):
+def test_while_nothing_names_it_a_repository_is_told_from_others_without_its_place(
+    tmp_path: Path, work: Work
+):
     one, two = make(tmp_path / "secret-one").found(), make(tmp_path / "secret-two").found()
     work.commit("second")
     shallow = clone(work, tmp_path / "shallow", "--depth=1").found()
@@ -136,7 +144,15 @@ def test_all_working_trees_share_the_name_and_have_their_own_branch(work: Work, 
 
 def test_a_submodule_is_a_repository_of_its_own(work: Work, tmp_path: Path):
     part = make_filled(tmp_path / "part")
-    work.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", part.root.as_uri(), "lib/part")
+    work.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        part.root.as_uri(),
+        "lib/part",
+    )
     work.commit()
 
     found = git.find_repository(str(work.root / "lib" / "part" / "src"))
@@ -153,7 +169,7 @@ def test_places_with_odd_names_are_found(tmp_path: Path):
         assert work.contents() == work.slow_contents()
 
 
-# --- branches ----------------------------------------------------------------------------------------------
+# --- branches -------------------------------------------------------------------------------------
 
 
 def test_without_a_branch_there_is_a_word_for_it(work: Work):
@@ -168,11 +184,15 @@ def test_the_default_branch_is_what_the_remote_says(work: Work, tmp_path: Path):
     copy.git("switch", "--quiet", "-c", "topic")
     copy.commit("on a topic")
 
-    assert git.find_default_branch(copy.found()) == git.Branch("trunk", work.git("rev-parse", "HEAD"))
+    assert git.find_default_branch(copy.found()) == git.Branch(
+        "trunk", work.git("rev-parse", "HEAD")
+    )
 
 
 def test_without_a_word_of_the_remote_main_comes_before_master(work: Work):
-    assert git.find_default_branch(work.found()) == git.Branch("main", work.git("rev-parse", "HEAD"))
+    assert git.find_default_branch(work.found()) == git.Branch(
+        "main", work.git("rev-parse", "HEAD")
+    )
     work.git("branch", "master")
     work.git("switch", "--quiet", "-c", "topic")
     assert git.find_default_branch(work.found()).name == "main"

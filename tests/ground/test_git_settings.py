@@ -60,7 +60,9 @@ def test_settings_are_current_until_one_of_their_files_changes(work: Work, home:
         lambda: os.replace(config, work.root / "aside"),
     )
     for change in changes:
-        settings = Git(str(work.root)).read_settings(own_files=[f"{work.root}/.git/config.worktree"])
+        settings = Git(str(work.root)).read_settings(
+            own_files=[f"{work.root}/.git/config.worktree"]
+        )
         change()
         assert not settings.is_current
 
@@ -74,7 +76,10 @@ def test_a_repository_that_names_other_files_is_read_every_time(work: Work, home
 
 
 def test_origin_comes_before_the_remote_that_is_named_first():
-    lines = [Line("local", "file:.git/config", f"remote.{name}.url", f"https://h/{name}") for name in ("up", "origin")]
+    lines = [
+        Line("local", "file:.git/config", f"remote.{name}.url", f"https://h/{name}")
+        for name in ("up", "origin")
+    ]
 
     assert settings_of(lines, "/r").remote_name == "h/origin"
     assert settings_of(lines[:1], "/r").remote == "up"

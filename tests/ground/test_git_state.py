@@ -36,7 +36,7 @@ def work(tmp_path: Path) -> Work:
     return make_filled(tmp_path / "work")
 
 
-# --- what leaves the id as it is ---------------------------------------------------------------------------
+# --- what leaves the id as it is ------------------------------------------------------------------
 
 
 def test_saving_and_committing_our_own_files_changes_nothing(work: Work):
@@ -136,10 +136,12 @@ def test_a_rebase_leads_to_the_contents_that_it_leads_to(work: Work):
     assert set(rebased.changed) == {"src/main.py"}
 
 
-# --- what changes it, and by which name --------------------------------------------------------------------
+# --- what changes it, and by which name -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["README.md", "src/app.py", "src/deep/er/inner.py", "docs/plan.md"])
+@pytest.mark.parametrize(
+    "path", ["README.md", "src/app.py", "src/deep/er/inner.py", "docs/plan.md"]
+)
 def test_an_edit_to_any_file_is_seen_and_named(work: Work, path: str):
     before = work.state()
     work.write(path, "edited\n")
@@ -182,7 +184,10 @@ def test_a_rename_is_one_file_gone_and_one_new(work: Work):
 
     state = work.state()
 
-    assert {path: change.status for path, change in state.changed.items()} == {"src/app.py": "D", "src/program.py": "A"}
+    assert {path: change.status for path, change in state.changed.items()} == {
+        "src/app.py": "D",
+        "src/program.py": "A",
+    }
     assert state.contents_id == work.slow_contents()
 
 
@@ -201,7 +206,10 @@ def test_a_mode_counts_and_a_link_counts_by_its_text(work: Work):
 
     state = work.state()
 
-    assert {path: change.status for path, change in state.changed.items()} == {"src/app.py": "M", "README.md": "T"}
+    assert {path: change.status for path, change in state.changed.items()} == {
+        "src/app.py": "M",
+        "README.md": "T",
+    }
     assert state.contents_id == work.slow_contents()
 
 
@@ -249,7 +257,15 @@ def test_a_merge_conflict_counts_as_the_file_is_now(work: Work):
 
 def test_a_submodule_counts_by_the_commit_that_is_checked_out(work: Work, tmp_path: Path):
     part = make_filled(tmp_path / "part")
-    work.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", part.root.as_uri(), "lib/part")
+    work.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        part.root.as_uri(),
+        "lib/part",
+    )
     work.commit()
     before = work.state()
     inner = Work(work.root / "lib" / "part")
@@ -269,7 +285,7 @@ def before_commit(part: Work) -> str:
     return part.git("rev-parse", "HEAD")
 
 
-# --- line ends and encodings -------------------------------------------------------------------------------
+# --- line ends and encodings ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -287,7 +303,9 @@ def before_commit(part: Work) -> str:
     ],
 )
 @pytest.mark.parametrize("stored_as", [b"one\ntwo\n", b"one\r\ntwo\r\n", b"one\r\ntwo\n"])
-def test_line_ends_count_as_git_stores_them(tmp_path: Path, setting: str, attributes: str, stored_as: bytes):
+def test_line_ends_count_as_git_stores_them(
+    tmp_path: Path, setting: str, attributes: str, stored_as: bytes
+):
     """The same id before and after the commit, whatever the settings make of CRLF."""
     work = make(tmp_path / "work")
     work.write("plain.txt", stored_as)
@@ -318,11 +336,12 @@ def test_bytes_that_are_no_text_are_hashed_as_they_are(work: Work):
     assert work.contents() == work.slow_contents()
 
 
-# --- names -------------------------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "name", [b"caf\xe9", b"tab\there", b"line\nbreak", b'"quoted"', b"-c", b":(glob)*", b"end\r", b"*"]
+    "name",
+    [b"caf\xe9", b"tab\there", b"line\nbreak", b'"quoted"', b"-c", b":(glob)*", b"end\r", b"*"],
 )
 def test_any_name_that_a_file_can_have_is_seen(work: Work, name: bytes):
     for path in (name, b"folder-" + name + b"/" + name):
@@ -350,7 +369,7 @@ def test_a_path_of_many_folders_is_no_trouble(work: Work):
     assert state.contents_id == work.git("rev-parse", "HEAD~1^{tree}")
 
 
-# --- repositories of other kinds ---------------------------------------------------------------------------
+# --- repositories of other kinds ------------------------------------------------------------------
 
 
 def test_a_repository_without_a_commit_has_a_state(tmp_path: Path):
@@ -408,7 +427,7 @@ def test_what_somebody_told_git_to_ignore_is_not_seen(work: Work):
     assert work.contents() == before
 
 
-# --- own files ---------------------------------------------------------------------------------------------
+# --- own files ------------------------------------------------------------------------------------
 
 
 def test_own_paths_may_lie_in_each_other_end_with_a_slash_or_not_exist(work: Work):
@@ -416,7 +435,11 @@ def test_own_paths_may_lie_in_each_other_end_with_a_slash_or_not_exist(work: Wor
     work.write("data/context/deep/er.json", "{}\n")
     work.commit()
 
-    for without in (["data/context/", "data", "nowhere/at/all"], ["/data"], ["data/context/deep", "data/context"]):
+    for without in (
+        ["data/context/", "data", "nowhere/at/all"],
+        ["/data"],
+        ["data/context/deep", "data/context"],
+    ):
         assert work.state(without=without).contents_id == before
     assert work.state(without=[]).contents_id == work.git("rev-parse", "HEAD^{tree}") != before
 
@@ -443,7 +466,7 @@ def test_the_whole_tree_cannot_be_ones_own(work: Work, path: str):
         work.state(without=[path])
 
 
-# --- what lies in a file's place ---------------------------------------------------------------------------
+# --- what lies in a file's place ------------------------------------------------------------------
 
 
 def test_a_pipe_a_socket_or_a_folder_in_a_files_place_does_not_stop_anything(work: Work):
@@ -455,14 +478,19 @@ def test_a_pipe_a_socket_or_a_folder_in_a_files_place_does_not_stop_anything(wor
 
     state = work.state()
 
-    assert {path: change.status for path, change in state.changed.items()} == {"README.md": "M", "src/app.py": "D"}
+    assert {path: change.status for path, change in state.changed.items()} == {
+        "README.md": "M",
+        "src/app.py": "D",
+    }
     assert state.contents_id == work.contents() != before
 
 
 def test_a_file_that_may_not_be_read_counts_as_changed(work: Work, monkeypatch: pytest.MonkeyPatch):
     """Root may read everything, so the system's refusal is made for whoever runs this."""
     os.chmod(work.place("README.md"), 0)
-    os.utime(work.place("README.md"), (5, 5))  # git, as root, would see at once that nothing else is new
+    os.utime(
+        work.place("README.md"), (5, 5)
+    )  # git, as root, would see at once that nothing else is new
     opened = os.open
 
     def refuse(path: Any, *args: Any, **kwargs: Any) -> int:
@@ -485,10 +513,12 @@ def test_a_huge_file_is_known_by_its_size_and_time(work: Work, monkeypatch: pyte
     assert work.contents() != first.contents_id
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("since", ["HEAD", "main", "-c", "--output=x", "abc", "A" * 40, "0" * 39, "0" * 40 + "\n"])
+@pytest.mark.parametrize(
+    "since", ["HEAD", "main", "-c", "--output=x", "abc", "A" * 40, "0" * 39, "0" * 40 + "\n"]
+)
 def test_a_commit_has_to_be_a_whole_id(work: Work, since: str):
     with pytest.raises(InvalidValueError):
         work.state(since=since)
@@ -526,10 +556,19 @@ def test_a_missing_tree_is_named(work: Work):
         git.read_state(found)
 
 
-# --- anything that happens ---------------------------------------------------------------------------------
+# --- anything that happens ------------------------------------------------------------------------
 
 CONTENTS = st.sampled_from(
-    [b"", b"one\n", b"two\n", b"one\r\ntwo\r\n", b"\0\1", b"$Id$\n", "größer\n".encode(), b"\xff\xfe"]
+    [
+        b"",
+        b"one\n",
+        b"two\n",
+        b"one\r\ntwo\r\n",
+        b"\0\1",
+        b"$Id$\n",
+        "größer\n".encode(),
+        b"\xff\xfe",
+    ]
 )
 STEPS = st.one_of(
     st.tuples(st.just("write"), st.sampled_from([*NAMES, *OWN_NAMES]), CONTENTS),
@@ -559,9 +598,11 @@ def take_step(work: Work, what: str, name: bytes, data: bytes) -> None:
     elif what == "switch":
         work.git("switch", "--quiet", "-C", name.decode(), check=False)
     elif os.path.lexists(place):
-        {"delete": os.remove, "mode": flip_mode, "touch": lambda path: os.utime(path, (9, 9), follow_symlinks=False)}[
-            what
-        ](place)
+        {
+            "delete": os.remove,
+            "mode": flip_mode,
+            "touch": lambda path: os.utime(path, (9, 9), follow_symlinks=False),
+        }[what](place)
 
 
 def flip_mode(place: bytes) -> None:
@@ -570,10 +611,14 @@ def flip_mode(place: bytes) -> None:
 
 
 def test_whatever_is_done_the_id_is_the_one_that_git_would_write(scale: Callable[[int], int]):
-    """Edits, links, modes, additions, commits and branches in any order, against git's own index and trees."""
+    """Edits, links, modes, additions, commits and branches in any order, against git's own index
+    and trees.
+    """
 
     @hypothesis.settings(max_examples=scale(300))
-    @hypothesis.given(steps=st.lists(STEPS, max_size=12), attributes=st.sampled_from(["", "* text=auto\n"]))
+    @hypothesis.given(
+        steps=st.lists(STEPS, max_size=12), attributes=st.sampled_from(["", "* text=auto\n"])
+    )
     def holds(steps: list[tuple[str, bytes, bytes]], attributes: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             work = make(Path(folder) / "work")
@@ -601,6 +646,8 @@ def test_what_is_said_to_have_changed_is_what_git_says(scale: Callable[[int], in
                 take_step(work, *step)
             listed = work.git("diff", "--name-only", "--no-renames", "-z", first).split("\0")[:-1]
             assert set(work.state(since=first, without=()).changed) == set(listed)
-            assert set(work.state(since=first).changed) == {name for name in listed if not name.startswith(OWN)}
+            assert set(work.state(since=first).changed) == {
+                name for name in listed if not name.startswith(OWN)
+            }
 
     holds()

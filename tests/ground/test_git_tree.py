@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ground.git_tree import FOLDER, Entry, Tree, format_tree, object_id, outermost, parse_tree, tree_id
+from holdfast.ground.git_tree import (
+    FOLDER,
+    Entry,
+    Tree,
+    format_tree,
+    object_id,
+    outermost,
+    parse_tree,
+    tree_id,
+)
 
 BLOB = b"100644"
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -35,7 +44,11 @@ class Store:
     def add(self, files: dict[bytes, Entry]) -> bytes:
         tree: Tree = {path: entry for path, entry in files.items() if b"/" not in path}
         for folder in {path.partition(b"/")[0] for path in files if b"/" in path}:
-            inner = {path[len(folder) + 1 :]: each for path, each in files.items() if path.startswith(folder + b"/")}
+            inner = {
+                path[len(folder) + 1 :]: each
+                for path, each in files.items()
+                if path.startswith(folder + b"/")
+            }
             tree[folder] = Entry(FOLDER, self.add(inner))
         found = object_id("tree", format_tree(tree), "sha1")
         self.trees[found] = tree
@@ -47,7 +60,11 @@ class Store:
 
 def possible(files: dict[bytes, Entry]) -> dict[bytes, Entry]:
     """Without files that lie below another file."""
-    return {path: each for path, each in files.items() if not any(path.startswith(other + b"/") for other in files)}
+    return {
+        path: each
+        for path, each in files.items()
+        if not any(path.startswith(other + b"/") for other in files)
+    }
 
 
 def test_nothing_has_the_id_that_git_gives_to_nothing():
@@ -58,12 +75,17 @@ def test_nothing_has_the_id_that_git_gives_to_nothing():
 
 def test_a_folder_is_sorted_as_if_its_name_ended_with_a_slash():
     entry = blob(b"x")
-    written = format_tree({b"a": Entry(FOLDER, entry.id), b"a.b": entry, b"a-b": entry, b"a0": entry})
+    written = format_tree(
+        {b"a": Entry(FOLDER, entry.id), b"a.b": entry, b"a-b": entry, b"a0": entry}
+    )
 
     assert list(parse_tree(written, "sha1")) == [b"a-b", b"a.b", b"a", b"a0"]
 
 
-@given(st.dictionaries(NAMES, st.binary(min_size=20, max_size=20)), st.sampled_from([BLOB, FOLDER, b"120000"]))
+@given(
+    st.dictionaries(NAMES, st.binary(min_size=20, max_size=20)),
+    st.sampled_from([BLOB, FOLDER, b"120000"]),
+)
 def test_a_tree_comes_back_as_it_was_written(ids: dict[bytes, bytes], mode: bytes):
     tree = {name: Entry(mode, each) for name, each in ids.items()}
 
@@ -74,12 +96,18 @@ FILES = st.dictionaries(PATHS, st.binary(max_size=3).map(blob), max_size=8).map(
 
 
 @given(FILES, FILES, st.lists(PATHS, max_size=3))
-def test_changes_lead_to_the_tree_that_was_built_from_nothing(old: dict, new: dict, own: list[bytes]):
+def test_changes_lead_to_the_tree_that_was_built_from_nothing(
+    old: dict, new: dict, own: list[bytes]
+):
     """From any state to any other, with any paths left out."""
     store = Store()
     root = store.add(old)
     changes = {path: new.get(path) for path in {*old, *new} if old.get(path) != new.get(path)}
-    kept = {path: each for path, each in new.items() if not any(path == o or path.startswith(o + b"/") for o in own)}
+    kept = {
+        path: each
+        for path, each in new.items()
+        if not any(path == o or path.startswith(o + b"/") for o in own)
+    }
 
     assert tree_id(root, changes, own, store.read, "sha1") == Store().add(kept)
 

@@ -89,7 +89,8 @@ def test_whatever_parses_has_the_canonical_form(text: str) -> None:
     parsed = ids.parse_id(text)
 
     assert parsed is None or (
-        parsed == text.lower() and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", parsed)
+        parsed == text.lower()
+        and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", parsed)
     )
 
 

@@ -19,7 +19,7 @@ def read_from(tmp_path: Path, data: bytes) -> Contents:
     return jsonl.read_records(tmp_path / "data.jsonl")
 
 
-# --- appending ---------------------------------------------------------------------------------------------
+# --- appending ------------------------------------------------------------------------------------
 
 
 def test_records_read_back_in_the_order_they_were_appended(tmp_path: Path) -> None:
@@ -37,7 +37,9 @@ def test_a_new_file_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "data.jsonl").stat().st_mode) == 0o600
 
 
-def test_a_relative_file_is_made_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_file_is_made_where_the_process_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     jsonl.append_records("data.jsonl", [{"id": 1}])
@@ -51,7 +53,11 @@ def test_the_name_of_a_new_file_is_synced_before_its_first_record_and_every_reco
     steps, real = [], os.fsync
 
     def fsync(fd: int) -> None:
-        steps.append("sync folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else f"sync {os.fstat(fd).st_size} bytes")
+        steps.append(
+            "sync folder"
+            if stat.S_ISDIR(os.fstat(fd).st_mode)
+            else f"sync {os.fstat(fd).st_size} bytes"
+        )
         real(fd)
 
     monkeypatch.setattr(os, "fsync", fsync)
@@ -67,8 +73,12 @@ def test_appending_nothing_makes_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "data.jsonl").exists()
 
 
-@pytest.mark.parametrize("record", [[1], "text", {"a": float("nan")}, {"a": "\x00"}, {"\ud800": 1}, {1: 2}])
-def test_a_record_that_could_not_be_read_back_is_refused_and_so_are_its_neighbours(tmp_path: Path, record: Any) -> None:
+@pytest.mark.parametrize(
+    "record", [[1], "text", {"a": float("nan")}, {"a": "\x00"}, {"\ud800": 1}, {1: 2}]
+)
+def test_a_record_that_could_not_be_read_back_is_refused_and_so_are_its_neighbours(
+    tmp_path: Path, record: Any
+) -> None:
     with pytest.raises(InvalidValueError):
         jsonl.append_records(tmp_path / "data.jsonl", [{"id": 1}, record])
 
@@ -115,7 +125,13 @@ def test_a_folder_that_is_gone_cannot_be_reached(tmp_path: Path) -> None:
         jsonl.append_records(tmp_path / "gone" / "data.jsonl", [{"id": 1}])
 
 
-@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none() | st.booleans(), max_size=4)))
+@given(
+    st.lists(
+        st.dictionaries(
+            st.text(), st.text() | st.integers() | st.none() | st.booleans(), max_size=4
+        )
+    )
+)
 def test_whatever_can_be_appended_reads_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]
 ) -> None:
@@ -135,7 +151,7 @@ def is_storable(record: dict[str, Any]) -> bool:
     return True
 
 
-# --- mending -----------------------------------------------------------------------------------------------
+# --- mending --------------------------------------------------------------------------------------
 
 
 def test_a_torn_tail_is_cut_and_kept_before_the_next_record_is_written(tmp_path: Path) -> None:
@@ -205,7 +221,7 @@ def test_a_link_in_the_place_of_the_recovered_folder_is_refused(tmp_path: Path) 
     assert path.read_bytes() == b'{"id":1}\n{"id"'
 
 
-# --- reading -----------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def test_a_missing_file_has_no_records(tmp_path: Path) -> None:
@@ -225,7 +241,9 @@ def test_a_torn_tail_is_a_damage_and_not_an_error(tmp_path: Path) -> None:
 
 
 def test_windows_line_ends_byte_order_marks_and_blank_lines_are_no_damage(tmp_path: Path) -> None:
-    contents = read_from(tmp_path, b'\xef\xbb\xbf{"id":1}\r\n\r\n  \n\xef\xbb\xbf{"id":2}\r\n{"id":3}\r')
+    contents = read_from(
+        tmp_path, b'\xef\xbb\xbf{"id":1}\r\n\r\n  \n\xef\xbb\xbf{"id":2}\r\n{"id":3}\r'
+    )
 
     assert contents == Contents(({"id": 1}, {"id": 2}, {"id": 3}), ())
 
@@ -243,7 +261,9 @@ def test_both_sides_of_a_merge_conflict_are_read_and_its_markers_are_named(tmp_p
     contents = read_from(tmp_path, merged)
 
     assert contents.records == ({"id": 1}, {"id": 2})
-    assert [(d.line_number, d.reason) for d in contents.damaged] == [(n, "conflict_marker") for n in (1, 3, 4, 6)]
+    assert [(d.line_number, d.reason) for d in contents.damaged] == [
+        (n, "conflict_marker") for n in (1, 3, 4, 6)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +283,9 @@ def test_both_sides_of_a_merge_conflict_are_read_and_its_markers_are_named(tmp_p
         (b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}", "too_deep"),
     ],
 )
-def test_a_damaged_line_is_named_with_its_reason_and_its_bytes(tmp_path: Path, line: bytes, reason: str) -> None:
+def test_a_damaged_line_is_named_with_its_reason_and_its_bytes(
+    tmp_path: Path, line: bytes, reason: str
+) -> None:
     contents = read_from(tmp_path, b'{"id":1}\n' + line + b'\n{"id":2}\n')
 
     assert contents == Contents(({"id": 1}, {"id": 2}), (Damage(2, reason, line),))  # type: ignore[arg-type]

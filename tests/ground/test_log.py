@@ -21,7 +21,9 @@ def lines_of(home: Path) -> list[dict[str, Any]]:
 
 
 def test_an_event_becomes_one_line_with_its_facts(tmp_path: Path) -> None:
-    Log(tmp_path)("store_busy", waited_ms=120, retried=True, session_id="s_01J", client="claude-code")
+    Log(tmp_path)(
+        "store_busy", waited_ms=120, retried=True, session_id="s_01J", client="claude-code"
+    )
 
     (line,) = lines_of(tmp_path)
     assert clock.from_text(line.pop("at")) <= clock.now()
@@ -37,9 +39,24 @@ def test_an_event_becomes_one_line_with_its_facts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["two words", "", "x" * 65, "/home/me/secret", "a\nb", "naïve", 1.5, None, b"bytes", ["list"], {"a": 1}, 1 << 70],
+    [
+        "two words",
+        "",
+        "x" * 65,
+        "/home/me/secret",
+        "a\nb",
+        "naïve",
+        1.5,
+        None,
+        b"bytes",
+        ["list"],
+        {"a": 1},
+        1 << 70,
+    ],
 )
-def test_a_fact_that_is_neither_a_number_nor_a_code_is_dropped(tmp_path: Path, value: object) -> None:
+def test_a_fact_that_is_neither_a_number_nor_a_code_is_dropped(
+    tmp_path: Path, value: object
+) -> None:
     Log(tmp_path)("event", fact=value, kept=1)
 
     (line,) = lines_of(tmp_path)
@@ -53,7 +70,9 @@ def test_an_event_that_is_no_code_has_no_name(tmp_path: Path) -> None:
     assert lines_of(tmp_path)[0]["event"] == "unnamed"
 
 
-def test_a_fact_cannot_take_the_place_of_the_event_or_carry_words_in_its_name(tmp_path: Path) -> None:
+def test_a_fact_cannot_take_the_place_of_the_event_or_carry_words_in_its_name(
+    tmp_path: Path,
+) -> None:
     Log(tmp_path)("real", **{"event": "fake", "at": 1, "pid": 0, "self": 2, "some words": 3})
 
     (line,) = lines_of(tmp_path)
@@ -62,7 +81,11 @@ def test_a_fact_cannot_take_the_place_of_the_event_or_carry_words_in_its_name(tm
     assert line["pid"] == os.getpid()
 
 
-@given(st.dictionaries(st.text(max_size=8), st.text(max_size=80) | st.integers() | st.floats() | st.none()))
+@given(
+    st.dictionaries(
+        st.text(max_size=8), st.text(max_size=80) | st.integers() | st.floats() | st.none()
+    )
+)
 def test_whatever_the_facts_are_the_line_is_json_without_free_text(
     tmp_path_factory: pytest.TempPathFactory, facts: dict[str, Any]
 ) -> None:
@@ -71,7 +94,10 @@ def test_whatever_the_facts_are_the_line_is_json_without_free_text(
     Log(home)("event", **facts)
 
     (line,) = lines_of(home)
-    assert all(isinstance(v, int) or (isinstance(v, str) and " " not in v and len(v) <= 64) for v in line.values())
+    assert all(
+        isinstance(v, int) or (isinstance(v, str) and " " not in v and len(v) <= 64)
+        for v in line.values()
+    )
 
 
 def test_the_log_and_a_home_that_was_missing_are_private(tmp_path: Path) -> None:
@@ -91,7 +117,10 @@ def test_a_full_log_is_moved_aside_once_and_a_new_one_begins(tmp_path: Path) -> 
 
     assert [line["number"] for line in lines_of(tmp_path)] == [1]
     assert (tmp_path / "holdfast.log.1").read_bytes() == b"B" * log.MAX_BYTES
-    assert sorted(p.name for p in tmp_path.glob("holdfast.log*")) == ["holdfast.log", "holdfast.log.1"]
+    assert sorted(p.name for p in tmp_path.glob("holdfast.log*")) == [
+        "holdfast.log",
+        "holdfast.log.1",
+    ]
 
 
 def test_a_log_that_another_process_is_moving_is_written_without_waiting(tmp_path: Path) -> None:
@@ -139,7 +168,9 @@ def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("home", ["/dev/null/home", "a\x00b", ""])
-def test_a_home_that_cannot_be_is_no_error(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_is_no_error(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     Log(home)("event")

@@ -1,4 +1,6 @@
-"""Secrets out of text: found in every reading, marked so that they are known again, and nothing else touched."""
+"""Secrets out of text: found in every reading, marked so that they are known again, and nothing
+else touched.
+"""
 
 import json
 import random
@@ -15,7 +17,13 @@ from hypothesis import strategies as st
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import redaction as module
-from holdfast.ground.redaction import find_secrets, find_suspicious, is_opaque_field, redact, redact_value
+from holdfast.ground.redaction import (
+    find_secrets,
+    find_suspicious,
+    is_opaque_field,
+    redact,
+    redact_value,
+)
 from holdfast.ground.redaction_rules import RULES
 
 
@@ -24,11 +32,15 @@ def made(prefix: str, count: int, alphabet: str = string.ascii_letters + string.
     return prefix + "".join(random.Random(prefix).choices(alphabet, k=count))
 
 
-GITHUB, ANTHROPIC, AWS = made("ghp_", 36), made("sk-ant-api03-", 95), made("AKIA", 16, string.ascii_uppercase)
+GITHUB, ANTHROPIC, AWS = (
+    made("ghp_", 36),
+    made("sk-ant-api03-", 95),
+    made("AKIA", 16, string.ascii_uppercase),
+)
 VALUE = made("v", 20) + "7"
 
 
-# --- finding -----------------------------------------------------------------------------------------------
+# --- finding --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -49,7 +61,11 @@ VALUE = made("v", 20) + "7"
         (f"SECRET_KEY_BASE={VALUE}, then", "assigned_secret", VALUE),
         ('"password": "correct horse battery"', "assigned_secret", "correct horse battery"),
         ("db_passphrase = 'Correct Horse Battery'", "assigned_secret", "Correct Horse Battery"),
-        ('{\\"password\\": \\"correct horse battery\\"}', "assigned_secret", "correct horse battery"),
+        (
+            '{\\"password\\": \\"correct horse battery\\"}',
+            "assigned_secret",
+            "correct horse battery",
+        ),
         ("curl -u admin:S3cretPw99 https://host/", "command_password", "S3cretPw99"),
         ('curl -s --user "admin:two words 9" https://host/', "command_password", "two words 9"),
         ("curl 'https://host/?a=1&b=2' \\\n  -uadmin:kittens", "command_password", "kittens"),
@@ -104,7 +120,9 @@ def test_a_secret_is_found_behind_every_kind_of_escape() -> None:
         assert [text[f.start : f.end] for f in find_secrets(text)] == [GITHUB]
 
 
-@pytest.mark.parametrize("between", ["\n", "\r\n", "\\\n", "\n    ", "\n| ", "\n> ", '" +\n  "', "\n  42→", "\\n"])
+@pytest.mark.parametrize(
+    "between", ["\n", "\r\n", "\\\n", "\n    ", "\n| ", "\n> ", '" +\n  "', "\n  42→", "\\n"]
+)
 def test_a_secret_is_found_over_a_line_end(between: str) -> None:
     for secret in (GITHUB, ANTHROPIC, AWS):
         text = f"before\n{secret[:12]}{between}{secret[12:]}\nafter that"
@@ -113,7 +131,9 @@ def test_a_secret_is_found_over_a_line_end(between: str) -> None:
         assert redact(text).text.endswith("]\nafter that")
 
 
-@pytest.mark.parametrize("after", ["done", "2026-11-16T12:51:03Z ok", "DEBUG=1", "next-step: x", "user_id: 7", "x1"])
+@pytest.mark.parametrize(
+    "after", ["done", "2026-11-16T12:51:03Z ok", "DEBUG=1", "next-step: x", "user_id: 7", "x1"]
+)
 def test_the_line_after_a_secret_is_not_taken_for_the_rest_of_it(after: str) -> None:
     for secret in (GITHUB, ANTHROPIC):
         assert redact(f"{secret}\n{after}").text.endswith(f"]\n{after}")
@@ -145,11 +165,16 @@ def test_each_secret_of_a_text_is_found_once_and_in_order() -> None:
 
     found = find_secrets(text)
 
-    assert [f.rule for f in found] == ["github_token", "aws_access_key", "github_token", "url_password"]
+    assert [f.rule for f in found] == [
+        "github_token",
+        "aws_access_key",
+        "github_token",
+        "url_password",
+    ]
     assert all(a.end <= b.start for a, b in pairwise(found))
 
 
-# --- marks -------------------------------------------------------------------------------------------------
+# --- marks ----------------------------------------------------------------------------------------
 
 
 def test_equal_secrets_have_equal_marks_and_others_do_not() -> None:
@@ -169,7 +194,15 @@ def test_with_a_key_nobody_else_can_check_a_guess() -> None:
 
 
 QUOTES = ['"', "'", "\\n", "\n", "\\", "%3D", "%", "://", ":", "@", "&", " ", ".", "--", "\0"]
-STARTS = ["PASSWORD=", "token: ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "eyJ", "[REDACTED:", "]"]
+STARTS = [
+    "PASSWORD=",
+    "token: ",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "eyJ",
+    "[REDACTED:",
+    "]",
+]
 FRAGMENTS = st.sampled_from([GITHUB, ANTHROPIC, AWS, VALUE, "a1b2c3d4e5", *QUOTES, *STARTS])
 
 
@@ -187,7 +220,7 @@ def test_any_text_is_taken(text: str) -> None:
     assert (redacted == text) == (found == [])
 
 
-# --- values ------------------------------------------------------------------------------------------------
+# --- values ---------------------------------------------------------------------------------------
 
 
 def test_only_the_texts_of_a_value_are_changed() -> None:
@@ -195,7 +228,11 @@ def test_only_the_texts_of_a_value_are_changed() -> None:
 
     cleaned, found = redact_value(value)
 
-    assert cleaned == {GITHUB: 1, "a": [f"x {redact(GITHUB).text}", 2.5, None, True, {"b": ""}], "c": {}}
+    assert cleaned == {
+        GITHUB: 1,
+        "a": [f"x {redact(GITHUB).text}", 2.5, None, True, {"b": ""}],
+        "c": {},
+    }
     assert [f.rule for f in found] == ["github_token"]
 
 
@@ -211,7 +248,11 @@ def test_a_field_that_is_called_a_secret_holds_one(field: str) -> None:
 
 
 def test_words_in_a_field_are_a_passphrase_or_a_name_by_what_the_field_is_called() -> None:
-    value = {"passphrase": "correct horse battery", "token": "next_page_2", "password": "Mot de passe"}
+    value = {
+        "passphrase": "correct horse battery",
+        "token": "next_page_2",
+        "password": "Mot de passe",
+    }
 
     cleaned, found = redact_value(value)
 
@@ -219,13 +260,16 @@ def test_words_in_a_field_are_a_passphrase_or_a_name_by_what_the_field_is_called
     assert {name for name in value if cleaned[name] != value[name]} == {"passphrase"}
 
 
-@pytest.mark.parametrize("field", ["nextToken", "tokens", "primary_key", "secretary", "token_id", "password_hash"])
+@pytest.mark.parametrize(
+    "field", ["nextToken", "tokens", "primary_key", "secretary", "token_id", "password_hash"]
+)
 def test_a_field_that_only_sounds_like_it_does_not(field: str) -> None:
     assert redact_value({field: VALUE}) == ({field: VALUE}, [])
 
 
 @pytest.mark.parametrize(
-    "field", ["id", "session_id", "toolUseId", "sha256", "content_hash", "encrypted_content", "etag"]
+    "field",
+    ["id", "session_id", "toolUseId", "sha256", "content_hash", "encrypted_content", "etag"],
 )
 def test_ids_hashes_and_what_is_encrypted_stay_as_they_are(field: str) -> None:
     value = {field: GITHUB, "list": {field: [GITHUB]}}
@@ -251,13 +295,15 @@ def test_a_value_too_deep_is_refused() -> None:
         redact_value(deep)
 
 
-# --- entropy -----------------------------------------------------------------------------------------------
+# --- entropy --------------------------------------------------------------------------------------
 
 
 def test_a_random_word_is_a_warning_and_never_redacted() -> None:
     word = made("", 48)
 
-    assert [(f.rule, f.start, f.end) for f in find_suspicious(f"see {word} there")] == [("high_entropy", 4, 52)]
+    assert [(f.rule, f.start, f.end) for f in find_suspicious(f"see {word} there")] == [
+        ("high_entropy", 4, 52)
+    ]
     assert redact(f"see {word} there").found == []
 
 
@@ -275,11 +321,29 @@ def test_hashes_names_and_paths_are_no_warning(text: str) -> None:
     assert find_suspicious(text) == []
 
 
-# --- cost --------------------------------------------------------------------------------------------------
+# --- cost -----------------------------------------------------------------------------------------
 
 WORST = [
-    *("a", "\\", "%25", "\n", "a\n", "aB3\n", "token=", 'token="', "TOKEN='", "secret_key=", "api_key ", "--token "),
-    *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 24 + "\n", "eyJ", "eyJaaaaaaaaaaa.eyJ"),
+    *(
+        "a",
+        "\\",
+        "%25",
+        "\n",
+        "a\n",
+        "aB3\n",
+        "token=",
+        'token="',
+        "TOKEN='",
+        "secret_key=",
+        "api_key ",
+        "--token ",
+    ),
+    *(
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\n" + "A" * 24 + "\n",
+        "eyJ",
+        "eyJaaaaaaaaaaa.eyJ",
+    ),
     *(
         "eyJ\n",
         "://",
@@ -312,13 +376,26 @@ WORST = [
         "MTIzNDU2Nzg5MDEyMzQ1Njc4.",
         "xoxb-AAAAAAAAAAAA\n" + "A-" * 99 + "a1\n",
     ),
-    *("\\u0041", "%41", '"\n"', 'a"+\n"', "token=a1b2c3d4 ", f"{GITHUB} ", f"{GITHUB}\n", "[REDACTED:", "a-", "A&"),
+    *(
+        "\\u0041",
+        "%41",
+        '"\n"',
+        'a"+\n"',
+        "token=a1b2c3d4 ",
+        f"{GITHUB} ",
+        f"{GITHUB}\n",
+        "[REDACTED:",
+        "a-",
+        "A&",
+    ),
 ]
 
 
 @pytest.mark.parametrize("piece", WORST)
 def test_a_megabyte_of_the_worst_returns(piece: str) -> None:
-    """TS18: the guard against hanging is the measure; a pattern that is not linear would need hours."""
+    """TS18: the guard against hanging is the measure; a pattern that is not linear would need
+    hours.
+    """
     text = piece * ((1 << 20) // len(piece))
 
     find_secrets(text)
@@ -331,7 +408,8 @@ def test_every_pattern_is_bounded_or_takes_what_it_takes_for_good() -> None:
         (rule.name, found[0])
         for rule in RULES
         for found in re.finditer(
-            r"(?<!\\)(?:\*|\+|\{\d+,\})(?!\+)", re.sub(r"\[(?:\\.|[^\]])*\]|\+\+|\*\+|\}\+", "", rule.pattern)
+            r"(?<!\\)(?:\*|\+|\{\d+,\})(?!\+)",
+            re.sub(r"\[(?:\\.|[^\]])*\]|\+\+|\*\+|\}\+", "", rule.pattern),
         )
     ]
 
@@ -343,7 +421,13 @@ def test_a_hook_that_imports_it_pays_for_no_heavy_module() -> None:
     code = "import sys; import holdfast.ground.redaction as r; r.redact_value({'a': 'b'}); print(*sys.modules)"
 
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": source}
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": source},
     )
 
-    assert not {"typing", "dataclasses", "hashlib", "random", "datetime", "urllib"} & set(done.stdout.split())
+    assert not {"typing", "dataclasses", "hashlib", "random", "datetime", "urllib"} & set(
+        done.stdout.split()
+    )

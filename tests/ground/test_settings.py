@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
-from holdfast.ground.settings import check_database_url, load_settings, owner_of, redacted, sqlite_path
+from holdfast.ground.settings import (
+    check_database_url,
+    load_settings,
+    owner_of,
+    redacted,
+    sqlite_path,
+)
 
-# --- where -------------------------------------------------------------------------------------------------
+# --- where ----------------------------------------------------------------------------------------
 
 
 def test_without_any_setting_data_lies_in_the_users_data_folder(home: Path):
@@ -51,7 +57,9 @@ def test_the_home_setting_moves_everything(home: Path):
     ],
 )
 def test_a_home_that_is_no_folder_is_refused_by_its_name(tmp_path: Path, home: str, problem: str):
-    """Where the store lies elsewhere it is not needed for that, so it must not stand in the way either."""
+    """Where the store lies elsewhere it is not needed for that, so it must not stand in the way
+    either.
+    """
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     env = {"HOLDFAST_HOME": str(tmp_path / home)}
@@ -60,24 +68,39 @@ def test_a_home_that_is_no_folder_is_refused_by_its_name(tmp_path: Path, home: s
         load_settings(env)
 
     assert refused.value.field == "HOLDFAST_HOME"
-    assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home == str(tmp_path / home)
+    assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home == str(
+        tmp_path / home
+    )
 
 
 def test_a_persons_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path):
-    """A folder of one's own is there, or HOME is mistyped; where data lies elsewhere nobody asks for it."""
+    """A folder of one's own is there, or HOME is mistyped; where data lies elsewhere nobody asks
+    for it.
+    """
     env = {"HOME": str(tmp_path / "nonexist")}
 
-    for wish in ({}, {"HOLDFAST_HOME": "~/data"}, {"XDG_DATA_HOME": str(tmp_path / "nonexist" / "data")}):
+    for wish in (
+        {},
+        {"HOLDFAST_HOME": "~/data"},
+        {"XDG_DATA_HOME": str(tmp_path / "nonexist" / "data")},
+    ):
         with pytest.raises(InvalidValueError, match="HOLDFAST_HOME to a folder") as refused:
             load_settings(env | wish)
         assert (refused.value.field, refused.value.value) == ("HOME", env["HOME"])
-    assert load_settings(env | {"HOLDFAST_HOME": str(tmp_path / "new")}).home == str(tmp_path / "new")
-    assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home.startswith(env["HOME"])
+    assert load_settings(env | {"HOLDFAST_HOME": str(tmp_path / "new")}).home == str(
+        tmp_path / "new"
+    )
+    assert load_settings(env | {"HOLDFAST_DATABASE": "postgresql://h/d"}).home.startswith(
+        env["HOME"]
+    )
 
 
 def test_an_empty_home_is_the_one_that_the_system_knows():
     """As a hook asks whose HOME is wrong: what an agent said must go somewhere."""
-    assert load_settings({"HOME": ""}).home == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/share/holdfast"
+    assert (
+        load_settings({"HOME": ""}).home
+        == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/share/holdfast"
+    )
 
 
 def test_the_environment_of_the_process_is_the_default(tmp_path: Path):
@@ -156,19 +179,31 @@ def test_a_postgres_url_may_leave_out_what_has_a_default(url: str):
     check_database_url(url)
 
 
-# --- what may be shown -------------------------------------------------------------------------------------
+# --- what may be shown ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("postgresql://app:secret@db.example.org:5432/holdfast", "postgresql://app:…@db.example.org:5432/holdfast"),
+        (
+            "postgresql://app:secret@db.example.org:5432/holdfast",
+            "postgresql://app:…@db.example.org:5432/holdfast",
+        ),
         ("postgresql://app@db.example.org/holdfast", "postgresql://app@db.example.org/holdfast"),
         ("postgresql://db.example.org:5432/holdfast", "postgresql://db.example.org:5432/holdfast"),
-        ("postgresql://db.example.org/holdfast?user=app&password=secret", "postgresql://db.example.org/holdfast"),
-        ("postgresql://app:se:c@r/et@db.example.org/holdfast", "postgresql://app:…@db.example.org/holdfast"),
+        (
+            "postgresql://db.example.org/holdfast?user=app&password=secret",
+            "postgresql://db.example.org/holdfast",
+        ),
+        (
+            "postgresql://app:se:c@r/et@db.example.org/holdfast",
+            "postgresql://app:…@db.example.org/holdfast",
+        ),
         ("postgresql://app:se?cret@db.example.org/holdfast", "postgresql://app:…"),
-        ("postgresql://db.example.org/holdfast?password=se@cret", "postgresql://db.example.org/holdfast"),
+        (
+            "postgresql://db.example.org/holdfast?password=se@cret",
+            "postgresql://db.example.org/holdfast",
+        ),
         ("postgres:app:secret@db.example.org/holdfast", "postgres:app:…@db.example.org/holdfast"),
         ("sqlite:////var/lib/x.db", "sqlite:////var/lib/x.db"),
     ],
@@ -177,14 +212,18 @@ def test_a_url_is_shown_without_its_password(url: str, shown: str):
     assert redacted(url) == shown
 
 
-@given(st.text(min_size=6).filter(lambda text: "…" not in text and text not in "postgresql://app:…@host/name"))
+@given(
+    st.text(min_size=6).filter(
+        lambda text: "…" not in text and text not in "postgresql://app:…@host/name"
+    )
+)
 def test_no_password_is_ever_shown(password: str):
     """Whatever characters it has, also those that a URL should have had escaped."""
     assert password not in redacted(f"postgresql://app:{password}@host/name")
     assert password not in redacted(f"postgresql://host/name?password={password}")
 
 
-# --- whose -------------------------------------------------------------------------------------------------
+# --- whose ----------------------------------------------------------------------------------------
 
 
 def test_the_developer_is_who_the_setting_says():
@@ -193,7 +232,9 @@ def test_the_developer_is_who_the_setting_says():
 
 def test_the_developer_is_who_git_says(home: Path):
     """The local part of the e-mail address that commits are made with, without starting git."""
-    (home / ".gitconfig").write_text('[core]\n\temail = no@x.org\n[User]\n\tname = A\n\tEmail = "Ada+git@x.org"\n')
+    (home / ".gitconfig").write_text(
+        '[core]\n\temail = no@x.org\n[User]\n\tname = A\n\tEmail = "Ada+git@x.org"\n'
+    )
 
     assert load_settings({"HOME": str(home), "LOGNAME": "root"}).developer == "ada-git"
 
@@ -221,12 +262,19 @@ def test_git_settings_in_the_other_place_are_found(home: Path):
     (folder / "config").write_text("[user]\nemail = ada@x.org\n")
 
     assert load_settings({"HOME": str(home)}).developer == "ada"
-    assert load_settings({"HOME": str(home), "XDG_CONFIG_HOME": "/nowhere", "USER": "bo"}).developer == "bo"
+    assert (
+        load_settings({"HOME": str(home), "XDG_CONFIG_HOME": "/nowhere", "USER": "bo"}).developer
+        == "bo"
+    )
 
 
 @pytest.mark.parametrize(
     ("names", "developer"),
-    [({"LOGNAME": "a", "USER": "b"}, "a"), ({"USERNAME": "Łukasz K"}, "ukasz-k"), ({"USER": "+++"}, "me")],
+    [
+        ({"LOGNAME": "a", "USER": "b"}, "a"),
+        ({"USERNAME": "Łukasz K"}, "ukasz-k"),
+        ({"USER": "+++"}, "me"),
+    ],
 )
 def test_somebody_is_always_found(home: Path, names: dict[str, str], developer: str):
     assert load_settings({"HOME": str(home), **names}).developer == developer
@@ -258,10 +306,15 @@ def test_a_workspace_with_other_characters_is_refused(slug: str):
 
 
 def test_an_owner_follows_from_workspace_and_handle():
-    """The same on every machine, another in every workspace, and no handle can be made to look like another."""
+    """The same on every machine, another in every workspace, and no handle can be made to look like
+    another.
+    """
     first = owner_of("north", "ana")
 
-    assert (first.workspace_id, first.developer_id) == ("north", owner_of("north", "ana").developer_id)
+    assert (first.workspace_id, first.developer_id) == (
+        "north",
+        owner_of("north", "ana").developer_id,
+    )
     assert (
         len(
             {
@@ -272,6 +325,8 @@ def test_an_owner_follows_from_workspace_and_handle():
         == 4
     )
     assert (
-        load_settings({"HOLDFAST_WORKSPACE": "north", "HOLDFAST_DEVELOPER": "ana"}).owner.developer_id
+        load_settings(
+            {"HOLDFAST_WORKSPACE": "north", "HOLDFAST_DEVELOPER": "ana"}
+        ).owner.developer_id
         == first.developer_id
     )

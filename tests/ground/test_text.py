@@ -1,4 +1,6 @@
-"""Text for people: nothing unseen reaches a terminal, and a cut never splits what a reader sees as one."""
+"""Text for people: nothing unseen reaches a terminal, and a cut never splits what a reader sees as
+one.
+"""
 
 import unicodedata
 
@@ -11,13 +13,15 @@ from holdfast.ground.text import cut, term_safe
 # Every character, halves of surrogate pairs too, and often the ones that join or hide.
 ANY_TEXT = st.text(
     st.characters()
-    | st.sampled_from("ab \n\t\x1b\x7f\x9b\u200d\u202e\u0301\ufe0f\U0001f469\U0001f3fd\U0001f1e9\ud83d\ude00")
+    | st.sampled_from(
+        "ab \n\t\x1b\x7f\x9b\u200d\u202e\u0301\ufe0f\U0001f469\U0001f3fd\U0001f1e9\ud83d\ude00"
+    )
 )
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 GERMANY, FRANCE = "\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7"
 
 
-# --- terminals ---------------------------------------------------------------------------------------------
+# --- terminals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -52,8 +56,14 @@ def test_clean_text_comes_back_as_it_is(text: str) -> None:
 def test_safe_text_has_no_control_but_tab_and_newline_and_stays_the_same(text: str) -> None:
     safe = term_safe(text)
 
-    assert not [c for c in safe if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} and c not in "\n\t"]
-    assert not [c for c in safe if unicodedata.bidirectional(c) in BIDI_CONTROLS or "\U000e0000" <= c <= "\U000e007f"]
+    assert not [
+        c for c in safe if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} and c not in "\n\t"
+    ]
+    assert not [
+        c
+        for c in safe
+        if unicodedata.bidirectional(c) in BIDI_CONTROLS or "\U000e0000" <= c <= "\U000e007f"
+    ]
     assert term_safe(safe) == safe
     safe.encode()
 
@@ -61,7 +71,7 @@ def test_safe_text_has_no_control_but_tab_and_newline_and_stays_the_same(text: s
 BIDI_CONTROLS = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
 
 
-# --- cutting -----------------------------------------------------------------------------------------------
+# --- cutting --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -79,7 +89,9 @@ BIDI_CONTROLS = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
         ("      ", 3, "…"),
     ],
 )
-def test_a_cut_falls_between_words_where_one_is_near(text: str, max_chars: int, result: str) -> None:
+def test_a_cut_falls_between_words_where_one_is_near(
+    text: str, max_chars: int, result: str
+) -> None:
     assert cut(text, max_chars) == result
 
 
@@ -99,12 +111,16 @@ def test_a_cut_falls_between_words_where_one_is_near(text: str, max_chars: int, 
         ("a \u0301bcdef", 4, "a…"),
     ],
 )
-def test_a_cut_never_splits_what_a_reader_sees_as_one(text: str, max_chars: int, result: str) -> None:
+def test_a_cut_never_splits_what_a_reader_sees_as_one(
+    text: str, max_chars: int, result: str
+) -> None:
     assert cut(text, max_chars) == result
 
 
 @given(ANY_TEXT, st.integers(-2, 40))
-def test_a_cut_is_never_over_the_limit_and_says_that_something_is_missing(text: str, max_chars: int) -> None:
+def test_a_cut_is_never_over_the_limit_and_says_that_something_is_missing(
+    text: str, max_chars: int
+) -> None:
     result = cut(text, max_chars)
 
     assert len(result) <= max(0, max_chars)

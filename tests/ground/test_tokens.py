@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from holdfast.ground.tokens import CHARS_PER_TOKEN, tokens
 
 
-@pytest.mark.parametrize(("text", "count"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("x" * 400, 100)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("x" * 400, 100)]
+)
 def test_tokens_are_about_one_per_four_characters(text: str, count: int):
     assert tokens(text) == count
 

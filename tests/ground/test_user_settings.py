@@ -24,7 +24,9 @@ def test_without_a_file_nothing_is_chosen(tmp_path: Path):
 
 
 def test_consent_for_one_repository_is_not_consent_for_others(tmp_path: Path):
-    settings = chosen(tmp_path, {"repositories": {"github.com/acme/payouts": {"shared_context": True}}})
+    settings = chosen(
+        tmp_path, {"repositories": {"github.com/acme/payouts": {"shared_context": True}}}
+    )
 
     assert settings.shares_anything()
     assert settings.shares("github.com/acme/payouts")
@@ -32,14 +34,18 @@ def test_consent_for_one_repository_is_not_consent_for_others(tmp_path: Path):
 
 
 def test_one_repository_can_be_left_out(tmp_path: Path):
-    settings = chosen(tmp_path, {"shared_context": True, "repositories": {"secret": {"shared_context": False}}})
+    settings = chosen(
+        tmp_path, {"shared_context": True, "repositories": {"secret": {"shared_context": False}}}
+    )
 
     assert settings.shares("any")
     assert not settings.shares("secret")
 
 
 def test_rules_of_everywhere_come_before_those_of_one_repository(tmp_path: Path):
-    settings = chosen(tmp_path, {"pinned_rules": ["a"], "repositories": {"r": {"pinned_rules": ["b"]}}})
+    settings = chosen(
+        tmp_path, {"pinned_rules": ["a"], "repositories": {"r": {"pinned_rules": ["b"]}}}
+    )
 
     assert settings.rules_for("r") == ("a", "b")
     assert settings.rules_for("s") == ("a",)
@@ -69,7 +75,11 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
     ("value", "key", "hint"),
     [
         ({"shared_contxt": True}, "'shared_contxt'", "Did you mean 'shared_context'?"),
-        ({"colour": "red"}, "'colour'", "Known: shared_context, pinned_rules, context_folder, repositories."),
+        (
+            {"colour": "red"},
+            "'colour'",
+            "Known: shared_context, pinned_rules, context_folder, repositories.",
+        ),
         (
             {"repositories": {"h/x": {"pined_rules": []}}},
             "under 'h/x', has 'pined_rules'",
@@ -83,11 +93,21 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
         ({"repositories": {"shop": {}}}, "'shop'", "workstream show` prints"),
         ({"repositories": {"/home/dev/shop": {}}}, "'/home/dev/shop'", "workstream show` prints"),
         ({"repositories": {"../shop": {}}}, "'../shop'", "workstream show` prints"),
-        ({"repositories": {"git@github.com:acme/shop.git": {}}}, "'git@github.com", "mean 'github.com/acme/shop'?"),
-        ({"repositories": {"GitHub.com/acme/shop.git": {}}}, "'GitHub.com", "mean 'github.com/acme/shop'?"),
+        (
+            {"repositories": {"git@github.com:acme/shop.git": {}}},
+            "'git@github.com",
+            "mean 'github.com/acme/shop'?",
+        ),
+        (
+            {"repositories": {"GitHub.com/acme/shop.git": {}}},
+            "'GitHub.com",
+            "mean 'github.com/acme/shop'?",
+        ),
     ],
 )
-def test_what_means_nothing_is_told_with_what_was_perhaps_meant(tmp_path: Path, value: Any, key: str, hint: str):
+def test_what_means_nothing_is_told_with_what_was_perhaps_meant(
+    tmp_path: Path, value: Any, key: str, hint: str
+):
     settings = chosen(tmp_path, value)
 
     [note] = settings.ignored
@@ -98,7 +118,14 @@ def test_what_means_nothing_is_told_with_what_was_perhaps_meant(tmp_path: Path, 
 
 
 def test_names_that_repositories_have_are_not_told(tmp_path: Path):
-    names = ["github.com/acme/shop", "git.local:8022/shop", "[::1]/shop", "a" * 40, "0" * 64, "local-0123456789abcdef"]
+    names = [
+        "github.com/acme/shop",
+        "git.local:8022/shop",
+        "[::1]/shop",
+        "a" * 40,
+        "0" * 64,
+        "local-0123456789abcdef",
+    ]
 
     assert chosen(tmp_path, {"repositories": {name: {} for name in names}}).ignored == ()
 
@@ -108,7 +135,10 @@ def test_any_number_of_typos_is_a_few_notes(tmp_path: Path):
 
 
 def test_a_file_that_is_no_json_says_where(tmp_path: Path):
-    with pytest.raises(InvalidValueError, match=r"is not JSON \(Expecting value: line 1 column 20.*mend or remove it"):
+    with pytest.raises(
+        InvalidValueError,
+        match=r"is not JSON \(Expecting value: line 1 column 20.*mend or remove it",
+    ):
         chosen(tmp_path, '{"shared_context": tru}')
 
 

@@ -15,7 +15,9 @@ def test_the_nearest_folder_with_git_in_it_is_the_working_tree(tmp_path: Path):
     (tmp_path / "outer" / "inner" / "src").mkdir()
 
     assert find_worktree(str(tmp_path / "outer")) == str(tmp_path / "outer")
-    assert find_worktree(str(tmp_path / "outer" / "inner" / "src")) == str(tmp_path / "outer" / "inner")
+    assert find_worktree(str(tmp_path / "outer" / "inner" / "src")) == str(
+        tmp_path / "outer" / "inner"
+    )
 
 
 def test_a_linked_worktree_has_a_file_instead_of_a_folder(tmp_path: Path):
@@ -41,26 +43,37 @@ def test_a_folder_that_is_gone_still_has_a_name(tmp_path: Path):
     assert find_worktree(str(tmp_path / "gone" / "for good")) == str(tmp_path / "gone" / "for good")
 
 
-def test_a_relative_folder_is_taken_from_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_relative_folder_is_taken_from_where_we_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "repo" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "repo")
 
     assert find_worktree(".") == find_worktree("") == str(tmp_path / "repo")
 
 
-# --- its branch --------------------------------------------------------------------------------------------
+# --- its branch -----------------------------------------------------------------------------------
 
 
 def test_the_branch_is_the_one_that_git_names(tmp_path: Path):
-    """Before the first commit, in a linked worktree, in a submodule, and with a name of several parts."""
+    """Before the first commit, in a linked worktree, in a submodule, and with a name of several
+    parts.
+    """
     young, repo = Repo(tmp_path / "young"), with_code(tmp_path / "repo")
     repo.git("checkout", "-qb", "feat/webhook-rücklauf")
     repo.git("worktree", "add", "-q", "-b", "fix", str(tmp_path / "linked"))
     repo.git("submodule", "add", "-q", str(tmp_path / "repo"), "inner")
 
-    found = {one: find_branch(str(tmp_path / one)) for one in ("young", "repo", "linked", "repo/inner")}
+    found = {
+        one: find_branch(str(tmp_path / one)) for one in ("young", "repo", "linked", "repo/inner")
+    }
 
-    assert found == {"young": "main", "repo": "feat/webhook-rücklauf", "linked": "fix", "repo/inner": found["repo"]}
+    assert found == {
+        "young": "main",
+        "repo": "feat/webhook-rücklauf",
+        "linked": "fix",
+        "repo/inner": found["repo"],
+    }
     assert young.git("symbolic-ref", "--short", "HEAD") == "main"
 
 
@@ -86,7 +99,9 @@ def test_a_head_that_names_no_branch_is_no_error(tmp_path: Path, head: bytes):
     assert find_branch(str(tmp_path)) is None
 
 
-@pytest.mark.parametrize("pointer", [b"gitdir:", b"gitdir: /nowhere", b"gitdir: a\0b", b"gitdir: .", b"\xff"])
+@pytest.mark.parametrize(
+    "pointer", [b"gitdir:", b"gitdir: /nowhere", b"gitdir: a\0b", b"gitdir: .", b"\xff"]
+)
 def test_a_pointer_that_leads_nowhere_is_no_error(tmp_path: Path, pointer: bytes):
     (tmp_path / ".git").write_bytes(pointer)
 

@@ -1,4 +1,6 @@
-"""The package's own source, as the tests of the house read it: files, their imports, their functions."""
+"""The package's own source, as the tests of the house read it: files, their imports, their
+functions.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
 
-# Folders that are no rooms: what stands below all rooms, and the wings that stand above or beside them.
+# Folders that are no rooms: what stands below all rooms, and the wings that stand above or beside
+# them.
 NO_ROOMS = {"ground", "storage", "clients", "usecases", "surfaces"}
 
 
@@ -29,13 +32,18 @@ def module_of(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """The modules that a file loads, at its top or later; what only a type checker reads does not count."""
+    """The modules that a file loads, at its top or later; what only a type checker reads does not
+    count.
+    """
     return {name for node in _running(ast.parse(path.read_text())) for name in _names(node)}
 
 
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in {
+            "TYPE_CHECKING",
+            "typing.TYPE_CHECKING",
+        }:
             continue
         yield node
         yield from _running(node)
@@ -45,7 +53,8 @@ def _names(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module:
-        # `from holdfast import errors` names the module holdfast.errors, `from holdfast.errors import X` does not
-        # name a module X: both readings are kept, because only a folder's name decides anything here.
+        # `from holdfast import errors` names the module holdfast.errors, `from holdfast.errors
+        # import X` does not name a module X: both readings are kept, because only a folder's name
+        # decides anything here.
         return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return []

@@ -1,7 +1,8 @@
-"""The names that other programs call do not change unseen: commands, tools, routes, error codes, public Python names.
+"""The names that other programs call do not change unseen: commands, tools, routes, error codes,
+public Python names.
 
-Wording is left out, so a help text or a description may change. A change that is intended is written to the golden
-file by `make contract`, and is then visible in its diff.
+Wording is left out, so a help text or a description may change. A change that is intended is
+written to the golden file by `make contract`, and is then visible in its diff.
 """
 
 import pytest
@@ -28,7 +29,10 @@ def test_the_contract_is_the_one_that_was_agreed():
     [
         ("cli › holdfast session append › options › --content › spellings", '["--content"]'),
         ("cli › holdfast merge-context › options › --help › is_flag", "true"),
-        ("mcp › tools › set_relevant_context › inputSchema › properties › setName › type", '"string"'),
+        (
+            "mcp › tools › set_relevant_context › inputSchema › properties › setName › type",
+            '"string"',
+        ),
         ("mcp › operations › repo_context claim › needs", '["text"]'),
         ("answers › session append › data › event › chain_hash", '""'),
         ("http › routes › POST /login", '"offered"'),
@@ -54,6 +58,9 @@ def test_a_difference_is_named_by_its_path(after: dict[str, str], line: str):
 
 
 def test_wording_is_left_out_and_a_property_of_that_name_is_not():
-    schema = {"title": "Words", "properties": {"title": {"type": "string", "description": "More words"}}}
+    schema = {
+        "title": "Words",
+        "properties": {"title": {"type": "string", "description": "More words"}},
+    }
 
     assert contract.without_wording(schema) == {"properties": {"title": {"type": "string"}}}

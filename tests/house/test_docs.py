@@ -30,7 +30,9 @@ def test_the_help_in_the_docs_is_the_help():
     assert (source.ROOT / "docs" / "help.txt").read_text() == printed("-m", "holdfast", "--help")
 
 
-@pytest.mark.parametrize("word", ["session", "thread", "chatmode", "event", "turn", "context set", "applet", "spool"])
+@pytest.mark.parametrize(
+    "word", ["session", "thread", "chatmode", "event", "turn", "context set", "applet", "spool"]
+)
 def test_a_word_that_a_person_meets_at_a_door_is_explained(word: str):
     rows = (source.ROOT / "docs" / "words.md").read_text().splitlines()
 
@@ -45,5 +47,9 @@ def test_everything_that_a_door_offers_is_in_the_grid():
 
     for path in LEAVES:
         assert f"`{' '.join(path)}`" in page
-    for offered in ("`POST /api/sessions/{session_id}/events`", "`session append`", "`GET /sessions`"):
+    for offered in (
+        "`POST /api/sessions/{session_id}/events`",
+        "`session append`",
+        "`GET /sessions`",
+    ):
         assert offered in page

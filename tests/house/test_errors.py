@@ -1,6 +1,7 @@
 """The tree of errors: every class is on the page, and what to do next has words at each door.
 
-A message belongs to no door. Commands, tool calls and routes are in the tables of the doors, and each of them exists.
+A message belongs to no door. Commands, tool calls and routes are in the tables of the doors, and
+each of them exists.
 """
 
 import importlib
@@ -30,7 +31,12 @@ WORDINGS = {"cli": cli.COMMANDS, "mcp": mcp.CALLS, "http": http.ROUTES}
 def verbs_in_source() -> set[str]:
     """Also of errors that are raised with an action of their own."""
     texts = [path.read_text() for path in (source.ROOT / "src").rglob("*.py")]
-    return {verb for text in texts for call in re.findall(r"Action\(([^)]*)", text) for verb in quoted(call)}
+    return {
+        verb
+        for text in texts
+        for call in re.findall(r"Action\(([^)]*)", text)
+        for verb in quoted(call)
+    }
 
 
 def quoted(call: str) -> list[str]:
@@ -96,7 +102,9 @@ def find_command(words: list[str]) -> click.Command | None:
 
 def test_every_tool_call_that_is_advised_exists():
     tools = {
-        tool.name: tool for room in ROOMS for tool in importlib.import_module(f"holdfast.surfaces.mcp.{room}").TOOLS
+        tool.name: tool
+        for room in ROOMS
+        for tool in importlib.import_module(f"holdfast.surfaces.mcp.{room}").TOOLS
     }
     calls = [call for call in mcp.CALLS.values() if call and call.split()[0] in tools]
 

@@ -1,7 +1,8 @@
 """What a hook process may load.
 
-An agent waits for every hook, dozens of times an hour, and most of a short Python process is imports. So the modules
-that cost more than the append itself are named here, and a real hook process must not have loaded one of them.
+An agent waits for every hook, dozens of times an hour, and most of a short Python process is
+imports. So the modules that cost more than the append itself are named here, and a real hook
+process must not have loaded one of them.
 """
 
 import json
@@ -80,7 +81,9 @@ drive(database.close())
 
 def loaded_modules(*arguments: str, stdin: str = "") -> set[str]:
     """Every module that a Python process loads, whether it is still there at the end or not."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
+    }
     done = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments],
         input=stdin,
@@ -97,11 +100,15 @@ def loaded_modules(*arguments: str, stdin: str = "") -> set[str]:
 
 
 def too_dear(modules: set[str]) -> list[str]:
-    return sorted(name for name in modules for dear in TOO_DEAR if name == dear or name.startswith(f"{dear}."))
+    return sorted(
+        name for name in modules for dear in TOO_DEAR if name == dear or name.startswith(f"{dear}.")
+    )
 
 
 def claude_payload(tmp_path: Path, event: str, **fields: object) -> str:
-    return json.dumps({"hook_event_name": event, "session_id": "c-1", "cwd": str(tmp_path), **fields})
+    return json.dumps(
+        {"hook_event_name": event, "session_id": "c-1", "cwd": str(tmp_path), **fields}
+    )
 
 
 @pytest.fixture
@@ -125,7 +132,9 @@ def test_a_hook_that_appends_loads_nothing_dear(bare: set[str], tmp_path: Path):
 
 def test_a_hook_that_finds_its_session_loads_nothing_dear(bare: set[str], tmp_path: Path):
     """The usual case: the store is there, and so is the session."""
-    payload = claude_payload(tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a")
+    payload = claude_payload(
+        tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a"
+    )
     loaded_modules("-m", "holdfast", "hook", "claude", "PostToolUse", stdin=payload)
 
     modules = loaded_modules("-m", "holdfast", "hook", "claude", "PostToolUse", stdin=payload)
@@ -138,7 +147,9 @@ def test_a_hook_that_finds_its_session_loads_nothing_dear(bare: set[str], tmp_pa
 
 def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path: Path):
     """A client fires hooks that we do not want; they cost as good as nothing."""
-    modules = loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=claude_payload(tmp_path, "Notification"))
+    modules = loaded_modules(
+        "-m", "holdfast", "hook", "claude", "Stop", stdin=claude_payload(tmp_path, "Notification")
+    )
 
     assert too_dear(modules - bare) == []
     assert "apsw" not in modules

@@ -9,7 +9,8 @@ from importlinter.cli import lint_imports
 from holdfast.clients import CLIENTS
 from tests.house import source
 
-# A library outside its place costs every process that passes by, and ties the rooms to somebody else's words.
+# A library outside its place costs every process that passes by, and ties the rooms to somebody
+# else's words.
 PLACES = {
     "apsw": ("holdfast.storage.sqlite",),
     "asyncpg": ("holdfast.storage.postgres", "holdfast.storage.postgres_errors"),
@@ -96,8 +97,14 @@ def test_a_new_room_is_held_by_the_contracts():
 
 
 def test_a_client_is_named_in_its_own_file_only():
-    """The dispatcher knows what happened, not to whom: a new client is one file and one name in the list."""
-    names = {path.stem for path in (source.PACKAGE / "clients").glob("*.py")} - {"__init__", "contract", "config_file"}
+    """The dispatcher knows what happened, not to whom: a new client is one file and one name in the
+    list.
+    """
+    names = {path.stem for path in (source.PACKAGE / "clients").glob("*.py")} - {
+        "__init__",
+        "contract",
+        "config_file",
+    }
     users = [
         f"{source.module_of(path)} imports {name}"
         for path in source.files()
@@ -110,7 +117,9 @@ def test_a_client_is_named_in_its_own_file_only():
 
 
 def test_what_a_type_checker_reads_is_no_import(tmp_path):
-    """The reader itself: loads count wherever they stand, types do not, and a room's name is found in both forms."""
+    """The reader itself: loads count wherever they stand, types do not, and a room's name is found
+    in both forms.
+    """
     path = tmp_path / "sample.py"
     path.write_text(
         "TYPE_CHECKING = False\n"
@@ -122,7 +131,9 @@ def test_what_a_type_checker_reads_is_no_import(tmp_path):
 
 
 def test_an_agent_program_is_named_in_its_own_file_only():
-    """Whatever is particular to one of them is found and thrown away in one place; the demo replays one."""
+    """Whatever is particular to one of them is found and thrown away in one place; the demo replays
+    one.
+    """
     elsewhere = [
         source.module_of(path)
         for path in source.files()

@@ -1,7 +1,8 @@
 """Two engines, one list of verbs.
 
-A room's verbs are statements for SQLite and functions on PostgreSQL. Nothing but this file keeps the two together:
-the same names, as many arguments, the same columns in the answer, and on both a plan that does not read everything.
+A room's verbs are statements for SQLite and functions on PostgreSQL. Nothing but this file keeps
+the two together: the same names, as many arguments, the same columns in the answer, and on both a
+plan that does not read everything.
 """
 
 import json
@@ -21,10 +22,12 @@ from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 from tests.house import source
 from tests.rig.postgres import APP, Cluster, execute
 
-# Functions of ours on PostgreSQL that take an owner and are no verbs, because only other functions call them.
+# Functions of ours on PostgreSQL that take an owner and are no verbs, because only other functions
+# call them.
 INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal", "memori.hold"}
 
-# Verbs that may read every row of a developer, and why. Every other one reaches its rows by more than their owner.
+# Verbs that may read every row of a developer, and why. Every other one reaches its rows by more
+# than their owner.
 READS_ALL = {
     "context.matching_events": "forgetting by words must miss none",
     "context.sessions_with_text": "forgetting by words must miss none",
@@ -67,7 +70,9 @@ def rooms() -> dict[str, Room]:
 
 ENGINES = ("sqlite", "postgres")
 ROOMS = list(rooms().values())
-NAMED_SQL = [path for path in sorted(source.PACKAGE.rglob("*.sql")) if "migrations" not in path.parts]
+NAMED_SQL = [
+    path for path in sorted(source.PACKAGE.rglob("*.sql")) if "migrations" not in path.parts
+]
 QUERIES = [query for room in ROOMS for query in room.queries.values()]
 each_query = pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
 
@@ -77,14 +82,20 @@ def postgres_file(room: Room) -> str:
 
 
 def argument_count(query: Query) -> int:
-    return max(int(number) for statement in query.statements for number in re.findall(r"\$(\d+)", statement))
+    return max(
+        int(number)
+        for statement in query.statements
+        for number in re.findall(r"\$(\d+)", statement)
+    )
 
 
-# --- the files ---------------------------------------------------------------------------------------------
+# --- the files ------------------------------------------------------------------------------------
 
 
 def test_every_file_of_queries_belongs_to_a_room():
-    here, there = ({str(path) for path in source.PACKAGE.rglob(f"queries.{engine}.sql")} for engine in ENGINES)
+    here, there = (
+        {str(path) for path in source.PACKAGE.rglob(f"queries.{engine}.sql")} for engine in ENGINES
+    )
 
     assert here == {room.file for room in ROOMS}
     assert there == {postgres_file(room) for room in ROOMS}
@@ -105,7 +116,9 @@ def test_every_statement_has_a_name_and_a_line_of_why(path: Path):
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.schema)
 def test_both_files_of_a_room_have_the_same_names_in_the_same_order(room: Room):
-    """So that the two are read side by side; beside its verbs the file for PostgreSQL has what they call."""
+    """So that the two are read side by side; beside its verbs the file for PostgreSQL has what they
+    call.
+    """
     there = [block.name for block in read_blocks(postgres_file(room))]
 
     assert [name for name in there if name in room.queries] == list(room.queries)
@@ -117,7 +130,9 @@ def test_a_function_is_called_as_its_block_says(kind: str):
     for room in ROOMS:
         path = Path(room.file).with_name(f"{kind}.postgres.sql")
         blocks = read_blocks(str(path)) if path.exists() else []
-        assert [full_name(block) for block in blocks] == [f"{room.schema}.{block.name}" for block in blocks]
+        assert [full_name(block) for block in blocks] == [
+            f"{room.schema}.{block.name}" for block in blocks
+        ]
 
 
 def test_every_function_is_made_from_a_room_s_file(postgres_owner_url: str):
@@ -132,7 +147,11 @@ def test_every_function_is_made_from_a_room_s_file(postgres_owner_url: str):
 @each_query
 def test_a_query_uses_each_of_its_arguments(query: Query):
     """A number that is left out would silently take a value that nobody reads."""
-    used = {int(number) for statement in query.statements for number in re.findall(r"\$(\d+)", statement)}
+    used = {
+        int(number)
+        for statement in query.statements
+        for number in re.findall(r"\$(\d+)", statement)
+    }
 
     assert used == set(range(1, argument_count(query) + 1))
     assert {1, 2} <= used, "the workspace and the developer come first"
@@ -140,13 +159,20 @@ def test_a_query_uses_each_of_its_arguments(query: Query):
 
 def test_every_query_is_used():
     """By its name, in the room that owns it."""
-    code = {room.file: "".join(p.read_text() for p in Path(room.file).parent.rglob("*.py")) for room in ROOMS}
-    unused = [query.function for query in QUERIES if f'QUERIES["{query.name}"]' not in code[query.room.file]]
+    code = {
+        room.file: "".join(p.read_text() for p in Path(room.file).parent.rglob("*.py"))
+        for room in ROOMS
+    }
+    unused = [
+        query.function
+        for query in QUERIES
+        if f'QUERIES["{query.name}"]' not in code[query.room.file]
+    ]
 
     assert unused == []
 
 
-# --- both engines ------------------------------------------------------------------------------------------
+# --- both engines ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -183,7 +209,9 @@ class Function:
         names = row["names"] or []
         self.arguments = [name for name, is_input in zip(names, inputs, strict=True) if is_input]
         self.is_array = dict(zip(self.arguments, row["arrays"], strict=True))
-        self.columns = row["columns"] or [name for name, is_input in zip(names, inputs, strict=True) if not is_input]
+        self.columns = row["columns"] or [
+            name for name, is_input in zip(names, inputs, strict=True) if not is_input
+        ]
 
 
 FUNCTIONS = """
@@ -205,8 +233,12 @@ def functions(postgres_owner_url: str) -> dict[str, Function]:
 
 
 def verbs(functions: dict[str, Function]) -> set[str]:
-    """What takes a workspace and a developer is a verb, unless it is on the list of inner functions."""
-    return {f.name for f in functions.values() if f.arguments[:2] == ["p_workspace", "p_developer"]} - INNER
+    """What takes a workspace and a developer is a verb, unless it is on the list of inner
+    functions.
+    """
+    return {
+        f.name for f in functions.values() if f.arguments[:2] == ["p_workspace", "p_developer"]
+    } - INNER
 
 
 def row_verbs() -> set[str]:
@@ -228,7 +260,8 @@ def test_both_engines_take_the_same_arguments_and_answer_with_the_same_columns(
 ):
     """Whichever of its statements answers; the last one gives the names.
 
-    A verb for several rows takes arrays on PostgreSQL, and beside them which call each row belongs to.
+    A verb for several rows takes arrays on PostgreSQL, and beside them which call each row belongs
+    to.
     """
     for query in QUERIES:
         function = functions[query.function]
@@ -242,8 +275,15 @@ def test_both_engines_take_the_same_arguments_and_answer_with_the_same_columns(
             assert len(function.arguments) == argument_count(query), query.name
         if query.name in row_verbs():
             single = functions[query.single]
-            assert (len(single.arguments), single.columns) == (argument_count(query), function.columns), query.name
-        answers = [columns for one in query.statements if (columns := sqlite_columns(sqlite.connection, one))]
+            assert (len(single.arguments), single.columns) == (
+                argument_count(query),
+                function.columns,
+            ), query.name
+        answers = [
+            columns
+            for one in query.statements
+            if (columns := sqlite_columns(sqlite.connection, one))
+        ]
         assert answers, query.name
         assert {len(columns) for columns in answers} == {len(function.columns)}, query.name
         for here, there in zip(answers[-1], function.columns, strict=True):
@@ -253,10 +293,12 @@ def test_both_engines_take_the_same_arguments_and_answer_with_the_same_columns(
 
 def test_the_verbs_for_several_rows_are_those_that_write_rows(functions: dict[str, Function]):
     """Arrays where Python sends arrays, and nowhere else."""
-    assert {f.name.partition(".")[2] for f in functions.values() if "p_call" in f.arguments} == row_verbs()
+    assert {
+        f.name.partition(".")[2] for f in functions.values() if "p_call" in f.arguments
+    } == row_verbs()
 
 
-# --- plans -------------------------------------------------------------------------------------------------
+# --- plans ----------------------------------------------------------------------------------------
 
 
 def full_reads(plan: list[str], tables: set[str], statement: str) -> list[str]:
@@ -266,7 +308,9 @@ def full_reads(plan: list[str], tables: set[str], statement: str) -> list[str]:
     found = []
     for line in plan:
         verb, _, rest = line.partition(" ")
-        if re.search(r"VIRTUAL TABLE INDEX \d+:M\d", line):  # a full-text index that is asked for words
+        if re.search(
+            r"VIRTUAL TABLE INDEX \d+:M\d", line
+        ):  # a full-text index that is asked for words
             continue
         if verb not in ("SCAN", "SEARCH") or rest.split()[0] not in names:
             continue
@@ -279,7 +323,10 @@ def full_reads(plan: list[str], tables: set[str], statement: str) -> list[str]:
 @each_query
 def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDatabase):
     """Whatever the number of rows, sessions and developers: no statement walks through a table."""
-    tables = {row[0] for row in sqlite.connection.execute("select name from sqlite_schema where type = 'table'")}
+    tables = {
+        row[0]
+        for row in sqlite.connection.execute("select name from sqlite_schema where type = 'table'")
+    }
     bindings = {str(number): None for number in range(1, argument_count(query) + 1)}
     reads, sorts = [], []
     for statement in query.statements:
@@ -292,7 +339,8 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
     assert sorts == [] or query.function in SORTS, sorts
 
 
-# Enough rows of enough developers that reading all of them is the dearer plan for whoever wants a few.
+# Enough rows of enough developers that reading all of them is the dearer plan for whoever wants a
+# few.
 FILL = """
 set session_replication_role = replica;
 insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id, worktree, metadata,
@@ -335,7 +383,8 @@ set session_replication_role = origin;
 vacuum analyze context.sessions, context.session_state, context.session_events, context.erasures, holdfast.outbox,
                holdfast.journal, memori.memories, memori.memory_tombstones
 """
-# A value for each argument of each verb, by the argument's name: those of a developer in the middle.
+# A value for each argument of each verb, by the argument's name: those of a developer in the
+# middle.
 SESSION = "md5('2 5 40')::uuid"
 EVENT = f"md5(format('%s %s', {SESSION}, 5))::uuid"
 VALUES = {
@@ -405,7 +454,10 @@ VALUES_OF = {
     "context.list_sessions": {"p_limit": "10"},
     "context.find_event": {"p_id": EVENT},
     "context.erase_event": {"p_id": EVENT, "p_reason": "'asked for'"},
-    "context.append_events": {"p_id": "array[gen_random_uuid()]", "p_session": "md5('2 5 41')::uuid"},
+    "context.append_events": {
+        "p_id": "array[gen_random_uuid()]",
+        "p_session": "md5('2 5 41')::uuid",
+    },
     "context.append_event": {
         "p_id": "gen_random_uuid()",
         "p_session": "md5('2 5 41')::uuid",
@@ -420,11 +472,17 @@ VALUES_OF = {
     "memori.lock_memory": {"p_id": MEMORY},
     "memori.lock_content": {"p_hash": "sha256('2 5 40')", "p_content": "'x'"},
     "memori.find_tombstone": {"p_hash": "sha256(sha256('2 5 40'))"},
-    "memori.find_tombstones": {"p_hashes": "format('[\"%s\"]', encode(sha256(sha256('2 5 40')), 'hex'))"},
+    "memori.find_tombstones": {
+        "p_hashes": "format('[\"%s\"]', encode(sha256(sha256('2 5 40')), 'hex'))"
+    },
     "memori.add_memory": {"p_id": "'new'", "p_hash": "'\\x00'", "p_content": "'x'"},
     "memori.save_judgement": {"p_id": MEMORY},
     "memori.expire_memory": {"p_id": MEMORY},
-    "memori.forget_memory": {"p_id": MEMORY, "p_hash": "sha256('2 5 40')", "p_reason": "'asked for'"},
+    "memori.forget_memory": {
+        "p_id": MEMORY,
+        "p_hash": "sha256('2 5 40')",
+        "p_reason": "'asked for'",
+    },
     "memori.list_memories": {"p_below": MEMORY},
     "memori.newest_memories": {"p_below": MEMORY},
     "holdfast.outbox_after": {"p_after": "100"},
@@ -457,16 +515,26 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def full_scans(plan: dict[str, Any]) -> list[str]:
-    """The nodes of a PostgreSQL plan that visit one of our tables without anything but the owner to go by."""
+    """The nodes of a PostgreSQL plan that visit one of our tables without anything but the owner to
+    go by.
+    """
     found = []
     for node in nodes(plan["Plan"]):
         if node["Node Type"] == "Seq Scan":
             found.append(f"Seq Scan on {node['Relation Name']}: {plan['Query Text']}")
-        elif "Index Cond" in node or node["Node Type"] in ("Index Scan", "Index Only Scan", "Bitmap Index Scan"):
-            columns = set(re.findall(r"\(*(?:\w+\.)?(\w+)\)* (?:=|<|>|IS)", node.get("Index Cond", "")))
+        elif "Index Cond" in node or node["Node Type"] in (
+            "Index Scan",
+            "Index Only Scan",
+            "Bitmap Index Scan",
+        ):
+            columns = set(
+                re.findall(r"\(*(?:\w+\.)?(\w+)\)* (?:=|<|>|IS)", node.get("Index Cond", ""))
+            )
             columns |= set(re.findall(r"ROW\((\w+)", node.get("Index Cond", "")))
             if columns <= OWNER_COLUMNS and not node.get("Relation Name", "").startswith("pg_"):
-                found.append(f"{node['Node Type']} {node['Index Name']} {node.get('Index Cond')}: {plan['Query Text']}")
+                found.append(
+                    f"{node['Node Type']} {node['Index Name']} {node.get('Index Cond')}: {plan['Query Text']}"
+                )
     return found
 
 
@@ -505,7 +573,9 @@ async def test_postgres_reaches_every_row_by_an_index(
             assert len(explained) > 1, f"{name} was not explained"
             scans = [scan for plan in explained for scan in full_scans(plan)]
             scans += [
-                f"{rows} rows: {plan['Query Text']}" for plan in explained if (rows := rows_read(plan)) > MOST_ROWS
+                f"{rows} rows: {plan['Query Text']}"
+                for plan in explained
+                if (rows := rows_read(plan)) > MOST_ROWS
             ]
             if scans and name not in READS_ALL:
                 bad[name] = scans

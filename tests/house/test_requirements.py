@@ -34,11 +34,29 @@ IDS = [
     *numbered("TH", 25),
 ]
 
-# What the first room stands on: each of these is shown by a test, wholly or in the part that exists.
+# What the first room stands on: each of these is shown by a test, wholly or in the part that
+# exists.
 SHOWN = [
     *(f"S{number}" for number in range(1, 20) if number not in (11, 16)),
     *("Q", "T9", "P2", "P3"),
-    *("R1", "R2", "R3", "R3b", "R4", "R4b", "R5", "R6", "R9", "R10", "R11", "R16", "R20", "R24", "F1", "F2"),
+    *(
+        "R1",
+        "R2",
+        "R3",
+        "R3b",
+        "R4",
+        "R4b",
+        "R5",
+        "R6",
+        "R9",
+        "R10",
+        "R11",
+        "R16",
+        "R20",
+        "R24",
+        "F1",
+        "F2",
+    ),
     *("TS1", "TS2", "TS3", "TS4", "TS19", "TS20", "TS21", "TS22"),
 ]
 
@@ -54,14 +72,20 @@ class Line(NamedTuple):
 
 
 def lines() -> Iterator[Line]:
-    for row in re.findall(r"^\| ([A-Z]+\d*b?) \| [^|]+ \| ([^|]+) \| ([^|]*) \|$", PAGE.read_text(), re.MULTILINE):
+    for row in re.findall(
+        r"^\| ([A-Z]+\d*b?) \| [^|]+ \| ([^|]+) \| ([^|]*) \|$", PAGE.read_text(), re.MULTILINE
+    ):
         yield Line(*(cell.strip() for cell in row))
 
 
 @cache
 def functions(path: str) -> set[str]:
     tree = ast.parse((source.ROOT / "tests" / path).read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def test_every_id_has_exactly_one_line():
@@ -71,7 +95,9 @@ def test_every_id_has_exactly_one_line():
 
 def test_every_line_has_a_state_that_says_something():
     """What is only partly there says what is missing."""
-    vague = [line for line in lines() if not re.fullmatch(r"done|not yet|partly: .{8,}", line.state)]
+    vague = [
+        line for line in lines() if not re.fullmatch(r"done|not yet|partly: .{8,}", line.state)
+    ]
 
     assert vague == []
 
@@ -81,7 +107,9 @@ def test_every_test_that_is_named_exists():
     for line in lines():
         for test in line.tests:
             path, _, name = test.partition("::")
-            if not (source.ROOT / "tests" / path).is_file() or (name and name not in functions(path)):
+            if not (source.ROOT / "tests" / path).is_file() or (
+                name and name not in functions(path)
+            ):
                 missing.append(f"{line.id}: {test}")
 
     assert missing == []

@@ -20,7 +20,8 @@ ONLY_ON_POSTGRES = {
     ("session_events", "parts_text"),
     *(("functions", column) for column in ("number", "checksum", "applied_at")),
 }
-# SQLite's full-text index is a table of its own that names rows by their number; PostgreSQL's is an index.
+# SQLite's full-text index is a table of its own that names rows by their number; PostgreSQL's is an
+# index.
 ONLY_ON_SQLITE = {("memories", "number")}
 WORDS_INDEX = "memories_by_words"
 
@@ -39,7 +40,7 @@ def file(tmp_path: Path) -> Iterator[apsw.Connection]:
     database.connection.close()
 
 
-# --- as it is ----------------------------------------------------------------------------------------------
+# --- as it is -------------------------------------------------------------------------------------
 
 
 async def test_every_table_on_postgres_is_behind_its_walls(owner: Any):
@@ -54,16 +55,27 @@ def test_every_table_on_sqlite_is_behind_its_walls(file: apsw.Connection):
 
 
 async def test_row_level_security_binds_every_role_of_ours(owner: Any):
-    """Nobody who runs Holdfast is a superuser, looks past policies, owns a table or belongs to somebody who does."""
+    """Nobody who runs Holdfast is a superuser, looks past policies, owns a table or belongs to
+    somebody who does.
+    """
     assert await catalogue.role_problems(owner, RUNTIME) == []
     assert await catalogue.role_problems(owner, APP, group=RUNTIME) == []
-    assert await catalogue.role_problems(owner, OWNER, group=RUNTIME) == [f"{OWNER}: is mighty", f"{OWNER}: is owner"]
-    assert await catalogue.role_problems(owner, "nobody_at_all") == ["nobody_at_all: does not exist"]
+    assert await catalogue.role_problems(owner, OWNER, group=RUNTIME) == [
+        f"{OWNER}: is mighty",
+        f"{OWNER}: is owner",
+    ]
+    assert await catalogue.role_problems(owner, "nobody_at_all") == [
+        "nobody_at_all: does not exist"
+    ]
 
 
 @pytest.mark.parametrize("ledger", ["holdfast.migrations", "holdfast.functions"])
-async def test_a_ledger_can_only_grow(ledger: str, owner: Any, postgres: Cluster, postgres_database: str):
-    """A table without a workspace: even its owner changes nothing in it, and the application adds nothing."""
+async def test_a_ledger_can_only_grow(
+    ledger: str, owner: Any, postgres: Cluster, postgres_database: str
+):
+    """A table without a workspace: even its owner changes nothing in it, and the application adds
+    nothing.
+    """
     before = await owner.fetch(f"select * from {ledger} order by number")
 
     assert await owner.execute(f"update {ledger} set checksum = 'x'") == "UPDATE 0"
@@ -123,7 +135,9 @@ async def test_the_seed_s_defaults_comments_and_index_names_are_kept(owner: Any)
     assert indexes >= SEED_INDEXES
 
 
-async def test_both_engines_have_the_same_tables_columns_and_indexes(owner: Any, file: apsw.Connection):
+async def test_both_engines_have_the_same_tables_columns_and_indexes(
+    owner: Any, file: apsw.Connection
+):
     """What works on a laptop works on the server, because it is the same schema."""
     here = set(
         file.execute(
@@ -137,14 +151,20 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(owner: Any,
         " (select relname from pg_class where relkind = 'r')"
     )
     there = {
-        ("holdfast_migrations" if row["table_name"] == "migrations" else row["table_name"], row["column_name"])
+        (
+            "holdfast_migrations" if row["table_name"] == "migrations" else row["table_name"],
+            row["column_name"],
+        )
         for row in rows
     }
     assert there - here == ONLY_ON_POSTGRES
     assert here - there == ONLY_ON_SQLITE
 
     indexes = {
-        row[0] for row in file.execute("select name from sqlite_schema where type = 'index' and sql is not null")
+        row[0]
+        for row in file.execute(
+            "select name from sqlite_schema where type = 'index' and sql is not null"
+        )
     }
     rows = await owner.fetch(
         "select indexname from pg_indexes i where schemaname in ('holdfast', 'context', 'memori')"
@@ -153,14 +173,16 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(owner: Any,
     assert {row["indexname"] for row in rows} == {*indexes, WORDS_INDEX}
 
 
-async def test_the_page_of_the_schema_says_what_both_engines_have(owner: Any, file: apsw.Connection):
+async def test_the_page_of_the_schema_says_what_both_engines_have(
+    owner: Any, file: apsw.Connection
+):
     """`make docs` writes it again."""
     page = schema.describe_schema(*await schema.read_postgres(owner), schema.read_sqlite(file))
 
     assert (source.ROOT / "docs" / "schema.md").read_text() == page
 
 
-# --- spoilt on purpose -------------------------------------------------------------------------------------
+# --- spoilt on purpose ----------------------------------------------------------------------------
 
 GOOD_POLICY = """
     (workspace_id = nullif(current_setting('holdfast.workspace', true), '')
@@ -197,19 +219,37 @@ async def test_a_new_table_without_anything_fails(owner: Any):
 
 
 MISTAKES = [
-    ("alter table context.notes no force row level security", "row-level security is not enabled and forced"),
-    ("alter table context.notes disable row level security", "row-level security is not enabled and forced"),
+    (
+        "alter table context.notes no force row level security",
+        "row-level security is not enabled and forced",
+    ),
+    (
+        "alter table context.notes disable row level security",
+        "row-level security is not enabled and forced",
+    ),
     ("drop policy owner_only on context.notes", "no policy for every command"),
     (
         "create policy extra on context.notes for select using (true)",
         "using of policy extra does not compare workspace_id",
     ),
-    ("alter policy owner_only on context.notes with check (true)", "with_check of policy owner_only does not compare"),
-    (f"alter policy owner_only on context.notes using ({GOOD_POLICY} or id is null)", "has a way around"),
+    (
+        "alter policy owner_only on context.notes with check (true)",
+        "with_check of policy owner_only does not compare",
+    ),
+    (
+        f"alter policy owner_only on context.notes using ({GOOD_POLICY} or id is null)",
+        "has a way around",
+    ),
     ("drop trigger b on context.notes", "no trigger guards truncate"),
     ("alter table context.notes disable trigger a", "no trigger guards delete"),
-    ("alter table context.notes add unique (id)", "key notes_id_key does not begin with workspace_id"),
-    ("create unique index on context.notes (id)", "unique index context.notes_id_idx does not begin with workspace_id"),
+    (
+        "alter table context.notes add unique (id)",
+        "key notes_id_key does not begin with workspace_id",
+    ),
+    (
+        "create unique index on context.notes (id)",
+        "unique index context.notes_id_idx does not begin with workspace_id",
+    ),
     (
         "alter table context.notes add foreign key (workspace_id, id) references context.sessions on delete cascade",
         "cascades",
@@ -218,17 +258,26 @@ MISTAKES = [
     (f"grant truncate on context.notes to {RUNTIME}", f"{RUNTIME} may TRUNCATE"),
     (f"grant references on context.notes to {RUNTIME}", f"{RUNTIME} may REFERENCES"),
     (f"grant trigger on context.notes to {RUNTIME}", f"{RUNTIME} may TRIGGER"),
-    (f"grant references (id) on context.notes to {RUNTIME}", f"{RUNTIME} may REFERENCES of a column"),
+    (
+        f"grant references (id) on context.notes to {RUNTIME}",
+        f"{RUNTIME} may REFERENCES of a column",
+    ),
     (f"grant create on schema context to {RUNTIME}", f"{RUNTIME} may CREATE"),
     (f"grant update on context.notes to {RUNTIME}", f"{RUNTIME} may update every column"),
     ("grant select on context.notes to public", "granted to public"),
     ("create view context.all_notes as select * from context.notes", "looks past the policies"),
-    ("create materialized view context.old_notes as select * from context.notes", "looks past the policies"),
+    (
+        "create materialized view context.old_notes as select * from context.notes",
+        "looks past the policies",
+    ),
     (
         "create function context.peek() returns bigint language sql security definer as 'select 1::bigint'",
         "SECURITY DEFINER without search_path",
     ),
-    ("create function context.peek() returns bigint language sql as 'select 1::bigint'", "everybody may execute it"),
+    (
+        "create function context.peek() returns bigint language sql as 'select 1::bigint'",
+        "everybody may execute it",
+    ),
 ]
 
 
@@ -248,7 +297,9 @@ async def test_each_mistake_is_named(owner: Any):
 
 
 async def test_a_view_with_the_rights_of_its_reader_passes(owner: Any):
-    await owner.execute("create view context.open with (security_invoker = true) as select * from context.sessions")
+    await owner.execute(
+        "create view context.open with (security_invoker = true) as select * from context.sessions"
+    )
 
     assert await catalogue.postgres_problems(owner) == []
 
@@ -273,6 +324,8 @@ def test_a_key_that_cascades_fails_on_sqlite(file: apsw.Connection):
 
     problems = catalogue.sqlite_problems(file)
 
-    assert "notes: unique index sqlite_autoindex_notes_2 does not begin with workspace_id" in problems
+    assert (
+        "notes: unique index sqlite_autoindex_notes_2 does not begin with workspace_id" in problems
+    )
     assert "notes: foreign key 0 does not begin with workspace_id" in problems
     assert "notes: foreign key 0 cascades" in problems

@@ -1,4 +1,6 @@
-"""Habits that a machine can keep: names that say something, functions that fit a screen, files of nobody's machine."""
+"""Habits that a machine can keep: names that say something, functions that fit a screen, files of
+nobody's machine.
+"""
 
 import ast
 import os
@@ -22,7 +24,9 @@ CODE = ("src", "tests", "bench", "tools")
 def tracked_files() -> list[Path]:
     """What git has or would take; outside a checkout, everything that is not made by a tool."""
     done = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=source.ROOT, capture_output=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=source.ROOT,
+        capture_output=True,
     )
     if done.returncode == 0:
         files = [source.ROOT / os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
@@ -32,7 +36,11 @@ def tracked_files() -> list[Path]:
 
 
 def python_files() -> list[Path]:
-    return [path for path in tracked_files() if path.suffix == ".py" and path.relative_to(source.ROOT).parts[0] in CODE]
+    return [
+        path
+        for path in tracked_files()
+        if path.suffix == ".py" and path.relative_to(source.ROOT).parts[0] in CODE
+    ]
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -42,7 +50,11 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def test_no_module_has_an_empty_name():
-    found = [path for path in python_files() if path.stem in EMPTY_NAMES or path.parent.name in EMPTY_NAMES - {"tools"}]
+    found = [
+        path
+        for path in python_files()
+        if path.stem in EMPTY_NAMES or path.parent.name in EMPTY_NAMES - {"tools"}
+    ]
 
     assert found == []
 
@@ -80,7 +92,9 @@ def test_a_test_is_named_by_a_sentence():
 
 
 def test_no_test_waits_for_the_clock():
-    """A test that sleeps is slow on a good day and wrong on a bad one. Only faults strike after a while."""
+    """A test that sleeps is slow on a good day and wrong on a bad one. Only faults strike after a
+    while.
+    """
     found = [
         f"{path.relative_to(source.ROOT)}:{node.lineno} {function.name}"
         for path in python_files()
@@ -88,16 +102,19 @@ def test_no_test_waits_for_the_clock():
         for function in functions(path)
         if function.name.startswith("test_")
         for node in ast.walk(function)
-        if isinstance(node, ast.Call) and re.match(r"(time|asyncio)\.sleep\((?!0\))", ast.unparse(node))
+        if isinstance(node, ast.Call)
+        and re.match(r"(time|asyncio)\.sleep\((?!0\))", ast.unparse(node))
     ]
 
     assert found == []
 
 
-# --- nobody's machine --------------------------------------------------------------------------------------
+# --- nobody's machine -----------------------------------------------------------------------------
 
 ADDRESSES = {
-    "a package index": re.compile(r"https?://[^\s\"'<>)]*/simple\b|--(?:extra-)?index-url|--find-links|\bfile:///\w"),
+    "a package index": re.compile(
+        r"https?://[^\s\"'<>)]*/simple\b|--(?:extra-)?index-url|--find-links|\bfile:///\w"
+    ),
     "a home folder": re.compile(r"/(?:home|Users)/(?!(?:ana|bo|dev|me|user|you)/)[a-z][\w.-]*/\w"),
     "credentials": re.compile(r"://[\w.-]+:[^\s/@\"'{}$…]{16,}@"),
 }
@@ -106,7 +123,11 @@ ADDRESSES = {
 def places_of_this_machine() -> list[str]:
     """Where this checkout, its environment and its user live: true here, and nowhere else."""
     home = pwd.getpwuid(os.getuid()).pw_dir
-    return [place for place in {str(source.ROOT), sys.prefix, sys.base_prefix, f"{home}/."} if len(place) > 5]
+    return [
+        place
+        for place in {str(source.ROOT), sys.prefix, sys.base_prefix, f"{home}/."}
+        if len(place) > 5
+    ]
 
 
 @pytest.mark.parametrize("what", ADDRESSES)
@@ -123,7 +144,9 @@ def test_no_file_names(what: str):
 
 
 def test_no_file_names_a_place_of_this_machine():
-    """A path that only exists where it was written breaks everywhere else, and tells where it was written."""
+    """A path that only exists where it was written breaks everywhere else, and tells where it was
+    written.
+    """
     places = [place for place in places_of_this_machine() if not place.startswith(("/usr", "/opt"))]
     found = [
         f"{path.relative_to(source.ROOT)}: {place}"

@@ -1,4 +1,6 @@
-"""Tables that other programs may have made: each is used as it is, or refused with what is wrong and what mends it."""
+"""Tables that other programs may have made: each is used as it is, or refused with what is wrong
+and what mends it.
+"""
 
 import json
 import shutil
@@ -42,10 +44,18 @@ USABLE = {
         ("created_at", "'2024-05-06'"),
         {},
     ),
-    "no time": (f"{KEY}, created_at timestamptz, updated_at timestamptz", ("created_at", "null"), {}),
+    "no time": (
+        f"{KEY}, created_at timestamptz, updated_at timestamptz",
+        ("created_at", "null"),
+        {},
+    ),
     "before all times": (f"{KEY}, created_at timestamptz", ("created_at", "'-infinity'"), {}),
     "before our era": (f"{KEY}, created_at timestamptz", ("created_at", "'0044-03-15 BC'"), {}),
-    "after all times": (f"{KEY}, created_at timestamptz, expires_at timestamptz", ("created_at", "'infinity'"), {}),
+    "after all times": (
+        f"{KEY}, created_at timestamptz, expires_at timestamptz",
+        ("created_at", "'infinity'"),
+        {},
+    ),
     "never expires": (f"{KEY}, expires_at timestamptz", ("expires_at", "'infinity'"), {}),
     "words not filled in": (f"{KEY}, content_tsv tsvector", ("category", "'ops'"), {}),
     "words of another language": (
@@ -84,7 +94,10 @@ async def test_every_row_that_says_something_is_found_listed_exported_and_forgot
         listed = await memories.list_memories()
         paged = [*await memories.list_memories(1), *await memories.list_memories(1, listed[0].id)]
         assert await export_memories(memories, str(tmp_path / "out.jsonl")) == 2
-        assert (found.memory.id, found.memory.metadata) in [("k1", metadata), ("k1", {"metadata": metadata})]
+        assert (found.memory.id, found.memory.metadata) in [
+            ("k1", metadata),
+            ("k1", {"metadata": metadata}),
+        ]
         assert sorted(one.id for one in listed) == ["k1", "k2"]
         assert [one.id for one in paged] == [one.id for one in listed]
         assert len(await memories.list_memories_with_text("port")) == 1
@@ -106,7 +119,10 @@ async def test_every_row_that_says_something_is_found_listed_exported_and_forgot
 
 REFUSED = {
     "row-level security": (
-        [f"create table memori.memories ({UUID})", "alter table memori.memories enable row level security"],
+        [
+            f"create table memori.memories ({UUID})",
+            "alter table memori.memories enable row level security",
+        ],
         "row-level security",
         "DISABLE ROW LEVEL SECURITY",
     ),
@@ -120,9 +136,21 @@ REFUSED = {
         "user_id is of type integer",
         "ALTER COLUMN user_id TYPE text USING user_id::text",
     ),
-    "confidence integer": ([f"create table memori.memories ({UUID}, confidence int)"], "confidence is of", "numeric"),
-    "content_tsv text": ([f"create table memori.memories ({UUID}, content_tsv text)"], "content_tsv is of", "tsvector"),
-    "category json": ([f"create table memori.memories ({UUID}, category json)"], "category is of type json", "text"),
+    "confidence integer": (
+        [f"create table memori.memories ({UUID}, confidence int)"],
+        "confidence is of",
+        "numeric",
+    ),
+    "content_tsv text": (
+        [f"create table memori.memories ({UUID}, content_tsv text)"],
+        "content_tsv is of",
+        "tsvector",
+    ),
+    "category json": (
+        [f"create table memori.memories ({UUID}, category json)"],
+        "category is of type json",
+        "text",
+    ),
     "category not null": (
         [f"create table memori.memories ({UUID}, category text not null)"],
         'null value in column "category"',
@@ -178,7 +206,10 @@ REFUSED = {
         "ALTER TABLE memori.memories_by_content RENAME TO memories_by_content_before",
     ),
     "an index of our name": (
-        [f"create table memori.memories ({UUID})", "create index memories_by_text on memori.memories (user_id)"],
+        [
+            f"create table memori.memories ({UUID})",
+            "create index memories_by_text on memori.memories (user_id)",
+        ],
         '"memories_by_text" already exists',
         "Nothing was changed",
     ),
@@ -213,8 +244,12 @@ async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_
     assert tuple(left) == (True, True, 0)
 
 
-@pytest.mark.parametrize("shape", ["user_id integer", "another column not null", "too many words", "lineage text[]"])
-async def test_what_the_refusal_says_mends_it(shape: str, make: Callable[..., str], postgres: Cluster):
+@pytest.mark.parametrize(
+    "shape", ["user_id integer", "another column not null", "too many words", "lineage text[]"]
+)
+async def test_what_the_refusal_says_mends_it(
+    shape: str, make: Callable[..., str], postgres: Cluster
+):
     name = make(*REFUSED[shape][0])
     with pytest.raises(AdoptionRefusedError) as refused:
         await migrate_postgres(postgres.dsn(name, OWNER))
@@ -231,7 +266,9 @@ async def test_what_the_refusal_says_mends_it(shape: str, make: Callable[..., st
             assert [one.memory.user_id for one in await memories.recall("w7")] == ["a"]
 
 
-async def test_walls_that_somebody_builds_later_hold_for_a_recall(make: Callable[..., str], postgres: Cluster):
+async def test_walls_that_somebody_builds_later_hold_for_a_recall(
+    make: Callable[..., str], postgres: Cluster
+):
     """Searching is done with the rights of whoever asks."""
     name = make(
         f"create table memori.memories ({UUID})",
@@ -250,8 +287,12 @@ async def test_walls_that_somebody_builds_later_hold_for_a_recall(make: Callable
         assert await memories.list_memories() == []
 
 
-async def test_what_the_table_does_not_take_is_said_and_is_no_bug(make: Callable[..., str], postgres: Cluster):
-    name = make("create table memori.memories (id serial primary key, user_id varchar(9), content varchar(60))")
+async def test_what_the_table_does_not_take_is_said_and_is_no_bug(
+    make: Callable[..., str], postgres: Cluster
+):
+    name = make(
+        "create table memori.memories (id serial primary key, user_id varchar(9), content varchar(60))"
+    )
     await migrate_postgres(postgres.dsn(name, OWNER))
 
     async with opened(postgres, name) as memories:
@@ -274,7 +315,9 @@ async def test_a_text_is_forgotten_wherever_it_stands_and_whenever_it_comes_back
     async with opened(postgres, name) as memories:
         assert len(await memories.recall("staging database port")) == 3
         await memories.forget("1")
-        left = execute(postgres.dsn(name), "select content from memori.memories where erased_at is null")
+        left = execute(
+            postgres.dsn(name), "select content from memori.memories where erased_at is null"
+        )
         assert [row[0] for row in left] == ["Staging is shared"]
         execute(postgres.dsn(name, OWNER), f"{add} ('a', '{PORT}')")
 

@@ -1,4 +1,6 @@
-"""A table `memori.memories` that was there before Holdfast: it is added to, used, and never walled or served."""
+"""A table `memori.memories` that was there before Holdfast: it is added to, used, and never walled
+or served.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,7 +17,8 @@ from holdfast.storage.migrate import migrate_postgres
 from tests.rig.commands import run_process
 from tests.rig.postgres import APP, OWNER, Cluster, execute
 
-# As the earlier program may have made it: ids of any kind, and its own full-text column, plain or made by the engine.
+# As the earlier program may have made it: ids of any kind, and its own full-text column, plain or
+# made by the engine.
 COLUMNS = {
     "uuid": "id uuid primary key default gen_random_uuid(), user_id text not null, content text not null",
     "bigserial": "id bigserial primary key, user_id text not null, content text not null, metadata jsonb",
@@ -32,7 +35,11 @@ ROWS = {
     "plain bigint": "insert into memori.memories (id, user_id, content)",
     "text": "insert into memori.memories (id, user_id, content)",
 }
-TEXTS = ("Staging Postgres listens on port 6543", "Deployments happen on Tuesdays", "Money is stored as cents")
+TEXTS = (
+    "Staging Postgres listens on port 6543",
+    "Deployments happen on Tuesdays",
+    "Money is stored as cents",
+)
 
 
 @pytest.fixture(params=COLUMNS)
@@ -48,7 +55,11 @@ def before(make: Callable[..., str], kind: str) -> str:
         f"{ROWS[kind]} values ({f'{number}, ' if '(id' in ROWS[kind] else ''}'pt2_architect', '{text}')"
         for number, text in enumerate(TEXTS, start=1)
     ]
-    tsv = ["update memori.memories set content_tsv = to_tsvector('english', content)"] if kind == "identity" else []
+    tsv = (
+        ["update memori.memories set content_tsv = to_tsvector('english', content)"]
+        if kind == "identity"
+        else []
+    )
     return make(f"create table memori.memories ({COLUMNS[kind]})", *rows, *tsv)
 
 
@@ -66,18 +77,30 @@ def rows(postgres: Cluster, name: str, columns: str = "*") -> list[Any]:
 async def test_rows_that_were_there_are_kept_backfilled_and_found(
     adopted: MemoryService, postgres: Cluster, before: str
 ):
-    kept = rows(postgres, before, "content, source_type, confidence::text, lineage::text, use_count, user_id")
+    kept = rows(
+        postgres,
+        before,
+        "content, source_type, confidence::text, lineage::text, use_count, user_id",
+    )
 
     assert sorted(row[0] for row in kept) == sorted(TEXTS)
     assert {tuple(row)[1:] for row in kept} == {("bootstrap", "0.80", "[]", 0, "pt2_architect")}
     [found] = await adopted.recall("which port does staging postgres listen on?")
-    assert (found.memory.content, found.memory.source_type, found.relevance) == (TEXTS[0], "bootstrap", 1.0)
-    assert [one.memory.content for one in await adopted.recall("on which day are deployments")] == [TEXTS[1]]
+    assert (found.memory.content, found.memory.source_type, found.relevance) == (
+        TEXTS[0],
+        "bootstrap",
+        1.0,
+    )
+    assert [one.memory.content for one in await adopted.recall("on which day are deployments")] == [
+        TEXTS[1]
+    ]
     assert await adopted.recall("who owns the reconciliation service") == []
     assert await adopted.is_adopted() is True
 
 
-async def test_nothing_of_the_table_is_walled_or_triggered(adopted: MemoryService, postgres: Cluster, before: str):
+async def test_nothing_of_the_table_is_walled_or_triggered(
+    adopted: MemoryService, postgres: Cluster, before: str
+):
     [table] = execute(
         postgres.dsn(before),
         "select relrowsecurity, relforcerowsecurity, relhastriggers,"
@@ -89,8 +112,12 @@ async def test_nothing_of_the_table_is_walled_or_triggered(adopted: MemoryServic
     assert tuple(table) == (False, False, False, 0, 0)
 
 
-async def test_every_verb_works_on_it(adopted: MemoryService, postgres: Cluster, before: str, tmp_path: Path):
-    kept = (await adopted.remember("Redis streams were rejected", category="decision", session_id="s-1")).memory
+async def test_every_verb_works_on_it(
+    adopted: MemoryService, postgres: Cluster, before: str, tmp_path: Path
+):
+    kept = (
+        await adopted.remember("Redis streams were rejected", category="decision", session_id="s-1")
+    ).memory
     again = await adopted.remember(TEXTS[0], session_id="s-2")
     more = await adopted.corroborate(kept.id, "s-2")
     less = await adopted.contradict(kept.id)
@@ -111,7 +138,10 @@ async def test_every_verb_works_on_it(adopted: MemoryService, postgres: Cluster,
     assert await adopted.recall("redis rejected", min_relevance=0) == []
     assert await adopted.recall("staging postgres port", min_relevance=0.5) == []
     assert len(await adopted.list_memories_with_text("Tuesdays")) == 1
-    assert {one.content for one in await adopted.list_memories()} == {*TEXTS[1:], "Redis streams were rejected"}
+    assert {one.content for one in await adopted.list_memories()} == {
+        *TEXTS[1:],
+        "Redis streams were rejected",
+    }
     with pytest.raises(errors.MemoryForgottenError):
         await adopted.remember(TEXTS[0])
     assert len(rows(postgres, before)) == 4
@@ -121,27 +151,39 @@ async def test_what_its_own_program_adds_later_is_found(
     adopted: MemoryService, postgres: Cluster, before: str, kind: str
 ):
     number = "99, " if "(id" in ROWS[kind] else ""
-    execute(postgres.dsn(before, OWNER), f"{ROWS[kind]} values ({number}'u9', 'Icons come from the Lucide set')")
+    execute(
+        postgres.dsn(before, OWNER),
+        f"{ROWS[kind]} values ({number}'u9', 'Icons come from the Lucide set')",
+    )
     if kind == "identity":  # whose column is its own program's to fill
-        execute(postgres.dsn(before, OWNER), "update memori.memories set content_tsv = to_tsvector('english', content)")
+        execute(
+            postgres.dsn(before, OWNER),
+            "update memori.memories set content_tsv = to_tsvector('english', content)",
+        )
 
     [found] = await adopted.recall("which icon set")
 
     assert (found.memory.user_id, found.memory.source_type) == ("u9", "bootstrap")
 
 
-async def test_to_migrate_again_changes_nothing(adopted: MemoryService, postgres: Cluster, before: str):
+async def test_to_migrate_again_changes_nothing(
+    adopted: MemoryService, postgres: Cluster, before: str
+):
     was = rows(postgres, before)
 
     assert await migrate_postgres(postgres.dsn(before, OWNER)) == []
     assert rows(postgres, before) == was
 
 
-async def test_a_store_with_such_a_table_is_not_served(postgres: Cluster, make: Callable[..., str], tmp_path: Path):
+async def test_a_store_with_such_a_table_is_not_served(
+    postgres: Cluster, make: Callable[..., str], tmp_path: Path
+):
     name = make(f"create table memori.memories ({COLUMNS['uuid']})")
     await migrate_postgres(postgres.dsn(name, OWNER))
 
-    refused = run_process("serve", "--port", "0", "--json", HOLDFAST_DATABASE=postgres.dsn(name, APP))
+    refused = run_process(
+        "serve", "--port", "0", "--json", HOLDFAST_DATABASE=postgres.dsn(name, APP)
+    )
 
     assert refused.code == 5
     assert refused.document["code"] == "adopted_memories"
@@ -166,7 +208,9 @@ async def test_a_thing_of_that_name_that_cannot_be_used_is_left_alone(
     assert execute(postgres.dsn(name), "select to_regclass('holdfast.migrations') is null")[0][0]
 
 
-async def test_a_schema_of_that_name_without_the_table_gets_ours(postgres: Cluster, make: Callable[..., str]):
+async def test_a_schema_of_that_name_without_the_table_gets_ours(
+    postgres: Cluster, make: Callable[..., str]
+):
     name = make("create function memori.theirs() returns int language sql as 'select 1'")
 
     await migrate_postgres(postgres.dsn(name, OWNER))
@@ -175,5 +219,7 @@ async def test_a_schema_of_that_name_without_the_table_gets_ours(postgres: Clust
         memories = MemoryService(database)
         assert (await memories.remember("kept")).is_new
         assert await memories.is_adopted() is False
-    [(allowed,)] = execute(postgres.dsn(name), "select has_function_privilege('public', 'memori.theirs()', 'execute')")
+    [(allowed,)] = execute(
+        postgres.dsn(name), "select has_function_privilege('public', 'memori.theirs()', 'execute')"
+    )
     assert allowed

@@ -65,7 +65,9 @@ async def test_an_option_that_breaks_a_rule_is_refused(
 
 
 async def test_an_unknown_source_names_the_known_ones(memories: MemoryService):
-    with pytest.raises(InvalidValueError, match="Known: explicit, implicit, bootstrap, tool_output"):
+    with pytest.raises(
+        InvalidValueError, match="Known: explicit, implicit, bootstrap, tool_output"
+    ):
         await memories.remember("a", source_type="rumour")
 
 
@@ -87,7 +89,9 @@ async def test_a_question_that_is_none_is_refused(memories: MemoryService, query
         ),
     ],
 )
-async def test_limits_out_of_range_are_refused(memories: MemoryService, options: dict[str, Any], field: str):
+async def test_limits_out_of_range_are_refused(
+    memories: MemoryService, options: dict[str, Any], field: str
+):
     with pytest.raises(InvalidValueError) as refused:
         await memories.recall("stays", **options)
 
@@ -95,7 +99,18 @@ async def test_limits_out_of_range_are_refused(memories: MemoryService, options:
 
 
 @pytest.mark.parametrize(
-    "query", ["what is it?", "🙂", "...", "' or 1=1 --", '" OR NEAR(', "a* b:* & | !", "%_\\", "AND", "NEAR("]
+    "query",
+    [
+        "what is it?",
+        "🙂",
+        "...",
+        "' or 1=1 --",
+        '" OR NEAR(',
+        "a* b:* & | !",
+        "%_\\",
+        "AND",
+        "NEAR(",
+    ],
 )
 async def test_a_question_of_signs_is_a_question(memories: MemoryService, kept: Any, query: str):
     """Nothing of it is a command to an index."""
@@ -104,20 +119,35 @@ async def test_a_question_of_signs_is_a_question(memories: MemoryService, kept: 
 
 @pytest.mark.parametrize(
     "query",
-    ['"stays', "stays*", "NEAR(stays", "stays AND OR NOT", "-stays", "content_tsv:stays", "^stays & !x", "🙂stays"],
+    [
+        '"stays',
+        "stays*",
+        "NEAR(stays",
+        "stays AND OR NOT",
+        "-stays",
+        "content_tsv:stays",
+        "^stays & !x",
+        "🙂stays",
+    ],
 )
-async def test_a_word_is_found_whatever_signs_stand_around_it(memories: MemoryService, kept: Any, query: str):
+async def test_a_word_is_found_whatever_signs_stand_around_it(
+    memories: MemoryService, kept: Any, query: str
+):
     assert [one.memory.id for one in await memories.recall(query, min_relevance=0)] == [kept.id]
 
 
-async def test_ten_thousand_words_are_answered_or_refused_and_never_break_an_index(memories: MemoryService, kept: Any):
+async def test_ten_thousand_words_are_answered_or_refused_and_never_break_an_index(
+    memories: MemoryService, kept: Any
+):
     fitting = " ".join(f"w{number}" for number in range(2_000)) + " stays"
     assert [one.memory.id for one in await memories.recall(fitting, min_relevance=0)] == [kept.id]
     with pytest.raises(InvalidValueError, match=r"query .* is longer than 16,?384 bytes"):
         await memories.recall("stays " * 10_000)
 
 
-@pytest.mark.parametrize("text", ["the one that STAYS", " The  one\n\tthat stays ", "THE ONE\u00a0THAT STAYS"])
+@pytest.mark.parametrize(
+    "text", ["the one that STAYS", " The  one\n\tthat stays ", "THE ONE\u00a0THAT STAYS"]
+)
 async def test_the_same_words_in_another_case_or_spacing_are_the_same_memory(
     memories: MemoryService, kept: Any, text: str
 ):
@@ -129,7 +159,9 @@ async def test_the_same_words_in_another_case_or_spacing_are_the_same_memory(
 
 @pytest.mark.parametrize("memory_id", NO_ID, ids=lambda value: repr(value)[:20])
 @pytest.mark.parametrize("verb", ["get_memory", "corroborate", "contradict", "expire", "forget"])
-async def test_an_id_of_nothing_is_not_found(memories: MemoryService, kept: Any, verb: str, memory_id: Any):
+async def test_an_id_of_nothing_is_not_found(
+    memories: MemoryService, kept: Any, verb: str, memory_id: Any
+):
     with pytest.raises(MemoryNotFoundError):
         await getattr(memories, verb)(memory_id)
 
@@ -137,7 +169,8 @@ async def test_an_id_of_nothing_is_not_found(memories: MemoryService, kept: Any,
 
 
 @pytest.mark.parametrize(
-    "text", ['it\'s "quoted" \\ %s {} $1 -- ;', "emoji 🙂 and \u202e bidi", "a" * 65536, "\t tab\r\n"]
+    "text",
+    ['it\'s "quoted" \\ %s {} $1 -- ;', "emoji 🙂 and \u202e bidi", "a" * 65536, "\t tab\r\n"],
 )
 async def test_a_strange_text_comes_back_as_it_was(memories: MemoryService, text: str):
     if not text.strip():
@@ -147,7 +180,9 @@ async def test_a_strange_text_comes_back_as_it_was(memories: MemoryService, text
     assert (await memories.get_memory(kept.id)).content == text
 
 
-async def test_a_text_without_any_word_is_kept_and_simply_not_found_by_words(memories: MemoryService):
+async def test_a_text_without_any_word_is_kept_and_simply_not_found_by_words(
+    memories: MemoryService,
+):
     kept = (await memories.remember("🙂 !!")).memory
 
     assert await memories.get_memory(kept.id) == kept

@@ -12,7 +12,12 @@ from holdfast.ground import files
 from holdfast.ground.errors import FileMissingError
 from holdfast.ground.settings import Owner
 from holdfast.memories import errors
-from holdfast.memories.jsonl_store import DEFAULT_PATH, TemporalMemoryStore, export_memories, import_memories
+from holdfast.memories.jsonl_store import (
+    DEFAULT_PATH,
+    TemporalMemoryStore,
+    export_memories,
+    import_memories,
+)
 from holdfast.memories.service import MemoryService
 
 RECORDS = [
@@ -22,20 +27,44 @@ RECORDS = [
         "created_at": "2026-01-02T03:04:05Z",
         "embedding": [0.1],
     },
-    {"text": "Money is stored as cents", "lineage": ["s-1"], "use_count": 4, "source_type": "implicit"},
+    {
+        "text": "Money is stored as cents",
+        "lineage": ["s-1"],
+        "use_count": 4,
+        "source_type": "implicit",
+    },
     {"memory": "Redis streams were rejected", "category": "decision", "metadata": {"by": "ops"}},
 ]
 ID = "01a1e32b-e814-774f-b2ce-74143d07cbf2"
 WHOLE = [
-    {"id": ID, "content": "The port of staging is 6543", "confidence": 0.9, "created_at": "2026-01-02T03:04:05+00:00"},
-    {"content": "Money is stored as cents", "lineage": ["s-1"], "use_count": 4, "source_type": "implicit"},
-    {"content": "Redis streams were rejected", "category": "decision", "metadata": {"by": "ops"}, "user_id": "u1"},
+    {
+        "id": ID,
+        "content": "The port of staging is 6543",
+        "confidence": 0.9,
+        "created_at": "2026-01-02T03:04:05+00:00",
+    },
+    {
+        "content": "Money is stored as cents",
+        "lineage": ["s-1"],
+        "use_count": 4,
+        "source_type": "implicit",
+    },
+    {
+        "content": "Redis streams were rejected",
+        "category": "decision",
+        "metadata": {"by": "ops"},
+        "user_id": "u1",
+    },
 ]
 
 
 def written(path: Path, *lines: object) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines))
+    path.write_bytes(
+        b"".join(
+            line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines
+        )
+    )
     return str(path)
 
 
@@ -43,7 +72,9 @@ async def test_an_import_keeps_what_a_line_says(memories: MemoryService, tmp_pat
     report = await import_memories(memories, written(tmp_path / DEFAULT_PATH, *RECORDS))
 
     assert (report.imported, report.known, report.forgotten) == (3, 0, 0)
-    port, money, redis = sorted(await memories.list_memories(), key=lambda one: "TMR".index(one.content[0]))
+    port, money, redis = sorted(
+        await memories.list_memories(), key=lambda one: "TMR".index(one.content[0])
+    )
     assert (port.confidence, port.created_at.year, port.source_type) == (0.9, 2026, "bootstrap")
     assert (money.lineage, money.use_count, money.source_type) == (("s-1",), 4, "implicit")
     assert (redis.category, redis.metadata) == ("decision", {"by": "ops"})
@@ -73,7 +104,9 @@ async def test_what_was_forgotten_stays_out_and_is_counted(memories: MemoryServi
     assert (again.imported, again.known, again.forgotten) == (0, 2, 1)
 
 
-async def test_damaged_lines_are_named_and_the_others_come_in(memories: MemoryService, tmp_path: Path):
+async def test_damaged_lines_are_named_and_the_others_come_in(
+    memories: MemoryService, tmp_path: Path
+):
     lines = [
         RECORDS[0],
         b"{broken\n",
@@ -117,7 +150,9 @@ async def test_an_export_comes_in_elsewhere_as_it_was(memories: MemoryService, t
     assert [list(line) for line in lines] == [sorted(line) for line in lines]
 
 
-async def test_an_export_never_loses_what_only_the_file_has(memories: MemoryService, tmp_path: Path):
+async def test_an_export_never_loses_what_only_the_file_has(
+    memories: MemoryService, tmp_path: Path
+):
     """R13: neither an empty store nor a half-known or damaged file is a reason to empty it."""
     file = written(tmp_path / "memories.jsonl", *WHOLE)
     before = Path(file).read_bytes()
@@ -141,17 +176,33 @@ async def test_an_export_never_loses_what_only_the_file_has(memories: MemoryServ
         [{"id": "m1", "content": "alpha beta", "user_id": "alice"}],
         [{"content": "alpha beta", "embedding": [0.1]}],
         [{"text": "alpha beta"}],
-        [{"content": "alpha beta", "user_id": "alice"}, {"content": "Alpha  beta", "user_id": "bob"}],
+        [
+            {"content": "alpha beta", "user_id": "alice"},
+            {"content": "Alpha  beta", "user_id": "bob"},
+        ],
         [{"id": ID, "content": "alpha beta"}, {"id": ID, "content": "another text"}],
-        [{"id": ID, "content": "alpha beta", "category": "a"}, {"id": ID, "content": "alpha beta", "category": "b"}],
+        [
+            {"id": ID, "content": "alpha beta", "category": "a"},
+            {"id": ID, "content": "alpha beta", "category": "b"},
+        ],
         [{"content": "alpha beta"}, {"content": 7}],
     ],
-    ids=["foreign id", "foreign key", "another name", "merged", "one id twice", "another category", "unreadable"],
+    ids=[
+        "foreign id",
+        "foreign key",
+        "another name",
+        "merged",
+        "one id twice",
+        "another category",
+        "unreadable",
+    ],
 )
 async def test_a_file_that_holds_more_than_memories_is_not_replaced(
     memories: MemoryService, tmp_path: Path, lines: list[object]
 ):
-    """Another program still needs what is only there; the import says so, and the export leaves it alone."""
+    """Another program still needs what is only there; the import says so, and the export leaves it
+    alone.
+    """
     file = written(tmp_path / "memories.jsonl", *lines)
     before = Path(file).read_bytes()
     report = await import_memories(memories, file)
@@ -166,11 +217,17 @@ async def test_a_file_that_holds_more_than_memories_is_not_replaced(
 
 
 async def test_an_edit_by_hand_is_not_overwritten(memories: MemoryService, tmp_path: Path):
-    """Brought in first, it is; what a person wrote beside the belief of a memory stays in the file in any case."""
+    """Brought in first, it is; what a person wrote beside the belief of a memory stays in the file
+    in any case.
+    """
     kept = (await memories.remember("Icons come from Lucide", category="ui")).memory
     file = tmp_path / "memories.jsonl"
     await export_memories(memories, str(file))
-    for was, becomes, is_taken in [("0.8", "0.7", True), ('"ui"', '"design"', False), ("Lucide", "Feather", False)]:
+    for was, becomes, is_taken in [
+        ("0.8", "0.7", True),
+        ('"ui"', '"design"', False),
+        ("Lucide", "Feather", False),
+    ]:
         file.write_text(file.read_text().replace(was, becomes))
         edited = file.read_bytes()
         with pytest.raises(errors.ExportRefusedError):
@@ -181,10 +238,15 @@ async def test_an_edit_by_hand_is_not_overwritten(memories: MemoryService, tmp_p
         if is_taken:
             assert await export_memories(memories, str(file)) == 1
 
-    assert {one.content for one in await memories.list_memories()} == {kept.content, "Icons come from Feather"}
+    assert {one.content for one in await memories.list_memories()} == {
+        kept.content,
+        "Icons come from Feather",
+    }
 
 
-async def test_what_one_developer_wrote_is_not_replaced_by_another(memories: MemoryService, tmp_path: Path):
+async def test_what_one_developer_wrote_is_not_replaced_by_another(
+    memories: MemoryService, tmp_path: Path
+):
     await memories.remember("Icons come from Lucide")
     file = str(tmp_path / "memories.jsonl")
     for _ in range(2):
@@ -197,7 +259,9 @@ async def test_what_one_developer_wrote_is_not_replaced_by_another(memories: Mem
     assert await export_memories(other, file) == 1
 
 
-async def test_an_export_leaves_one_file_and_nothing_beside_it(memories: MemoryService, tmp_path: Path):
+async def test_an_export_leaves_one_file_and_nothing_beside_it(
+    memories: MemoryService, tmp_path: Path
+):
     """Whoever exports into a repository finds the export in `git status`, and no lock of ours."""
     await memories.remember("Icons come from Lucide")
     (tmp_path / "link").symlink_to(tmp_path / "new" / "folder")
@@ -255,7 +319,7 @@ async def test_a_file_that_cannot_be_written_is_named(
     assert "HOLDFAST" not in refused.value.message
 
 
-# --- searched as it lies there -----------------------------------------------------------------------------
+# --- searched as it lies there --------------------------------------------------------------------
 
 
 async def test_a_file_and_a_service_are_searched_alike(memories: MemoryService, tmp_path: Path):
@@ -263,7 +327,12 @@ async def test_a_file_and_a_service_are_searched_alike(memories: MemoryService, 
     file = written(tmp_path / "memories.jsonl", *RECORDS, b"{torn")
     await import_memories(memories, file)
 
-    for question in ("which port has staging", "why were redis streams rejected", "who owns the bank", "money"):
+    for question in (
+        "which port has staging",
+        "why were redis streams rejected",
+        "who owns the bank",
+        "money",
+    ):
         of_file = await TemporalMemoryStore(file).search(question)
         of_service = await TemporalMemoryStore(memories).search(question)
         assert [(one.memory.content, one.relevance) for one in of_file] == [
@@ -276,16 +345,23 @@ async def test_a_file_is_read_as_it_is_now(tmp_path: Path):
     assert await store.search("staging port") == []
 
     written(
-        tmp_path / "memories.jsonl", RECORDS[0], {**RECORDS[2], "expires_at": "2020-01-01T00:00:00Z"}, {"content": 7}
+        tmp_path / "memories.jsonl",
+        RECORDS[0],
+        {**RECORDS[2], "expires_at": "2020-01-01T00:00:00Z"},
+        {"content": 7},
     )
 
-    assert [one.memory.content for one in await store.search("staging port")] == [RECORDS[0]["content"]]
+    assert [one.memory.content for one in await store.search("staging port")] == [
+        RECORDS[0]["content"]
+    ]
     assert await store.search("redis streams") == []
     with pytest.raises(InvalidValueError):
         await store.search("")
 
 
-async def test_without_a_path_the_usual_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_without_a_path_the_usual_file_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     written(tmp_path / DEFAULT_PATH, *RECORDS)
     monkeypatch.chdir(tmp_path)
 

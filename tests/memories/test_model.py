@@ -35,6 +35,15 @@ def test_a_row_becomes_a_memory_and_a_document():
 def test_an_answer_says_how_well_it_answers_and_whether_it_is_new():
     memory = memory_from(ROW)
 
-    assert Recalled(memory, 0.5, 0.6).to_dict() == {**memory.to_dict(), "relevance": 0.5, "score": 0.6}
+    assert Recalled(memory, 0.5, 0.6).to_dict() == {
+        **memory.to_dict(),
+        "relevance": 0.5,
+        "score": 0.6,
+    }
     assert Remembered(memory, True).to_dict() == {**memory.to_dict(), "is_new": True}
-    assert ImportReport(problems=("x",)).to_dict() == {"imported": 0, "known": 0, "forgotten": 0, "problems": ["x"]}
+    assert ImportReport(problems=("x",)).to_dict() == {
+        "imported": 0,
+        "known": 0,
+        "forgotten": 0,
+        "problems": ["x"],
+    }

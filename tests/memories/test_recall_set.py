@@ -1,8 +1,9 @@
 """How well recall answers, and how often it rightly says nothing, on a committed set of questions.
 
-`questions` have their right memory in other words, `without` have none. The threshold was chosen with these two at
-hand; `far` (few words in common with the right memory) and `near` (no right memory, but one that sounds like it) were
-written afterwards and show where words alone end. The floors are a little below what was measured.
+`questions` have their right memory in other words, `without` have none. The threshold was chosen
+with these two at hand; `far` (few words in common with the right memory) and `near` (no right
+memory, but one that sounds like it) were written afterwards and show where words alone end. The
+floors are a little below what was measured.
 """
 
 import json
@@ -24,7 +25,9 @@ class Figures:
         return round(count / self.asked, 3)
 
 
-async def ask(memories: MemoryService, questions: list[tuple[str, str | None]], keys: dict[str, str]) -> Figures:
+async def ask(
+    memories: MemoryService, questions: list[tuple[str, str | None]], keys: dict[str, str]
+) -> Figures:
     figures = Figures()
     for question, right in questions:
         found = [keys[one.memory.id] for one in await memories.recall(question, limit=5)]

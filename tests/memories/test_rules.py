@@ -24,11 +24,13 @@ def memory(content: str = "kept", **changes: Any) -> Memory:
     return replace(rules.as_memory(statement, "m-1", NOW), **changes)
 
 
-# --- belief ------------------------------------------------------------------------------------------------
+# --- belief ---------------------------------------------------------------------------------------
 
 
 @given(confidences, st.lists(st.tuples(st.booleans(), sessions)))
-def test_belief_stays_between_nothing_and_certainty(start: float, judgements: list[tuple[bool, str | None]]):
+def test_belief_stays_between_nothing_and_certainty(
+    start: float, judgements: list[tuple[bool, str | None]]
+):
     held = memory(confidence=start)
     for agrees, session in judgements:
         held = (rules.corroborated if agrees else rules.contradicted)(held, session)
@@ -64,7 +66,15 @@ def test_a_lineage_keeps_the_newest():
 
 @pytest.mark.parametrize(
     ("kept_for", "said_for", "days"),
-    [(None, None, None), (None, 3, None), (3, None, None), (3, 5, 5), (5, 3, 5), (-1, 3, 3), (-1, None, None)],
+    [
+        (None, None, None),
+        (None, 3, None),
+        (3, None, None),
+        (3, 5, 5),
+        (5, 3, 5),
+        (-1, 3, 3),
+        (-1, None, None),
+    ],
 )
 def test_said_again_it_is_kept_as_long_as_the_longer_of_the_two(
     kept_for: int | None, said_for: int | None, days: int | None
@@ -72,17 +82,22 @@ def test_said_again_it_is_kept_as_long_as_the_longer_of_the_two(
     def at(one: int | None) -> datetime | None:
         return None if one is None else NOW + timedelta(days=one)
 
-    assert rules.said_again(memory(expires_at=at(kept_for)), at(said_for), "s-1").expires_at == at(days)
+    assert rules.said_again(memory(expires_at=at(kept_for)), at(said_for), "s-1").expires_at == at(
+        days
+    )
 
 
-# --- the same statement ------------------------------------------------------------------------------------
+# --- the same statement ---------------------------------------------------------------------------
 
 
 @given(st.text(min_size=1))
 def test_spaces_and_case_do_not_make_another_statement(text: str):
     assert rules.content_hash(f"  {text} \n") == rules.content_hash(text)
     if text.lower().upper() == text.upper():
-        assert rules.content_hash(text.lower()) == rules.content_hash(text.upper()) or not text.isascii()
+        assert (
+            rules.content_hash(text.lower()) == rules.content_hash(text.upper())
+            or not text.isascii()
+        )
 
 
 def test_other_words_are_another_statement():
@@ -91,12 +106,17 @@ def test_other_words_are_another_statement():
     assert len({rules.content_hash(text) for text in texts}) == len(texts)
 
 
-# --- relevance ---------------------------------------------------------------------------------------------
+# --- relevance ------------------------------------------------------------------------------------
 
 some_words = st.lists(st.sampled_from("abcdefgh"), unique=True)
 
 
-@given(some_words, some_words, st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 50)), st.integers(0, 1000))
+@given(
+    some_words,
+    some_words,
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 50)),
+    st.integers(0, 1000),
+)
 def test_relevance_is_a_share(asked: list[str], has: list[str], counts: dict[str, int], total: int):
     weights = rules.weigh(asked, counts, total)
     share = rules.relevance(has, weights)
@@ -156,7 +176,7 @@ def test_the_rarest_words_lead_to_candidates_until_there_are_enough():
     assert rules.choose_words({"unknown": 0}) == []
 
 
-# --- what comes in -----------------------------------------------------------------------------------------
+# --- what comes in --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", rules.CONTENT_KEYS)

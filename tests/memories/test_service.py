@@ -14,14 +14,21 @@ TEXT = "The staging database listens on port 6543"
 
 async def test_what_was_remembered_is_recalled_with_its_provenance(memories: MemoryService):
     kept = (
-        await memories.remember(TEXT, category="infrastructure", session_id="s-1", metadata={"file": "compose.yml"})
+        await memories.remember(
+            TEXT, category="infrastructure", session_id="s-1", metadata={"file": "compose.yml"}
+        )
     ).memory
 
     [found] = await memories.recall("which port does the staging database use?")
 
     assert found.memory == kept
     assert found.relevance == 1.0
-    assert (kept.content, kept.category, kept.source_type, kept.confidence) == (TEXT, "infrastructure", "explicit", 0.8)
+    assert (kept.content, kept.category, kept.source_type, kept.confidence) == (
+        TEXT,
+        "infrastructure",
+        "explicit",
+        0.8,
+    )
     assert (kept.lineage, kept.metadata, kept.use_count, kept.expires_at) == (
         ("s-1",),
         {"file": "compose.yml"},
@@ -36,7 +43,9 @@ async def test_the_same_words_again_are_the_same_memory_with_more_belief(memorie
     """Case, spaces and the way a letter is put together do not make another statement."""
     first = await memories.remember("Use  Café tokens\nonly", session_id="s-1")
 
-    again = await memories.remember("use cafe\u0301 TOKENS only", session_id="s-2", source_type="implicit")
+    again = await memories.remember(
+        "use cafe\u0301 TOKENS only", session_id="s-2", source_type="implicit"
+    )
 
     assert (first.is_new, again.is_new) == (True, False)
     assert again.memory.id == first.memory.id
@@ -67,7 +76,9 @@ async def test_belief_moves_up_and_down_and_says_who_moved_it(memories: MemorySe
     assert await memories.get_memory(kept.id) == less
 
 
-async def test_an_expired_memory_answers_no_question_until_it_is_said_again(memories: MemoryService):
+async def test_an_expired_memory_answers_no_question_until_it_is_said_again(
+    memories: MemoryService,
+):
     kept = (await memories.remember(TEXT)).memory
 
     expired = await memories.expire(kept.id)
@@ -104,7 +115,9 @@ async def test_every_word_of_a_long_question_counts(memories: MemoryService):
 
 
 async def test_a_forgotten_memory_is_empty_and_cannot_come_back(memories: MemoryService):
-    kept = (await memories.remember(TEXT, category="c", metadata={"secret": 1}, session_id="s-1")).memory
+    kept = (
+        await memories.remember(TEXT, category="c", metadata={"secret": 1}, session_id="s-1")
+    ).memory
 
     gone = await memories.forget(kept.id)
 
@@ -117,7 +130,9 @@ async def test_a_forgotten_memory_is_empty_and_cannot_come_back(memories: Memory
         with pytest.raises(errors.MemoryForgottenError, match="other words"):
             await memories.remember(TEXT.upper(), source_type=source)
     with pytest.raises(errors.MemoryForgottenError):
-        await memories.add_statement(rules.check_statement(TEXT, None, "bootstrap", None, None, clock.now()))
+        await memories.add_statement(
+            rules.check_statement(TEXT, None, "bootstrap", None, None, clock.now())
+        )
     for verb in (memories.corroborate, memories.contradict):
         with pytest.raises(errors.MemoryNotFoundError):
             await verb(kept.id)

@@ -23,15 +23,28 @@ from tests.rig.postgres import APP, OWNER, Cluster, execute
 
 ANA, BO, CY = Owner("north", "ana"), Owner("south", "bo"), Owner("north", "cy")
 
-# --- both engines ------------------------------------------------------------------------------------------
+# --- both engines ---------------------------------------------------------------------------------
 
-WORDS = ["port", "staging", "db", "migration", "retry", "the", "cache", "Postgres", "数据库", "max_size"]
+WORDS = [
+    "port",
+    "staging",
+    "db",
+    "migration",
+    "retry",
+    "the",
+    "cache",
+    "Postgres",
+    "数据库",
+    "max_size",
+]
 sentences = st.lists(st.sampled_from(WORDS), min_size=1)
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(sentences, min_size=1, max_size=8), sentences)
-def test_both_engines_give_the_same_answers_in_the_same_order(both: Both, texts: list[list[str]], question: list[str]):
+def test_both_engines_give_the_same_answers_in_the_same_order(
+    both: Both, texts: list[list[str]], question: list[str]
+):
     """Over everything that earlier examples have left as well."""
     answers = []
     for service in both.services:
@@ -45,11 +58,15 @@ def test_both_engines_give_the_same_answers_in_the_same_order(both: Both, texts:
     assert sorted(answers[0]) == sorted(answers[1])
 
 
-async def test_one_statement_that_many_make_at_once_is_one_memory(memories: MemoryService, scale: Callable[[int], int]):
+async def test_one_statement_that_many_make_at_once_is_one_memory(
+    memories: MemoryService, scale: Callable[[int], int]
+):
     """None is lost, none is doubled, and every session is heard."""
     count = scale(160)
 
-    kept = await asyncio.gather(*(memories.remember("The same  words", session_id=f"s-{n}") for n in range(count)))
+    kept = await asyncio.gather(
+        *(memories.remember("The same  words", session_id=f"s-{n}") for n in range(count))
+    )
 
     [memory] = await memories.list_memories()
     assert {one.memory.id for one in kept} == {memory.id}
@@ -57,14 +74,19 @@ async def test_one_statement_that_many_make_at_once_is_one_memory(memories: Memo
     assert sorted(memory.lineage) == sorted(f"s-{n}" for n in range(count))
 
 
-async def test_who_forgets_and_who_says_it_at_the_same_time(memories: MemoryService, scale: Callable[[int], int]):
+async def test_who_forgets_and_who_says_it_at_the_same_time(
+    memories: MemoryService, scale: Callable[[int], int]
+):
     """Afterwards it is gone, whoever was first."""
     for number in range(scale(50)):
         text = f"secret number {number}"
         kept = (await memories.remember(text)).memory
         said = [memories.remember(text, session_id=f"s-{n}") for n in range(4)]
         results = await asyncio.gather(memories.forget(kept.id), *said, return_exceptions=True)
-        assert all(not isinstance(one, Exception) or isinstance(one, MemoryForgottenError) for one in results)
+        assert all(
+            not isinstance(one, Exception) or isinstance(one, MemoryForgottenError)
+            for one in results
+        )
         with pytest.raises(MemoryForgottenError):
             await memories.remember(text)
     assert list(await memories.list_memories()) == []
@@ -89,7 +111,9 @@ async def test_only_the_owner_recalls_changes_and_lists_a_memory(database: Any):
     assert (await services[2].remember("The port of staging is 6543")).is_new is False
 
 
-async def test_an_answer_does_not_depend_on_noting_its_use(database: Any, monkeypatch: pytest.MonkeyPatch):
+async def test_an_answer_does_not_depend_on_noting_its_use(
+    database: Any, monkeypatch: pytest.MonkeyPatch
+):
     """A disk that is full, a server that is gone: the question is answered all the same."""
     memories = MemoryService(database)
     await memories.remember("The port of staging is 6543")
@@ -102,7 +126,7 @@ async def test_an_answer_does_not_depend_on_noting_its_use(database: Any, monkey
     await finish_noting()
 
 
-# --- SQLite ------------------------------------------------------------------------------------------------
+# --- SQLite ---------------------------------------------------------------------------------------
 
 
 def test_without_a_loop_everything_works_inline(sqlite_url: str, tmp_path: Path):
@@ -126,7 +150,9 @@ async def test_nothing_of_a_forgotten_text_is_left_in_the_file(sqlite_url: str, 
         memories = MemoryService(database)
         for number in range(50):
             await memories.remember(f"ordinary statement number {number}")
-        kept = (await memories.remember("the key is zyxwvuq4711", metadata={"k": "zyxwvuq4711"})).memory
+        kept = (
+            await memories.remember("the key is zyxwvuq4711", metadata={"k": "zyxwvuq4711"})
+        ).memory
         await memories.forget(kept.id)
 
     files = [path for path in tmp_path.iterdir() if path.name.startswith("test.db")]
@@ -149,7 +175,9 @@ async def test_a_vacuum_keeps_the_index_and_its_rows_together(sqlite_url: str, t
     connection.close()
 
     async with holdfast.open_database(sqlite_url) as database:
-        assert [one.memory.id for one in await MemoryService(database).recall("staging port")] == [kept.id]
+        assert [one.memory.id for one in await MemoryService(database).recall("staging port")] == [
+            kept.id
+        ]
 
 
 SPOILING = [
@@ -175,20 +203,26 @@ async def test_what_a_memory_says_cannot_be_changed_on_sqlite(sqlite_url: str, t
         with pytest.raises(apsw.ConstraintError):
             connection.execute(statement)
     with pytest.raises(apsw.ConstraintError):
-        connection.execute("insert or replace into memories select * from memories where erased_at is null")
+        connection.execute(
+            "insert or replace into memories select * from memories where erased_at is null"
+        )
     connection.close()
 
 
-# --- PostgreSQL --------------------------------------------------------------------------------------------
+# --- PostgreSQL -----------------------------------------------------------------------------------
 
 
 async def as_owner(connection: Any, who: Owner, statement: str) -> None:
     async with connection.transaction():
-        await connection.execute("select holdfast.act_for($1, $2)", who.workspace_id, who.developer_id)
+        await connection.execute(
+            "select holdfast.act_for($1, $2)", who.workspace_id, who.developer_id
+        )
         await connection.execute(statement)
 
 
-async def test_what_a_memory_says_cannot_be_changed_on_postgres(postgres_memories: MemoryService, postgres: Cluster):
+async def test_what_a_memory_says_cannot_be_changed_on_postgres(
+    postgres_memories: MemoryService, postgres: Cluster
+):
     """By the owner neither."""
     await postgres_memories.forget((await postgres_memories.remember("gone")).memory.id)
     await postgres_memories.remember("kept")
@@ -197,10 +231,14 @@ async def test_what_a_memory_says_cannot_be_changed_on_postgres(postgres_memorie
     connection = await asyncpg.connect(postgres.dsn(name, OWNER))
     try:
         for statement in [*SPOILING, "truncate memories"]:
-            said = re.sub(r" (memor\w+)", r" memori.\1", statement, count=1).replace("x'00'", "'\\x00'")
+            said = re.sub(r" (memor\w+)", r" memori.\1", statement, count=1).replace(
+                "x'00'", "'\\x00'"
+            )
             with pytest.raises(asyncpg.PostgresError):
                 await as_owner(connection, who, said)
-        assert await connection.fetch("select * from memori.memories") == [], "the owner sees nothing of anybody"
+        assert await connection.fetch("select * from memori.memories") == [], (
+            "the owner sees nothing of anybody"
+        )
     finally:
         await connection.close()
     assert len(await postgres_memories.list_memories()) == 1
@@ -249,8 +287,12 @@ async def test_the_index_of_words_is_used_under_row_level_security(
 
 
 @pytest.mark.parametrize("role", [APP, OWNER])
-async def test_only_the_two_functions_look_past_the_policy(role: str, postgres: Cluster, postgres_database: str):
-    """The setting that they use opens nothing to the application, and what they used is gone when they end."""
+async def test_only_the_two_functions_look_past_the_policy(
+    role: str, postgres: Cluster, postgres_database: str
+):
+    """The setting that they use opens nothing to the application, and what they used is gone when
+    they end.
+    """
     execute(postgres.dsn(postgres_database), FILL)
     connection = await asyncpg.connect(postgres.dsn(postgres_database, role))
     count = "select count(*) from memori.memories"
@@ -278,7 +320,9 @@ async def test_a_role_without_our_group_cannot_search(postgres: Cluster, postgre
         try:
             for function in ("find_candidates", "count_words"):
                 with pytest.raises(asyncpg.InsufficientPrivilegeError):
-                    await connection.fetch(f"select * from memori.{function}('north', 'ana', '[]', 1, '2026-11-16')")
+                    await connection.fetch(
+                        f"select * from memori.{function}('north', 'ana', '[]', 1, '2026-11-16')"
+                    )
         finally:
             await connection.close()
 
@@ -292,6 +336,7 @@ async def test_words_arrive_in_the_index_as_the_rule_cuts_them(
     await postgres_memories.remember(text)
 
     [(stored,)] = execute(
-        postgres.dsn(postgres_database), "select to_jsonb(tsvector_to_array(content_tsv))::text from memori.memories"
+        postgres.dsn(postgres_database),
+        "select to_jsonb(tsvector_to_array(content_tsv))::text from memori.memories",
     )
     assert set(json.loads(stored)) == words(text)

@@ -1,4 +1,6 @@
-"""Turns out of events: what was asked, touched, run and answered, and nothing that the log does not hold."""
+"""Turns out of events: what was asked, touched, run and answered, and nothing that the log does not
+hold.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -25,7 +27,9 @@ def event(sequence: int, kind: str, content: str = "", parts: Any = None) -> Ses
     return SessionEvent(f"e{sequence}", "s", sequence, kind, "tool", content, parts, at)
 
 
-def tool(sequence: int, name: str, content: str = "", kind: str = "tool_result", **given: Any) -> SessionEvent:
+def tool(
+    sequence: int, name: str, content: str = "", kind: str = "tool_result", **given: Any
+) -> SessionEvent:
     return event(sequence, kind, content, {"tool": name, "input": given})
 
 
@@ -51,7 +55,10 @@ def test_a_turn_begins_at_each_request():
 
 def test_answers_stand_apart_from_the_steps_between():
     turn = only(
-        event(1, "user_message"), tool(2, "Read"), event(3, "model_message", "first"), event(4, "model_message")
+        event(1, "user_message"),
+        tool(2, "Read"),
+        event(3, "model_message", "first"),
+        event(4, "model_message"),
     )
 
     assert [answer.sequence for answer in turn.answers] == [3, 4]
@@ -66,7 +73,11 @@ def test_files_are_named_once_and_an_edited_one_stays_edited():
         tool(3, "Read", file_path="/r/a.py"),
         tool(4, "read_file", absolute_path="/r/b.py"),
         tool(5, "Grep", path="/r"),
-        tool(6, "apply_patch", patch="*** Begin Patch\n*** Update File: c.py\n@@\n*** Add File: d.py\n"),
+        tool(
+            6,
+            "apply_patch",
+            patch="*** Begin Patch\n*** Update File: c.py\n@@\n*** Add File: d.py\n",
+        ),
     )
 
     assert [file.path for file in turn.edited] == ["/r/a.py", "c.py", "d.py"]
@@ -82,7 +93,10 @@ def test_a_call_and_its_result_are_one_step_where_an_id_says_so():
         event(5, "tool_result", "nobody asked", {"tool_call_id": "z"}),
     )
 
-    assert [(command.text, command.verdict) for command in turn.commands] == [("make", "failed"), ("ls", "passed")]
+    assert [(command.text, command.verdict) for command in turn.commands] == [
+        ("make", "failed"),
+        ("ls", "passed"),
+    ]
     assert len(turn.steps) == 3
 
 
@@ -92,7 +106,9 @@ def test_a_result_without_an_id_belongs_to_the_call_before_it():
         event(2, "tool_result", "exit code: 1\n"),
     )
 
-    assert [(command.text, command.verdict) for command in turn.commands] == [("pytest -q", "failed")]
+    assert [(command.text, command.verdict) for command in turn.commands] == [
+        ("pytest -q", "failed")
+    ]
     assert len(turn.steps) == 1
 
 
@@ -178,8 +194,15 @@ def test_what_hooks_keep_of_each_client_reads_as_one_turn(client: str):
     """The captured payloads of the real programs."""
     expected = json.loads((PAYLOADS / client / "expected.json").read_text())
     order = {"user_message": 0, "tool_result": 1, "model_message": 2}
-    kept = sorted((one for one in expected.values() if one), key=lambda one: order[one["event_type"]])
-    turn = only(*(event(n, one["event_type"], one["content"], one["parts"]) for n, one in enumerate(kept, 1)))
+    kept = sorted(
+        (one for one in expected.values() if one), key=lambda one: order[one["event_type"]]
+    )
+    turn = only(
+        *(
+            event(n, one["event_type"], one["content"], one["parts"])
+            for n, one in enumerate(kept, 1)
+        )
+    )
 
     assert turn.request
     assert len(turn.commands) == len(turn.answers) == 1
@@ -189,13 +212,18 @@ JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["tool", "name", "input", "command", "path", "id", "exit_code", "x"]), inner),
+        st.dictionaries(
+            st.sampled_from(["tool", "name", "input", "command", "path", "id", "exit_code", "x"]),
+            inner,
+        ),
     ),
     max_leaves=12,
 )
 
 
-@given(st.lists(st.tuples(st.sampled_from(rules.EVENT_TYPES), st.text(max_size=30), JSON), max_size=12))
+@given(
+    st.lists(st.tuples(st.sampled_from(rules.EVENT_TYPES), st.text(max_size=30), JSON), max_size=12)
+)
 def test_whatever_parts_hold_every_event_is_in_exactly_one_turn(told: list[tuple[str, str, Any]]):
     events = [
         event(number, kind, content, parts if isinstance(parts, dict) else None)
@@ -206,7 +234,11 @@ def test_whatever_parts_hold_every_event_is_in_exactly_one_turn(told: list[tuple
     shown = [
         one.sequence
         for turn in turns
-        for one in [turn.request, *turn.answers, *(e for step in turn.steps for e in (step.event, step.result))]
+        for one in [
+            turn.request,
+            *turn.answers,
+            *(e for step in turn.steps for e in (step.event, step.result)),
+        ]
         if one
     ]
     assert sorted(shown) == list(range(1, len(events) + 1))

@@ -1,7 +1,8 @@
 """PostgreSQL's programs out of a wheel, run by a user that PostgreSQL accepts.
 
-PostgreSQL refuses to run as root, and tests in a container usually are root. So root hands the server to an
-unprivileged user that every system has, and copies the programs when that user cannot read the virtual environment.
+PostgreSQL refuses to run as root, and tests in a container usually are root. So root hands the
+server to an unprivileged user that every system has, and copies the programs when that user cannot
+read the virtual environment.
 """
 
 import os
@@ -37,15 +38,22 @@ def account() -> pwd.struct_passwd | None:
 def run(command: list[str | Path], folder: Path) -> str:
     """Run one of PostgreSQL's programs as the server's user and return what it said.
 
-    It runs inside its own folder: it could not even look at a working directory that its user may not enter. Its
-    output goes to a file, because a server that it starts would keep a pipe open for ever.
+    It runs inside its own folder: it could not even look at a working directory that its user may
+    not enter. Its output goes to a file, because a server that it starts would keep a pipe open for
+    ever.
     """
     who = account()
     rights = {} if who is None else {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "LC_ALL": "C"}
     with tempfile.TemporaryFile() as output:
         done = subprocess.run(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **rights
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            **rights,
         )
         output.seek(0)
         said = output.read().decode(errors="replace")
@@ -75,18 +83,29 @@ def give(path: Path) -> None:
 
 
 def find_programs(folder: Path) -> Path:
-    """The wheel's `bin`, or a copy of it under `folder` when the server's user cannot run it where it is."""
+    """The wheel's `bin`, or a copy of it under `folder` when the server's user cannot run it where
+    it is.
+    """
     installed = _installed_wheel()
-    for programs in (installed / "pginstall" / "bin", folder / "programs" / WHEEL / "pginstall" / "bin"):
+    for programs in (
+        installed / "pginstall" / "bin",
+        folder / "programs" / WHEEL / "pginstall" / "bin",
+    ):
         if _can_run(programs, folder):
             return programs
     return copy_programs(installed, folder)
 
 
 def copy_programs(installed: Path, folder: Path) -> Path:
-    """Copy what a server needs; the libraries stay beside it, because the programs look for them there."""
+    """Copy what a server needs; the libraries stay beside it, because the programs look for them
+    there.
+    """
     target = folder / "programs"
-    shutil.copytree(installed / "pginstall", target / WHEEL / "pginstall", ignore=shutil.ignore_patterns("include"))
+    shutil.copytree(
+        installed / "pginstall",
+        target / WHEEL / "pginstall",
+        ignore=shutil.ignore_patterns("include"),
+    )
     libraries = installed.with_name(f"{WHEEL}.libs")
     if libraries.is_dir():
         shutil.copytree(libraries, target / libraries.name)
@@ -113,4 +132,6 @@ def _can_run(programs: Path, folder: Path) -> bool:
 
 
 def _open_to_all(folder: Path) -> bool:
-    return all(each.stat().st_mode & 0o001 for each in (folder.resolve(), *folder.resolve().parents))
+    return all(
+        each.stat().st_mode & 0o001 for each in (folder.resolve(), *folder.resolve().parents)
+    )

@@ -1,7 +1,8 @@
 """What is wrong with a schema, read from the engine's own catalogue.
 
-Nobody has to remember to protect a new table: these functions look at every table there is and name what is missing.
-The tests of the house run them on the migrated schema and on schemas that were spoilt on purpose.
+Nobody has to remember to protect a new table: these functions look at every table there is and name
+what is missing. The tests of the house run them on the migrated schema and on schemas that were
+spoilt on purpose.
 """
 
 import re
@@ -9,22 +10,24 @@ from typing import Any
 
 import apsw
 
-# The lists of what was applied belong to the installation and not to a workspace: everybody may read them, the owner
-# adds to them, and no policy lets anybody change or remove a line.
+# The lists of what was applied belong to the installation and not to a workspace: everybody may
+# read them, the owner adds to them, and no policy lets anybody change or remove a line.
 LEDGERS = {"holdfast.migrations", "holdfast.functions", "holdfast_migrations"}
 
-# SQLite numbers the rows of the outbox, and those that its full-text index names, across workspaces: one writer, one
-# file, one person.
+# SQLite numbers the rows of the outbox, and those that its full-text index names, across
+# workspaces: one writer, one file, one person.
 KEYS_WITHOUT_WORKSPACE = {"outbox", "memories", "journal"}
 
-# The owner may read while the two functions run that search by words; without it their index could not be used.
+# The owner may read while the two functions run that search by words; without it their index could
+# not be used.
 SEARCHED = ("memori.memories", "searched", "r", "memori.is_searching()")
 
 RUNTIME = "holdfast_runtime"
 
-# --- PostgreSQL --------------------------------------------------------------------------------------------
+# --- PostgreSQL -----------------------------------------------------------------------------------
 
-# Whatever is neither PostgreSQL's nor an extension's is ours, in whichever schema a later migration puts it.
+# Whatever is neither PostgreSQL's nor an extension's is ours, in whichever schema a later migration
+# puts it.
 OURS = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'"
 
 TABLES = f"""
@@ -94,7 +97,11 @@ from pg_roles r where r.rolname = $1
 """
 
 ROW, BEFORE, DELETE, UPDATE, TRUNCATE = 1, 2, 8, 16, 32
-GUARDS = {"update": ROW | BEFORE | UPDATE, "delete": ROW | BEFORE | DELETE, "truncate": BEFORE | TRUNCATE}
+GUARDS = {
+    "update": ROW | BEFORE | UPDATE,
+    "delete": ROW | BEFORE | DELETE,
+    "truncate": BEFORE | TRUNCATE,
+}
 HARMLESS = {"SELECT", "INSERT", "UPDATE", "UPDATE of a column", "USAGE"}
 
 
@@ -103,23 +110,33 @@ async def postgres_tables(connection: Any) -> list[str]:
 
 
 async def postgres_problems(connection: Any) -> list[str]:
-    """Everything about the schema that would let a row be seen, changed or removed by the wrong person."""
+    """Everything about the schema that would let a row be seen, changed or removed by the wrong
+    person.
+    """
     problems: list[str] = []
     for table in await connection.fetch(TABLES):
         if not (table["secured"] and table["forced"]):
             problems.append(f"{table['name']}: row-level security is not enabled and forced")
         if table["name"] not in LEDGERS:
-            problems += _policy_problems(table["name"], await connection.fetch(POLICIES, table["oid"]))
-            problems += _trigger_problems(table["name"], await connection.fetch(TRIGGERS, table["oid"]))
+            problems += _policy_problems(
+                table["name"], await connection.fetch(POLICIES, table["oid"])
+            )
+            problems += _trigger_problems(
+                table["name"], await connection.fetch(TRIGGERS, table["oid"])
+            )
             problems += _key_problems(table["name"], await connection.fetch(KEYS, table["oid"]))
             for index in await connection.fetch(UNIQUE_INDEXES, table["oid"]):
                 if index["first"] != "workspace_id":
-                    problems.append(f"{table['name']}: unique index {index['name']} does not begin with workspace_id")
+                    problems.append(
+                        f"{table['name']}: unique index {index['name']} does not begin with workspace_id"
+                    )
     problems += _grant_problems(await connection.fetch(GRANTS))
     problems += _function_problems(await connection.fetch(FUNCTIONS))
     for view in await connection.fetch(VIEWS):
         if view["kind"] == "m" or not view["invoker"]:
-            problems.append(f"{view['name']}: a view that is not security_invoker looks past the policies")
+            problems.append(
+                f"{view['name']}: a view that is not security_invoker looks past the policies"
+            )
     return problems
 
 
@@ -137,28 +154,43 @@ def _policy_problems(table: str, policies: list[Any]) -> list[str]:
     if not any(policy["command"] == "*" for policy in covering):
         problems.append(f"{table}: no policy for every command")
     for policy in covering:
-        if policy["owners_only"] and (table, policy["name"], policy["command"], policy["using"]) == SEARCHED:
+        if (
+            policy["owners_only"]
+            and (table, policy["name"], policy["command"], policy["using"]) == SEARCHED
+        ):
             continue
         for side in ("using", "with_check"):
             expression = policy[side] or ""
-            for column, setting in (("workspace_id", "holdfast.workspace"), ("developer_id", "holdfast.developer")):
+            for column, setting in (
+                ("workspace_id", "holdfast.workspace"),
+                ("developer_id", "holdfast.developer"),
+            ):
                 if not re.search(
-                    rf"\({column} = NULLIF\(current_setting\('{setting}'::text, true\), ''::text\)", expression
+                    rf"\({column} = NULLIF\(current_setting\('{setting}'::text, true\), ''::text\)",
+                    expression,
                 ):
-                    problems.append(f"{table}: {side} of policy {policy['name']} does not compare {column}")
+                    problems.append(
+                        f"{table}: {side} of policy {policy['name']} does not compare {column}"
+                    )
             if re.search(r"\bOR\b", expression):
                 problems.append(f"{table}: {side} of policy {policy['name']} has a way around")
     return problems
 
 
 def _trigger_problems(table: str, triggers: list[Any]) -> list[str]:
-    whole = [trigger for trigger in triggers if trigger["enabled"] in "OA" and not trigger["some_columns"]]
+    whole = [
+        trigger
+        for trigger in triggers
+        if trigger["enabled"] in "OA" and not trigger["some_columns"]
+    ]
     return [
         f"{table}: no trigger guards {what}"
         for what, kind in GUARDS.items()
-        # An update may be let through on a condition; which ones are is tried column by column elsewhere.
+        # An update may be let through on a condition; which ones are is tried column by column
+        # elsewhere.
         if not any(
-            trigger["kind"] & kind == kind and (what == "update" or not trigger["conditional"]) for trigger in whole
+            trigger["kind"] & kind == kind and (what == "update" or not trigger["conditional"])
+            for trigger in whole
         )
     ]
 
@@ -168,7 +200,9 @@ def _key_problems(table: str, keys: list[Any]) -> list[str]:
     if not any(key["kind"] == "p" for key in keys):
         problems.append(f"{table}: no primary key")
     for key in keys:
-        if key["first"] != "workspace_id" or (key["kind"] == "f" and key["first_there"] != "workspace_id"):
+        if key["first"] != "workspace_id" or (
+            key["kind"] == "f" and key["first_there"] != "workspace_id"
+        ):
             problems.append(f"{table}: key {key['name']} does not begin with workspace_id")
         if key["kind"] == "f" and not {key["on_delete"], key["on_update"]} <= {"a", "r"}:
             problems.append(f"{table}: key {key['name']} cascades")
@@ -189,16 +223,20 @@ def _grant_problems(grants: list[Any]) -> list[str]:
 
 def _function_problems(functions: list[Any]) -> list[str]:
     problems = [
-        f"{f['name']}: SECURITY DEFINER without search_path" for f in functions if f["definer"] and not f["has_path"]
+        f"{f['name']}: SECURITY DEFINER without search_path"
+        for f in functions
+        if f["definer"] and not f["has_path"]
     ]
     return problems + [f"{f['name']}: everybody may execute it" for f in functions if f["public"]]
 
 
-# --- SQLite ------------------------------------------------------------------------------------------------
+# --- SQLite ---------------------------------------------------------------------------------------
 
 
 def sqlite_tables(connection: apsw.Connection) -> list[str]:
-    """Without a full-text index and the tables that SQLite keeps it in: it repeats what a table says."""
+    """Without a full-text index and the tables that SQLite keeps it in: it repeats what a table
+    says.
+    """
     rows = connection.execute(
         "select name from pragma_table_list where schema = 'main' and type = 'table'"
         " and name not like 'sqlite\\_%' escape '\\'"
@@ -215,17 +253,27 @@ def sqlite_problems(connection: apsw.Connection) -> list[str]:
         problems += _sqlite_trigger_problems(connection, table)
         if table not in KEYS_WITHOUT_WORKSPACE:
             problems += _sqlite_key_problems(connection, table)
-        [strict] = (connection.execute("select strict from pragma_table_list where name = ?", (table,)).get,)
+        [strict] = (
+            connection.execute("select strict from pragma_table_list where name = ?", (table,)).get,
+        )
         if not strict:
             problems.append(f"{table}: is not STRICT")
     return problems
 
 
 def _sqlite_trigger_problems(connection: apsw.Connection, table: str) -> list[str]:
-    rows = connection.execute("select sql from sqlite_schema where type = 'trigger' and tbl_name = ?", (table,))
-    guarded = {match[1] for (sql,) in rows if (match := re.search(r"\bbefore (update|delete|insert) on\b", sql))}
+    rows = connection.execute(
+        "select sql from sqlite_schema where type = 'trigger' and tbl_name = ?", (table,)
+    )
+    guarded = {
+        match[1]
+        for (sql,) in rows
+        if (match := re.search(r"\bbefore (update|delete|insert) on\b", sql))
+    }
     names = {"update": "update", "delete": "delete", "insert": "replace"}
-    return [f"{table}: no trigger guards {name}" for verb, name in names.items() if verb not in guarded]
+    return [
+        f"{table}: no trigger guards {name}" for verb, name in names.items() if verb not in guarded
+    ]
 
 
 def _sqlite_key_problems(connection: apsw.Connection, table: str) -> list[str]:
@@ -244,7 +292,8 @@ def _sqlite_key_problems(connection: apsw.Connection, table: str) -> list[str]:
         if column != "workspace_id"
     ]
     keys = connection.execute(
-        'select id, seq, "from", "to", on_delete, on_update from pragma_foreign_key_list(?)', (table,)
+        'select id, seq, "from", "to", on_delete, on_update from pragma_foreign_key_list(?)',
+        (table,),
     )
     for number, place, here, there, on_delete, on_update in keys:
         if place == 0 and (here, there) != ("workspace_id", "workspace_id"):

@@ -1,4 +1,6 @@
-"""Holdfast as people and clients call it: as a process of its own, or in this process where only the answer matters."""
+"""Holdfast as people and clients call it: as a process of its own, or in this process where only
+the answer matters.
+"""
 
 import json
 import os
@@ -34,7 +36,9 @@ class Answer:
 Call = Callable[..., Answer]
 
 
-def run_process(*arguments: str | bytes, stdin: bytes | str = b"", cwd: Path | None = None, **env: str) -> Answer:
+def run_process(
+    *arguments: str | bytes, stdin: bytes | str = b"", cwd: Path | None = None, **env: str
+) -> Answer:
     """One real process, in this test's home and environment."""
     done = subprocess.run(
         [*HOLDFAST, *arguments],
@@ -60,7 +64,9 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path) -> Call:
     """`run("session", "list")`: a real process in the working tree."""
 
-    def call(*arguments: str | bytes, stdin: bytes | str = b"", cwd: Path = project, **env: str) -> Answer:
+    def call(
+        *arguments: str | bytes, stdin: bytes | str = b"", cwd: Path = project, **env: str
+    ) -> Answer:
         return run_process(*arguments, stdin=stdin, cwd=cwd, **env)
 
     return call

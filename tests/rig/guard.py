@@ -1,7 +1,8 @@
 """Stop a server whose owner is gone.
 
-A test run that is killed cannot clean up. This process, started beside every server and detached from it, waits
-until the owner or the folder is gone; a folder without an owner is stopped and removed.
+A test run that is killed cannot clean up. This process, started beside every server and detached
+from it, waits until the owner or the folder is gone; a folder without an owner is stopped and
+removed.
 
     python guard.py OWNER_PID FOLDER
 """
@@ -26,7 +27,9 @@ def is_alive(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Containers often have nobody who waits for orphans. Where there is no /proc, there is an init that does."""
+    """Containers often have nobody who waits for orphans. Where there is no /proc, there is an init
+    that does.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -49,7 +52,9 @@ def stop_server(data: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Stop and remove, again and again for a while: a worker that is still dying may start or write something."""
+    """Stop and remove, again and again for a while: a worker that is still dying may start or write
+    something.
+    """
     for _ in range(60):
         if not folder.exists():
             return

@@ -1,10 +1,12 @@
 """Real processes without the price of an interpreter each.
 
-A race between threads of one process proves little, and sixty-four interpreters take longer to start than the race
-they are started for. So one process imports what is needed, opens nothing, and forks a child whenever it is asked. A
-child is a process like any other: it has its own locks and descriptors, and it can be killed, stopped and thawed.
+A race between threads of one process proves little, and sixty-four interpreters take longer to
+start than the race they are started for. So one process imports what is needed, opens nothing, and
+forks a child whenever it is asked. A child is a process like any other: it has its own locks and
+descriptors, and it can be killed, stopped and thawed.
 
-What a child runs is a function of a module that the nursery can import; its first argument is a line to the test.
+What a child runs is a function of a module that the nursery can import; its first argument is a
+line to the test.
 """
 
 import contextlib
@@ -135,7 +137,10 @@ class Nursery:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __spec__.name, str(theirs.fileno()), *preload],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), *sys.path]))},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), *sys.path])),
+                },
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
             )
@@ -143,17 +148,28 @@ class Nursery:
         self._children = set[Child]()
 
     def start(self, body: Callable[..., None], *args: object, waits: bool = False) -> Child:
-        """A new process that runs `body(line, *args)` and ends; if it `waits`, once it is told to go."""
+        """A new process that runs `body(line, *args)` and ends; if it `waits`, once it is told to
+        go.
+        """
         ours, theirs = socket.socketpair()
         with theirs:
-            request = {"module": body.__module__, "name": body.__qualname__, "args": args, "waits": waits}
+            request = {
+                "module": body.__module__,
+                "name": body.__qualname__,
+                "args": args,
+                "waits": waits,
+            }
             socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [theirs.fileno()])
             child = Child(self, self._line.hear()["pid"], Line(ours))
             self._children.add(child)
             return child
 
-    def start_all(self, body: Callable[..., None], arguments: Sequence[Sequence[object]]) -> list[Child]:
-        """One process for each list of arguments; all of them are ready, and none has begun, when this returns."""
+    def start_all(
+        self, body: Callable[..., None], arguments: Sequence[Sequence[object]]
+    ) -> list[Child]:
+        """One process for each list of arguments; all of them are ready, and none has begun, when
+        this returns.
+        """
         children = [self.start(body, *args, waits=True) for args in arguments]
         for child in children:
             assert child.hear() == "ready"
@@ -182,7 +198,10 @@ class Nursery:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -212,7 +231,7 @@ def hear_as_it_comes(children: Sequence[Child]) -> Iterator[tuple[Child, Any]]:
                 yield child, child.hear()
 
 
-# --- the nursery's own process ------------------------------------------------------------------------------
+# --- the nursery's own process --------------------------------------------------------------------
 
 
 def serve(control: socket.socket) -> None:

@@ -1,7 +1,8 @@
-"""Commands as a person without special rights runs them: nothing is closed to root, and tests often are root.
+"""Commands as a person without special rights runs them: nothing is closed to root, and tests often
+are root.
 
-An interpreter may lie where only root can read it. So the process starts as root, loads what it needs by running the
-same command once in a place of its own, and only then becomes somebody else.
+An interpreter may lie where only root can read it. So the process starts as root, loads what it
+needs by running the same command once in a place of its own, and only then becomes somebody else.
 """
 
 import os
@@ -33,7 +34,9 @@ sys.exit(main(sys.argv[1:]))
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """A folder that everybody can get to and that belongs to the ordinary user; pytest's own are closed to others."""
+    """A folder that everybody can get to and that belongs to the ordinary user; pytest's own are
+    closed to others.
+    """
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         inside = Path(folder) / "home"
@@ -49,9 +52,16 @@ def give(path: Path) -> None:
 
 def run_as_ordinary(*arguments: str, home: Path) -> Answer:
     """One command with `home` as HOME and as the data folder."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
+    }
     with tempfile.TemporaryDirectory() as warm_up:
-        environment |= {"HOME": str(home), "HOLDFAST_HOME": str(home), "WARM_UP": warm_up, "NOBODY": str(NOBODY)}
+        environment |= {
+            "HOME": str(home),
+            "HOLDFAST_HOME": str(home),
+            "WARM_UP": warm_up,
+            "NOBODY": str(NOBODY),
+        }
         done = subprocess.run(
             [sys.executable, "-c", BECOME, *arguments],
             cwd=home.parent,

@@ -1,12 +1,12 @@
 """A real PostgreSQL for the tests.
 
-`Cluster` is any running server that we hold a superuser's DSN of: it makes the roles, the migrated template, and one
-cloned database per test. `Server` is a cluster of our own, in a temporary folder, that can be started, stopped and
-killed; a fault test starts a second one for itself. Syncing to disk stays on: what the tests show about lost writes
-must mean something.
+`Cluster` is any running server that we hold a superuser's DSN of: it makes the roles, the migrated
+template, and one cloned database per test. `Server` is a cluster of our own, in a temporary folder,
+that can be started, stopped and killed; a fault test starts a second one for itself. Syncing to
+disk stays on: what the tests show about lost writes must mean something.
 
-The roles are those of a real installation: the owner migrates, the application only uses, and only the superuser
-(whom Holdfast itself never is) could look past row-level security.
+The roles are those of a real installation: the owner migrates, the application only uses, and only
+the superuser (whom Holdfast itself never is) could look past row-level security.
 """
 
 import asyncio
@@ -43,13 +43,16 @@ SETTINGS = {
     # 64 processes in one race, times the test workers.
     "max_connections": "400",
     "shared_buffers": "64MB",
-    # The passwords are random and live for minutes: a thousand rounds per connection would only cost time.
+    # The passwords are random and live for minutes: a thousand rounds per connection would only
+    # cost time.
     "scram_iterations": "1",
 }
 
 
 def run_apart(work: Callable[[], Any]) -> Any:
-    """Run a coroutine to its end in a thread of its own, because the caller may sit in a running event loop."""
+    """Run a coroutine to its end in a thread of its own, because the caller may sit in a running
+    event loop.
+    """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(work())).result()
 
@@ -71,7 +74,9 @@ def execute(url: str, *statements: str) -> list[asyncpg.Record]:
 
 
 class Cluster:
-    """A running server, seen through its superuser's DSN. `run` sets this run's databases apart from others."""
+    """A running server, seen through its superuser's DSN. `run` sets this run's databases apart
+    from others.
+    """
 
     def __init__(self, superuser_url: str, run: str):
         self.superuser_url = superuser_url
@@ -83,10 +88,14 @@ class Cluster:
         if role == SUPERUSER:
             return parts._replace(path=f"/{database}").geturl()
         at = parts.netloc.rpartition("@")[2]
-        return parts._replace(netloc=f"{role}:{self._password(role)}@{at}", path=f"/{database}").geturl()
+        return parts._replace(
+            netloc=f"{role}:{self._password(role)}@{at}", path=f"/{database}"
+        ).geturl()
 
     def prepare_roles(self) -> None:
-        """Make the owner and the application's login; the migrations make the group that the login joins."""
+        """Make the owner and the application's login; the migrations make the group that the login
+        joins.
+        """
         self._ensure_role(OWNER, "createrole nobypassrls")
         self._ensure_role(APP, "nocreaterole nobypassrls")
 
@@ -98,7 +107,8 @@ class Cluster:
         execute(
             self.dsn(),
             f"grant {RUNTIME} to {APP}",
-            # A template that nobody can connect to is never busy, so any number of workers clone it at once.
+            # A template that nobody can connect to is never busy, so any number of workers clone it
+            # at once.
             f"alter database {name} with is_template true allow_connections false",
         )
         return name
@@ -106,7 +116,10 @@ class Cluster:
     def create_database(self, template: str = "template1") -> str:
         """Clone a database for the owner and return its name."""
         name = self._new_name()
-        execute(self.dsn(), f"create database {name} template {template} owner {OWNER} strategy {CLONE_STRATEGY}")
+        execute(
+            self.dsn(),
+            f"create database {name} template {template} owner {OWNER} strategy {CLONE_STRATEGY}",
+        )
         return name
 
     def drop_database(self, name: str) -> None:
@@ -115,7 +128,9 @@ class Cluster:
 
     def drop_databases(self) -> None:
         """Drop whatever this run made, templates as well: for a server that goes on without us."""
-        rows = execute(self.dsn(), f"select datname from pg_database where datname like '{self.run}\\_%'")
+        rows = execute(
+            self.dsn(), f"select datname from pg_database where datname like '{self.run}\\_%'"
+        )
         for row in rows:
             execute(self.dsn(), f"alter database {row['datname']} with is_template false")
             self.drop_database(row["datname"])
@@ -130,14 +145,17 @@ class Cluster:
     def _ensure_role(self, role: str, rights: str) -> None:
         known = execute(self.dsn(), f"select 1 from pg_roles where rolname = '{role}'")
         verb = "alter" if known else "create"
-        execute(self.dsn(), f"{verb} role {role} login nosuperuser {rights} password '{self._password(role)}'")
+        execute(
+            self.dsn(),
+            f"{verb} role {role} login nosuperuser {rights} password '{self._password(role)}'",
+        )
 
 
 class Server(Cluster):
     """A cluster of our own in a temporary folder.
 
-    `owner` is the process that the server must not outlive. Another process of the same run attaches by giving the
-    folder.
+    `owner` is the process that the server must not outlive. Another process of the same run
+    attaches by giving the folder.
     """
 
     def __init__(self, folder: Path | None = None, owner: int | None = None):
@@ -145,7 +163,9 @@ class Server(Cluster):
         self.owner = owner or os.getpid()
         self.data = self.folder / "data"
         self._url_file = self.folder / "superuser-url"
-        super().__init__(self._url_file.read_text() if self._url_file.exists() else "", "holdfast_test")
+        super().__init__(
+            self._url_file.read_text() if self._url_file.exists() else "", "holdfast_test"
+        )
 
     def start(self) -> None:
         """Start, the first time with a new cluster, and return when it takes connections."""
@@ -155,7 +175,9 @@ class Server(Cluster):
             self._start_new()
 
     def stop(self, immediate: bool = False) -> None:
-        """Stop; `immediate` is the crash: no checkpoint, no goodbye to clients, recovery at the next start."""
+        """Stop; `immediate` is the crash: no checkpoint, no goodbye to clients, recovery at the
+        next start.
+        """
         self._control("stop", "-m", "immediate" if immediate else "fast")
 
     def restart(self, immediate: bool = False) -> None:
@@ -194,9 +216,26 @@ class Server(Cluster):
         password_file.write_text(password)
         binaries.give(password_file)
         settings = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
-        command = [self.programs / "initdb", "-D", self.data, "-U", SUPERUSER, "-A", "scram-sha-256"]
+        command = [
+            self.programs / "initdb",
+            "-D",
+            self.data,
+            "-U",
+            SUPERUSER,
+            "-A",
+            "scram-sha-256",
+        ]
         # Only the empty cluster goes to disk lazily; the running server syncs.
-        command += ["--pwfile", password_file, "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", *settings]
+        command += [
+            "--pwfile",
+            password_file,
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+            "--no-instructions",
+            *settings,
+        ]
         binaries.run(command, self.folder)
         password_file.unlink()
 
@@ -211,14 +250,28 @@ class Server(Cluster):
                     raise
             else:
                 return port
-        raise binaries.RigError(f"No free port for PostgreSQL on 127.0.0.1 after four tries. Its log:\n{self.log()}")
+        raise binaries.RigError(
+            f"No free port for PostgreSQL on 127.0.0.1 after four tries. Its log:\n{self.log()}"
+        )
 
     def _control(self, verb: str, *options: str) -> None:
-        command = [self.programs / "pg_ctl", verb, "-w", "-t", "120", "-D", self.data, "-l", self.folder / "log"]
+        command = [
+            self.programs / "pg_ctl",
+            verb,
+            "-w",
+            "-t",
+            "120",
+            "-D",
+            self.data,
+            "-l",
+            self.folder / "log",
+        ]
         try:
             binaries.run([*command, *options], self.folder)
         except binaries.RigError as error:
-            raise binaries.RigError(f"{error}\nPostgreSQL's log ends with:\n{self.log()[-2000:]}") from error
+            raise binaries.RigError(
+                f"{error}\nPostgreSQL's log ends with:\n{self.log()[-2000:]}"
+            ) from error
 
     def _guard(self) -> None:
         guard = Path(__file__).with_name("guard.py")
@@ -234,8 +287,8 @@ class Server(Cluster):
 def pick_port() -> int:
     """A free port below the range that clients get theirs from.
 
-    While a server is down, a client that knocks on a port inside that range can be given the very same port, and
-    then talks to itself.
+    While a server is down, a client that knocks on a port inside that range can be given the very
+    same port, and then talks to itself.
     """
     while True:
         port = 20_000 + secrets.randbelow(12_000)

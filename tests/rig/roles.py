@@ -1,4 +1,6 @@
-"""Roles that one test needs and nobody else. They belong to the whole server, so they are removed with care."""
+"""Roles that one test needs and nobody else. They belong to the whole server, so they are removed
+with care.
+"""
 
 import secrets
 from collections.abc import Iterator
@@ -16,12 +18,17 @@ class Role(NamedTuple):
 
 @contextmanager
 def new_role(cluster: Cluster, database: str, rights: str = "") -> Iterator[Role]:
-    """A login of its own for one database, gone at the end with whatever it made or was granted there."""
+    """A login of its own for one database, gone at the end with whatever it made or was granted
+    there.
+    """
     name, password = f"holdfast_{secrets.token_hex(4)}", secrets.token_hex(16)
     execute(cluster.dsn(), f"create role {name} login password '{password}' {rights}")
     parts = urlsplit(cluster.dsn(database))
     try:
-        yield Role(name, parts._replace(netloc=f"{name}:{password}@{parts.netloc.rpartition('@')[2]}").geturl())
+        yield Role(
+            name,
+            parts._replace(netloc=f"{name}:{password}@{parts.netloc.rpartition('@')[2]}").geturl(),
+        )
     finally:
         execute(
             cluster.dsn(),

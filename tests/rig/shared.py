@@ -1,8 +1,8 @@
 """One server for a whole test run, however many workers it has.
 
-The controlling process owns it: it makes the folder, tells the workers, and removes both at the end. Nothing is
-started before a test asks, so a run that touches no database pays nothing: the first worker that asks starts the
-server under a file lock, and the others find what it left.
+The controlling process owns it: it makes the folder, tells the workers, and removes both at the
+end. Nothing is started before a test asks, so a run that touches no database pays nothing: the
+first worker that asks starts the server under a file lock, and the others find what it left.
 """
 
 import fcntl
@@ -19,7 +19,9 @@ from tests.rig.postgres import Cluster, Migrate, Server
 
 @dataclass(frozen=True)
 class Run:
-    """What workers need to know to share: the folder, who owns it, and a server that somebody else runs, if any."""
+    """What workers need to know to share: the folder, who owns it, and a server that somebody else
+    runs, if any.
+    """
 
     folder: Path
     owner: int
@@ -56,7 +58,9 @@ class Run:
 
     def _cluster(self) -> Cluster:
         if self.existing_url:
-            return Cluster(self.existing_url, "holdfast_" + self.folder.name.rpartition("-")[2].lower())
+            return Cluster(
+                self.existing_url, "holdfast_" + self.folder.name.rpartition("-")[2].lower()
+            )
         return Server(self.folder, self.owner)
 
     def _prepare_server(self) -> str:
@@ -68,7 +72,9 @@ class Run:
         return "ready"
 
     def _once(self, name: str, make: Callable[[], str]) -> str:
-        """What the first caller makes, all callers get; what it could not make, no other tries again."""
+        """What the first caller makes, all callers get; what it could not make, no other tries
+        again.
+        """
         done, failed = self.folder / name, self.folder / f"{name}-failed"
         with open(self.folder / f"{name}-lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.rig import guard
-from tests.rig.nursery import ChildFailed, Line, Nursery, hear_as_it_comes, hear_from_all, say_to_all
+from tests.rig.nursery import (
+    ChildFailed,
+    Line,
+    Nursery,
+    hear_as_it_comes,
+    hear_from_all,
+    say_to_all,
+)
 
 
 def echo(line: Line, prefix: str) -> None:

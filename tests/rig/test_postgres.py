@@ -37,7 +37,9 @@ def run() -> Iterator[Run]:
 
 
 def test_a_test_runs_on_a_clone_as_a_role_that_row_level_security_binds(postgres: Cluster):
-    """Neither the owner nor the application can look past a policy, and the application owns nothing."""
+    """Neither the owner nor the application can look past a policy, and the application owns
+    nothing.
+    """
     name = postgres.create_database(postgres.create_template(make_a_table))
 
     execute(postgres.dsn(name, APP), "insert into notes values ('kept')")
@@ -45,7 +47,8 @@ def test_a_test_runs_on_a_clone_as_a_role_that_row_level_security_binds(postgres
     assert execute(postgres.dsn(name, OWNER), "select note from notes")[0]["note"] == "kept"
     for role in (APP, OWNER):
         rights = execute(
-            postgres.dsn(name, role), "select rolsuper, rolbypassrls from pg_roles where rolname = current_user"
+            postgres.dsn(name, role),
+            "select rolsuper, rolbypassrls from pg_roles where rolname = current_user",
         )
         assert dict(rights[0]) == {"rolsuper": False, "rolbypassrls": False}
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -80,7 +83,9 @@ def test_a_database_is_dropped_although_a_connection_is_open(postgres: Cluster):
 
 
 def test_a_killed_server_comes_back_with_what_was_committed(own_postgres: Server):
-    """Immediate stop and start: same port, same data, recovery in the log; and it does sync to disk."""
+    """Immediate stop and start: same port, same data, recovery in the log; and it does sync to
+    disk.
+    """
     name = own_postgres.create_database(own_postgres.create_template(make_a_table))
     url = own_postgres.dsn(name, APP)
     execute(url, "insert into notes values ('committed')")
@@ -148,7 +153,9 @@ def test_a_server_of_somebody_else_is_used_and_left_clean(own_postgres: Server):
 
     run.end()
 
-    rows = execute(own_postgres.dsn(), "select datname from pg_database where datname like 'holdfast%'")
+    rows = execute(
+        own_postgres.dsn(), "select datname from pg_database where datname like 'holdfast%'"
+    )
     assert [row["datname"] for row in rows] == [theirs]
 
 
@@ -156,7 +163,11 @@ def test_a_server_does_not_outlive_a_killed_owner(tmp_path: Path):
     """kill -9 of the test run: the guard stops the server and removes the folder."""
     script = "from tests.rig.postgres import Server; s = Server(); s.start(); print(s.folder, flush=True); input()"
     with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as owner:
         assert owner.stdout is not None
         folder = Path(owner.stdout.readline().strip())

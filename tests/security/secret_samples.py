@@ -1,7 +1,9 @@
-"""Secrets that never opened anything, made from the formats that their vendors publish, and what only looks like one.
+"""Secrets that never opened anything, made from the formats that their vendors publish, and what
+only looks like one.
 
-Apart from the rules on purpose: a sample that is written from a pattern only shows that the pattern matches itself.
-Nothing here is a literal, so no scanner of anybody's repository has to be told about this file.
+Apart from the rules on purpose: a sample that is written from a pattern only shows that the pattern
+matches itself. Nothing here is a literal, so no scanner of anybody's repository has to be told
+about this file.
 """
 
 import base64
@@ -35,7 +37,11 @@ class Planted(NamedTuple):
 
     def is_left_in(self, text: str) -> bool:
         """Whether twelve characters in a row of it, or all of a shorter one, can still be read."""
-        return any(part[at : at + 12] in text for part in self.parts for at in range(max(1, len(part) - 11)))
+        return any(
+            part[at : at + 12] in text
+            for part in self.parts
+            for at in range(max(1, len(part) - 11))
+        )
 
 
 Make = Callable[[random.Random, int], tuple[str, str]]
@@ -78,7 +84,12 @@ def assigned(names: list[str], alphabet: str, count: int) -> Make:
 def pem(chance: random.Random, kind: str) -> str:
     body = some(chance, BASE64, chance.randrange(400, 1600))
     lines = [body[at : at + 64] for at in range(0, len(body), 64)]
-    return "\n".join((f"-----BEGIN {kind}PRIVATE KEY-----", *lines, f"-----END {kind}PRIVATE KEY-----")) + "\n"
+    return (
+        "\n".join(
+            (f"-----BEGIN {kind}PRIVATE KEY-----", *lines, f"-----END {kind}PRIVATE KEY-----")
+        )
+        + "\n"
+    )
 
 
 def private_key(chance: random.Random, number: int) -> tuple[str, str]:
@@ -88,7 +99,14 @@ def private_key(chance: random.Random, number: int) -> tuple[str, str]:
 
 def service_account(chance: random.Random, number: int) -> tuple[str, str]:
     key = json.dumps(pem(chance, ""))[1:-1]
-    line = json.dumps({"type": "service_account", "project_id": f"p-{number}", "private_key": "KEY", "client_id": "1"})
+    line = json.dumps(
+        {
+            "type": "service_account",
+            "project_id": f"p-{number}",
+            "private_key": "KEY",
+            "client_id": "1",
+        }
+    )
     return line.replace("KEY", key), key.split("-----")[2].removeprefix("\\n").removesuffix("\\n")
 
 
@@ -96,7 +114,11 @@ def web_token(chance: random.Random, number: int) -> tuple[str, str]:
     def part(value: object) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
-    claims = {"sub": some(chance, string.digits, 10), "name": f"dev {number}", "iat": 1_700_000_000 + number}
+    claims = {
+        "sub": some(chance, string.digits, 10),
+        "name": f"dev {number}",
+        "iat": 1_700_000_000 + number,
+    }
     secret = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part(claims)}.{some(chance, BASE64URL, 43)}"
     return f"Set-Cookie: session={secret}; Path=/", secret
 
@@ -113,7 +135,9 @@ def basic_auth(chance: random.Random, number: int) -> tuple[str, str]:
 
 
 def hook_address(chance: random.Random, number: int) -> tuple[str, str]:
-    places = f"T{some(chance, string.ascii_uppercase, 10)}/B{some(chance, string.ascii_uppercase, 10)}"
+    places = (
+        f"T{some(chance, string.ascii_uppercase, 10)}/B{some(chance, string.ascii_uppercase, 10)}"
+    )
     secret = some(chance, LETTERS_DIGITS, 24)
     return f"https://hooks.slack.com/services/{places}/{secret}", secret
 
@@ -127,7 +151,9 @@ def discord_bot(chance: random.Random, number: int) -> tuple[str, str]:
     """The bot's id in base64, a time and a signature; ids have grown, and so have signatures."""
     place = base64.b64encode(str(chance.randrange(10**17, 10**19)).encode()).decode().rstrip("=")
     secret = f"{place}.{some(chance, BASE64URL, 6)}.{some(chance, BASE64URL, [27, 38][number % 2])}"
-    return ["client.run('{}')", "{}", "Authorization: Bot {}", "bot {}, for now"][number % 4].format(secret), secret
+    return ["client.run('{}')", "{}", "Authorization: Bot {}", "bot {}, for now"][
+        number % 4
+    ].format(secret), secret
 
 
 def slack_bot(chance: random.Random, number: int) -> tuple[str, str]:
@@ -163,11 +189,16 @@ def supabase(chance: random.Random, number: int) -> tuple[str, str]:
 
 def account_key(chance: random.Random, number: int) -> tuple[str, str]:
     secret = some(chance, BASE64, 86) + "=="
-    return f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={secret};EndpointSuffix=core", secret
+    return (
+        f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={secret};EndpointSuffix=core",
+        secret,
+    )
 
 
 def azure_client(chance: random.Random, number: int) -> tuple[str, str]:
-    secret = some(chance, LETTERS_DIGITS, 3) + "8Q~" + some(chance, LETTERS_DIGITS + "_-.~", 33) + "x"
+    secret = (
+        some(chance, LETTERS_DIGITS, 3) + "8Q~" + some(chance, LETTERS_DIGITS + "_-.~", 33) + "x"
+    )
     return f"azure app: {secret}", secret
 
 
@@ -194,12 +225,16 @@ CLIENT_NAMES = [
 # Known by how they begin or how they are built, wherever they stand.
 BY_STRUCTURE: dict[str, Make] = {
     "AWS access key": either(
-        alone("AKIA", string.ascii_uppercase + "234567", 16), alone("ASIA", string.ascii_uppercase + "234567", 16)
+        alone("AKIA", string.ascii_uppercase + "234567", 16),
+        alone("ASIA", string.ascii_uppercase + "234567", 16),
     ),
     "GCP service account": service_account,
     "Azure": either(account_key, azure_client),
     "GitHub classic": either(
-        *(alone(prefix, LETTERS_DIGITS, 36, "GITHUB_TOKEN={}") for prefix in ("ghp_", "gho_", "ghs_", "ghr_"))
+        *(
+            alone(prefix, LETTERS_DIGITS, 36, "GITHUB_TOKEN={}")
+            for prefix in ("ghp_", "gho_", "ghs_", "ghr_")
+        )
     ),
     "GitHub fine-grained": github_fine_grained,
     "GitLab": alone("glpat-", BASE64URL, 20),
@@ -248,13 +283,19 @@ def plant(sample: Sample) -> Iterator[Planted]:
     split = line.replace(secret, f"{secret[:half]}\n{secret[half:]}")
     output = f"$ cat settings\n   41→# old\n   42→{line}\n   43→DEBUG=1\n[exit 0 after 12 ms]\n"
     yield Planted(sample, "plain", line, [secret])
-    yield Planted(sample, "in JSON in JSON", json.dumps({"stdout": json.dumps({"line": line})}), [escaped])
-    yield Planted(sample, "URL-encoded", f"q={quote(line, safe='')}&page=2", [quote(secret, safe="")])
-    yield Planted(sample, "split over lines", f"before\n{split}\nafter all", [secret[:half], secret[half:]])
+    yield Planted(
+        sample, "in JSON in JSON", json.dumps({"stdout": json.dumps({"line": line})}), [escaped]
+    )
+    yield Planted(
+        sample, "URL-encoded", f"q={quote(line, safe='')}&page=2", [quote(secret, safe="")]
+    )
+    yield Planted(
+        sample, "split over lines", f"before\n{split}\nafter all", [secret[:half], secret[half:]]
+    )
     yield Planted(sample, "in tool output", output, [secret])
 
 
-# --- what only looks like a secret -------------------------------------------------------------------------
+# --- what only looks like a secret ----------------------------------------------------------------
 
 
 class Benign(NamedTuple):
@@ -283,8 +324,21 @@ def _b64(chance: random.Random, count: int) -> str:
 
 
 def _camel(chance: random.Random) -> str:
-    words = ["session", "token", "secret", "key", "User", "Event", "Store", "Password", "Reader", "Cache"]
-    return "".join(word.capitalize() for word in chance.choices(words, k=4)) + some(chance, LETTERS_DIGITS, 6)
+    words = [
+        "session",
+        "token",
+        "secret",
+        "key",
+        "User",
+        "Event",
+        "Store",
+        "Password",
+        "Reader",
+        "Cache",
+    ]
+    return "".join(word.capitalize() for word in chance.choices(words, k=4)) + some(
+        chance, LETTERS_DIGITS, 6
+    )
 
 
 def _kebab(chance: random.Random) -> str:
@@ -300,27 +354,63 @@ BENIGN: dict[str, Callable[[random.Random], tuple[str, str, str]]] = {
     "camelCase": lambda c: ("name", _camel(c), "const reader = new TOKEN(store);"),
     "kebab": lambda c: ("slug", _kebab(c), "branch feat/TOKEN is 2 ahead"),
     "picture": lambda c: ("data", _b64(c, 300), "![logo](data:image/png;base64,TOKEN)"),
-    "npm integrity": lambda c: ("integrity", f"sha512-{_b64(c, 64)}", '      "integrity": "TOKEN",'),
+    "npm integrity": lambda c: (
+        "integrity",
+        f"sha512-{_b64(c, 64)}",
+        '      "integrity": "TOKEN",',
+    ),
     "go.sum": lambda c: ("sum", f"h1:{_b64(c, 32)}", "golang.org/x/net v0.30.0 TOKEN"),
-    "poetry.lock": lambda c: ("hash", f"sha256:{some(c, HEX, 64)}", '{file = "a-1.0.whl", hash = "TOKEN"},'),
+    "poetry.lock": lambda c: (
+        "hash",
+        f"sha256:{some(c, HEX, 64)}",
+        '{file = "a-1.0.whl", hash = "TOKEN"},',
+    ),
     "Cargo.lock": lambda c: ("checksum", some(c, HEX, 64), 'checksum = "TOKEN"'),
     "git trailer": lambda c: (
         "change",
         f"I{some(c, HEX, 40)}",
         "Change-Id: TOKEN\nSigned-off-by: A Dev <a@example.org>",
     ),
-    "tool call": lambda c: ("tool_use_id", f"toolu_01{some(c, LETTERS_DIGITS, 22)}", '"tool_use_id":"TOKEN"'),
-    "call id": lambda c: ("call_id", f"call_{some(c, LETTERS_DIGITS, 24)}", '"call_id": "TOKEN", "status": "ok"'),
+    "tool call": lambda c: (
+        "tool_use_id",
+        f"toolu_01{some(c, LETTERS_DIGITS, 22)}",
+        '"tool_use_id":"TOKEN"',
+    ),
+    "call id": lambda c: (
+        "call_id",
+        f"call_{some(c, LETTERS_DIGITS, 24)}",
+        '"call_id": "TOKEN", "status": "ok"',
+    ),
     "response id": lambda c: ("id", f"resp_{some(c, HEX, 48)}", "response TOKEN completed"),
-    "encrypted": lambda c: ("encrypted_content", f"gAAAAA{some(c, BASE64URL, 400)}", '"encrypted_content":"TOKEN"'),
+    "encrypted": lambda c: (
+        "encrypted_content",
+        f"gAAAAA{some(c, BASE64URL, 400)}",
+        '"encrypted_content":"TOKEN"',
+    ),
     "signature": lambda c: ("signature", _b64(c, 200), '"signature":"TOKEN"'),
-    "trace": lambda c: ("traceparent", f"00-{some(c, HEX, 32)}-{some(c, HEX, 16)}-01", "traceparent: TOKEN"),
+    "trace": lambda c: (
+        "traceparent",
+        f"00-{some(c, HEX, 32)}-{some(c, HEX, 16)}-01",
+        "traceparent: TOKEN",
+    ),
     "etag": lambda c: ("etag", f'W/"{some(c, HEX, 32)}"', "ETag: TOKEN"),
-    "ulid": lambda c: ("event_id", some(c, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26), "event TOKEN stored"),
-    "index line": lambda c: ("index", f"{some(c, HEX, 7)}..{some(c, HEX, 7)}", "index TOKEN 100644"),
+    "ulid": lambda c: (
+        "event_id",
+        some(c, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26),
+        "event TOKEN stored",
+    ),
+    "index line": lambda c: (
+        "index",
+        f"{some(c, HEX, 7)}..{some(c, HEX, 7)}",
+        "index TOKEN 100644",
+    ),
     "cache key": lambda c: ("cache_key", f"v1-{some(c, HEX, 32)}", "cache key: TOKEN"),
     "page token": lambda c: ("next_page_token", some(c, BASE64URL, 40), 'next_page_token: "TOKEN"'),
-    "page name": lambda c: ("token", f"{c.choice(['next', 'first', 'last'])}_page_{c.randrange(1000)}", "token: TOKEN"),
+    "page name": lambda c: (
+        "token",
+        f"{c.choice(['next', 'first', 'last'])}_page_{c.randrange(1000)}",
+        "token: TOKEN",
+    ),
     "public key": lambda c: ("ssh", f"AAAAB3NzaC1yc2E{_b64(c, 200)}", "ssh-rsa TOKEN dev@laptop"),
     "path": lambda c: (
         "path",

@@ -1,8 +1,8 @@
 """TS21: what was written stays written, whoever asks.
 
-Not the application, not the owner of the tables, not a superuser and not a stranger with another SQLite program can
-change or remove an event or a session, as long as nobody alters the schema itself. The one way out is erasure, which
-leaves the row, its hash and a tombstone.
+Not the application, not the owner of the tables, not a superuser and not a stranger with another
+SQLite program can change or remove an event or a session, as long as nobody alters the schema
+itself. The one way out is erasure, which leaves the row, its hash and a tombstone.
 """
 
 import re
@@ -29,10 +29,17 @@ ANA = Owner("north", "ana")
 
 
 async def fill(database: Any) -> None:
-    """At least one row in every table: a session with events, one of them erased, one session that resumed another."""
+    """At least one row in every table: a session with events, one of them erased, one session that
+    resumed another.
+    """
     service = holdfast.SessionService(database, owner=ANA)
-    session = await service.create_session("architect", "u1", client="claude", native_id="n-1", worktree="/r")
-    events = [await service.append_event(session.id, "user_message", "user", f"word {n}", {"n": n}) for n in range(3)]
+    session = await service.create_session(
+        "architect", "u1", client="claude", native_id="n-1", worktree="/r"
+    )
+    events = [
+        await service.append_event(session.id, "user_message", "user", f"word {n}", {"n": n})
+        for n in range(3)
+    ]
     await service.update_state(session.id, {"step": 1})
     await service.set_relevant_context(session.id, "files", ["/r/a.py"])
     await service.forget_events([events[0].id])
@@ -51,7 +58,8 @@ async def fill(database: Any) -> None:
     await check_health(database, ANA)
 
 
-# Columns that a verb of ours may move forward; every other column of these tables stays as it was inserted.
+# Columns that a verb of ours may move forward; every other column of these tables stays as it was
+# inserted.
 MAY_MOVE = {
     "sessions": {"ended_at", "metadata", "name", "revision", "last_sequence", "head_hash"},
     "session_state": {"scratchpad", "updated_at"},
@@ -74,10 +82,14 @@ OTHER_VALUE = {
 }
 
 
-# --- PostgreSQL --------------------------------------------------------------------------------------------
+# --- PostgreSQL -----------------------------------------------------------------------------------
 
 # A trigger, a missing grant, or a key that other rows hold on to.
-REFUSALS = (asyncpg.RestrictViolationError, asyncpg.InsufficientPrivilegeError, asyncpg.FeatureNotSupportedError)
+REFUSALS = (
+    asyncpg.RestrictViolationError,
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.FeatureNotSupportedError,
+)
 
 
 @pytest.fixture
@@ -103,7 +115,12 @@ async def role(
 def rows_on_postgres(postgres: Cluster, name: str) -> dict[str, list[str]]:
     tables = [row["name"] for row in execute(postgres.dsn(name), catalogue.TABLES)]
     return {
-        table: [row[0] for row in execute(postgres.dsn(name), f"select to_jsonb(t)::text from {table} t order by 1")]
+        table: [
+            row[0]
+            for row in execute(
+                postgres.dsn(name), f"select to_jsonb(t)::text from {table} t order by 1"
+            )
+        ]
         for table in tables
     }
 
@@ -130,7 +147,9 @@ async def refusal_on_postgres(connection: Any, statement: str) -> str | None:
     return None
 
 
-async def test_no_row_on_postgres_is_removed_by_anybody(role: Any, postgres: Cluster, postgres_database: str):
+async def test_no_row_on_postgres_is_removed_by_anybody(
+    role: Any, postgres: Cluster, postgres_database: str
+):
     """Every table of ours, every way to delete that SQL has, committed if it goes through."""
     before = rows_on_postgres(postgres, postgres_database)
     tables = [table for table in before if table not in catalogue.LEDGERS]
@@ -147,14 +166,18 @@ async def test_no_row_on_postgres_is_removed_by_anybody(role: Any, postgres: Clu
         )
     ]
 
-    let_through = [statement for statement in statements if await refusal_on_postgres(role, statement) is None]
+    let_through = [
+        statement for statement in statements if await refusal_on_postgres(role, statement) is None
+    ]
 
     assert all(before[table] for table in tables), "a table without rows shows nothing"
     assert let_through == []
     assert rows_on_postgres(postgres, postgres_database) == before
 
 
-async def test_no_column_on_postgres_is_rewritten_by_anybody(role: Any, postgres: Cluster, postgres_database: str):
+async def test_no_column_on_postgres_is_rewritten_by_anybody(
+    role: Any, postgres: Cluster, postgres_database: str
+):
     """Column by column, as an update, as an upsert and as a merge."""
     before = rows_on_postgres(postgres, postgres_database)
     let_through = []
@@ -165,7 +188,9 @@ async def test_no_column_on_postgres_is_rewritten_by_anybody(role: Any, postgres
                 continue
             changed = f"set {column} = {OTHER_VALUE[kind]}"
             names = ", ".join(columns)
-            again = f"insert into {table} ({names}) overriding system value select {names} from {table}"
+            again = (
+                f"insert into {table} ({names}) overriding system value select {names} from {table}"
+            )
             for statement in (
                 f"update {table} {changed}",
                 f"merge into {table} t using (select 1) x on true when matched then update {changed}",
@@ -180,8 +205,12 @@ async def test_no_column_on_postgres_is_rewritten_by_anybody(role: Any, postgres
     assert rows_on_postgres(postgres, postgres_database) == before
 
 
-async def test_what_may_move_moves_forward_only_on_postgres(role: Any, postgres: Cluster, postgres_database: str):
-    """No number goes back, no end is undone, nothing is erased without a tombstone, nothing erased returns."""
+async def test_what_may_move_moves_forward_only_on_postgres(
+    role: Any, postgres: Cluster, postgres_database: str
+):
+    """No number goes back, no end is undone, nothing is erased without a tombstone, nothing erased
+    returns.
+    """
     before = rows_on_postgres(postgres, postgres_database)
 
     let_through = [
@@ -209,11 +238,13 @@ async def test_what_may_move_moves_forward_only_on_postgres(role: Any, postgres:
     assert rows_on_postgres(postgres, postgres_database) == before
 
 
-# --- SQLite ------------------------------------------------------------------------------------------------
+# --- SQLite ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["ours", "a stranger's"])
-async def connection(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[apsw.Connection]:
+async def connection(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[apsw.Connection]:
     """Our own connection, and one of a program that has never heard of our settings."""
     path = str(tmp_path / "test.db")
     async with holdfast.open_database(f"sqlite:///{path}") as database:
@@ -243,7 +274,9 @@ def is_refused_by_sqlite(connection: apsw.Connection, statement: str) -> bool:
 
 
 def guarded_tables(connection: apsw.Connection) -> Iterator[str]:
-    yield from (table for table in catalogue.sqlite_tables(connection) if table not in catalogue.LEDGERS)
+    yield from (
+        table for table in catalogue.sqlite_tables(connection) if table not in catalogue.LEDGERS
+    )
 
 
 async def test_no_row_in_the_file_is_removed_or_replaced(connection: apsw.Connection):
@@ -252,7 +285,10 @@ async def test_no_row_in_the_file_is_removed_or_replaced(connection: apsw.Connec
     statements = []
     for table in guarded_tables(connection):
         names = list(columns_on_sqlite(connection, table))
-        columns, others = ", ".join(names), ", ".join(name for name in names if (table, name) not in NUMBERS)
+        columns, others = (
+            ", ".join(names),
+            ", ".join(name for name in names if (table, name) not in NUMBERS),
+        )
         statements += [
             f"delete from {table}",
             f"delete from {table} where rowid = (select max(rowid) from {table})",
@@ -262,9 +298,13 @@ async def test_no_row_in_the_file_is_removed_or_replaced(connection: apsw.Connec
             f"update or replace {table} set rowid = (select max(rowid) from {table})",
         ]
 
-    let_through = [statement for statement in statements if not is_refused_by_sqlite(connection, statement)]
+    let_through = [
+        statement for statement in statements if not is_refused_by_sqlite(connection, statement)
+    ]
 
-    assert all(before[table] for table in guarded_tables(connection)), "a table without rows shows nothing"
+    assert all(before[table] for table in guarded_tables(connection)), (
+        "a table without rows shows nothing"
+    )
     assert let_through == []
     assert rows_on_sqlite(connection) == before
 
@@ -279,7 +319,9 @@ async def test_no_column_in_the_file_is_rewritten(connection: apsw.Connection):
         if column not in MAY_MOVE.get(table, ())
     ]
 
-    let_through = [statement for statement in statements if not is_refused_by_sqlite(connection, statement)]
+    let_through = [
+        statement for statement in statements if not is_refused_by_sqlite(connection, statement)
+    ]
 
     assert let_through == []
     assert rows_on_sqlite(connection) == before
@@ -311,28 +353,41 @@ async def test_what_may_move_moves_forward_only_in_the_file(connection: apsw.Con
 
 
 async def test_no_row_in_the_file_is_pushed_out_by_its_hidden_number(connection: apsw.Connection):
-    """A new row with keys of its own, put in the place of an old one by the number that SQLite gives every row."""
+    """A new row with keys of its own, put in the place of an old one by the number that SQLite
+    gives every row.
+    """
     before = rows_on_sqlite(connection)
-    new = {"id": "'n'", "event_id": "'n'", "session_id": "'n'", "native_id": "'n'", "sequence": "99"}
+    new = {
+        "id": "'n'",
+        "event_id": "'n'",
+        "session_id": "'n'",
+        "native_id": "'n'",
+        "sequence": "99",
+    }
     for table in guarded_tables(connection):
         if table == "outbox":  # there the number is no secret: it is the key
             continue
         names = list(columns_on_sqlite(connection, table))
         values = ", ".join(new.get(name, name) for name in names)
 
-        statement = (
-            f"insert or replace into {table} (rowid, {', '.join(names)}) select 1, {values} from {table} limit 1"
-        )
+        columns = ", ".join(names)
+        statement = f"insert or replace into {table} (rowid, {columns}) select 1, {values} from {table} limit 1"
 
         assert is_refused_by_sqlite(connection, statement), statement
     assert rows_on_sqlite(connection) == before
 
 
-async def test_a_session_is_not_replaced_by_another_of_the_same_native_id(connection: apsw.Connection):
-    """A unique index is a door too: whoever inserts or updates with REPLACE removes the row that is in the way."""
+async def test_a_session_is_not_replaced_by_another_of_the_same_native_id(
+    connection: apsw.Connection,
+):
+    """A unique index is a door too: whoever inserts or updates with REPLACE removes the row that is
+    in the way.
+    """
     before = rows_on_sqlite(connection)
     columns = list(columns_on_sqlite(connection, "sessions"))
-    copied = ", ".join("'11111111-1111-4111-8111-111111111111'" if name == "id" else name for name in columns)
+    copied = ", ".join(
+        "'11111111-1111-4111-8111-111111111111'" if name == "id" else name for name in columns
+    )
 
     for statement in (
         f"insert or replace into sessions ({', '.join(columns)}) select {copied} from sessions where native_id = 'n-1'",
@@ -344,13 +399,14 @@ async def test_a_session_is_not_replaced_by_another_of_the_same_native_id(connec
     assert rows_on_sqlite(connection) == before
 
 
-# --- our own code ------------------------------------------------------------------------------------------
+# --- our own code ---------------------------------------------------------------------------------
 
 
 def test_no_statement_of_ours_deletes():
     """Neither a query nor a migration nor a line of Python asks an engine to remove a row."""
     deleting = re.compile(
-        r"\b(delete from|truncate (?!on\b)\w+;|replace into|or replace into|on delete (?!restrict))", re.I
+        r"\b(delete from|truncate (?!on\b)\w+;|replace into|or replace into|on delete (?!restrict))",
+        re.I,
     )
     found = [
         f"{path.relative_to(source.PACKAGE)}: {line.strip()}"
@@ -364,12 +420,17 @@ def test_no_statement_of_ours_deletes():
 
 
 async def test_no_verb_of_ours_removes_a_row(database: Any):
-    """Ending, resuming, renaming, forgetting everything: every event keeps its row, its number and its hash."""
+    """Ending, resuming, renaming, forgetting everything: every event keeps its row, its number and
+    its hash.
+    """
     await fill(database)
     service = holdfast.SessionService(database, owner=ANA)
     sessions = await service.list_sessions()
     before = {
-        s.id: [(e.id, e.sequence, e.content_hash, e.chain_hash) async for e in service.read_events(s.id)]
+        s.id: [
+            (e.id, e.sequence, e.content_hash, e.chain_hash)
+            async for e in service.read_events(s.id)
+        ]
         for s in sessions
     }
 

@@ -1,14 +1,17 @@
-"""TS15: whatever is stored is shown as text. No script runs, nothing is fetched, no link leads anywhere it may not.
+"""TS15: whatever is stored is shown as text. No script runs, nothing is fetched, no link leads
+anywhere it may not.
 
-Every payload goes through every field that the console shows: names, labels, metadata, events of every kind with
-their parts, context sets, an applet's parameters, a file's name and its content; and what is noted in a repository:
-claims, decisions, summaries, the names of branches, files and authors, what a proof printed, what a diff shows. Then a
-real Chromium opens the pages, unfolds all of them, and is asked what it made of them.
+Every payload goes through every field that the console shows: names, labels, metadata, events of
+every kind with their parts, context sets, an applet's parameters, a file's name and its content;
+and what is noted in a repository: claims, decisions, summaries, the names of branches, files and
+authors, what a proof printed, what a diff shows. Then a real Chromium opens the pages, unfolds all
+of them, and is asked what it made of them.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -105,9 +108,23 @@ PAYLOADS = [
     '"' * 200,
     "🏴‍☠️ <b>bold</b> &amp; ©",
 ]
-PREFIXES = ("", '">', "'>", "</span>", "</a>", "-->", "</details></section>", "x\n", "&quot;>", "*/", "</svg>", '\\">')
+PREFIXES = (
+    "",
+    '">',
+    "'>",
+    "</span>",
+    "</a>",
+    "-->",
+    "</details></section>",
+    "x\n",
+    "&quot;>",
+    "*/",
+    "</svg>",
+    '\\">',
+)
 LAYOUT = (
-    "article aside body dialog div figure form head header html li link main meta nav noscript ol p section title ul"
+    "article aside body dialog div figure form head header html li link main meta nav noscript "
+    "ol p section title ul"
 )
 TEXT = "a b button code dd details dl dt figcaption h1 h2 h3 i kbd pre script span summary textarea time"
 FORM = "input label output"
@@ -141,25 +158,48 @@ async def store(sessions: SessionService, payload: str, path: str) -> str:
     """A session that is nothing but the payload."""
     label = as_label(payload)
     session = await sessions.create_session(
-        label, label, label, label, label, name=label, client=label, native_id=label, repo=label, worktree=label
+        label,
+        label,
+        label,
+        label,
+        label,
+        name=label,
+        client=label,
+        native_id=label,
+        repo=label,
+        worktree=label,
     )
     await sessions.update_metadata(session.id, {"currentIntent": label, "envHint": label})
-    inputs: list[Any] = [payload, {"command": payload}, {"file_path": payload}, {payload: payload, "path": payload}]
+    inputs: list[Any] = [
+        payload,
+        {"command": payload},
+        {"file_path": payload},
+        {payload: payload, "path": payload},
+    ]
     events = [
-        {"type": kind, "role": role, "content": payload, "parts": {"tool": payload, "input": given, payload: payload}}
+        {
+            "type": kind,
+            "role": role,
+            "content": payload,
+            "parts": {"tool": payload, "input": given, payload: payload},
+        }
         for kind, role in zip(rules.EVENT_TYPES, ("user", "assistant", *["tool"] * 5), strict=True)
         for given in inputs
     ]
     await sessions.append_events(session.id, events)
     for name in ("files", "endpoints", "ports", label):
         await sessions.set_relevant_context(session.id, name, [label])
-    await sessions.set_relevant_context(session.id, "applet", [label, f"path={path}"[:1900], f"{label}={label}"])
+    await sessions.set_relevant_context(
+        session.id, "applet", [label, f"path={path}"[:1900], f"{label}={label}"]
+    )
     return session.id
 
 
 def check(page: Page, payload: str, where: str) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
-    page.evaluate("document.querySelectorAll('a, summary, button').forEach((one) => { one.focus() })")
+    page.evaluate(
+        "document.querySelectorAll('a, summary, button').forEach((one) => { one.focus() })"
+    )
     found = page.evaluate(SEEN_BY_BROWSER)
     about = f"{where}: {payload!r}"
 
@@ -167,9 +207,10 @@ def check(page: Page, payload: str, where: str) -> None:
     assert set(found["tags"]) <= TAGS, (about, set(found["tags"]) - TAGS)
     assert found["handlers"] == [], about
     assert all(src.startswith("/static/") for src in found["scripts"]), about
-    assert all(url.startswith(("/console/", "/sessions", "/workstreams", "/api/events")) for url in found["fetches"]), (
-        about
-    )
+    assert all(
+        url.startswith(("/console/", "/sessions", "/workstreams", "/api/events"))
+        for url in found["fetches"]
+    ), about
     for given, resolved, rel in found["links"]:
         assert urlsplit(resolved).scheme in ("http", "https"), (about, given)
         if not given.startswith(("/", "#")):
@@ -208,10 +249,14 @@ def test_no_stored_text_is_ever_more_than_text(console: Console, scale: Callable
     for payload, session_id in zip(every, with_sessions(console.settings, fill), strict=True):
         check(console.open(f"/sessions/{session_id}"), payload, "session")
     check(console.open("/sessions"), every[-1], "list")
-    assert {urlsplit(url).netloc for url in console.requests} == {urlsplit(console.server.url).netloc}
+    assert {urlsplit(url).netloc for url in console.requests} == {
+        urlsplit(console.server.url).netloc
+    }
 
 
-def test_no_file_and_no_event_is_ever_more_than_text(console: Console, hostile_file: Callable[[int, str], str]):
+def test_no_file_and_no_event_is_ever_more_than_text(
+    console: Console, hostile_file: Callable[[int, str], str]
+):
     """All of them together, on the pages that show one thing whole."""
     everything = "\n".join(PAYLOADS)
     path = hostile_file(0, everything)
@@ -241,13 +286,18 @@ def test_no_name_of_a_file_is_ever_more_than_a_name(
 ):
     for number, payload in enumerate(PAYLOADS[:: len(PAYLOADS) // scale(len(PAYLOADS)) or 1]):
         path = hostile_file(number, payload)
-        for url in (f"/?applet=text-editor&path={quote(path)}", f"/?applet=text-editor&path={quote(path)}&edit=1"):
+        for url in (
+            f"/?applet=text-editor&path={quote(path)}",
+            f"/?applet=text-editor&path={quote(path)}&edit=1",
+        ):
             check(console.open(url), payload, "file")
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload[:24]))
 def test_no_address_is_ever_more_than_an_address(console: Console, payload: str):
-    """What a foreign page may make somebody open: each answer is a page of ours, with the policy on it."""
+    """What a foreign page may make somebody open: each answer is a page of ours, with the policy on
+    it.
+    """
     with console.api as api:
         for path in (
             f"/sessions/{quote(payload, safe='')}",
@@ -274,16 +324,19 @@ def test_a_context_change_that_arrives_live_is_only_text(console: Console):
     for payload in PAYLOADS[:12]:
         console.set_context(session_id, "files", [as_label(payload)])
         page.wait_for_function(
-            "(text) => document.querySelector('#card').textContent.includes(text)", arg=term_safe(as_label(payload))
+            "(text) => document.querySelector('#card').textContent.includes(text)",
+            arg=term_safe(as_label(payload)),
         )
         check(page, as_label(payload), "live card")
 
 
-# --- what is noted in a repository -------------------------------------------------------------------------
+# --- what is noted in a repository ----------------------------------------------------------------
 
 
 @pytest.fixture
-def noted_console(tmp_path: Path, browser: Browser, window: dict[str, Any]) -> Iterator[tuple[Console, Repo]]:
+def noted_console(
+    tmp_path: Path, browser: Browser, window: dict[str, Any]
+) -> Iterator[tuple[Console, Repo]]:
     repo = noting.with_code(tmp_path / "payouts")
     (tmp_path / "served").mkdir()
     with noting.serving(tmp_path / "served", repo.folder) as running:
@@ -293,13 +346,18 @@ def noted_console(tmp_path: Path, browser: Browser, window: dict[str, Any]) -> I
 
 def as_branch(payload: str) -> str:
     """As much of it as git takes for the name of a branch."""
-    return re.sub(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//+|/\.|\.$|/$|^/", "", payload)[:60].strip("./") or "x"
+    return (
+        re.sub(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//+|/\.|\.$|/$|^/", "", payload)[:60].strip("./")
+        or "x"
+    )
 
 
 async def fill_notes(workstreams: WorkstreamService, some: list[str], paths: list[str]) -> None:
     """Every field of a workstream is nothing but payloads."""
     for payload, path in zip(some, paths, strict=True):
-        await workstreams.claim(payload, [path, "src/retry.py#schedule"], kind="statement")  # some say "fixed"
+        await workstreams.claim(
+            payload, [path, "src/retry.py#schedule"], kind="statement"
+        )  # some say "fixed"
         await workstreams.decide(payload, status="rejected", because=payload)
     await workstreams.set_checklist(some)
     await workstreams.prove(["cat", paths[-1]])
@@ -313,7 +371,12 @@ async def fill_notes(workstreams: WorkstreamService, some: list[str], paths: lis
 def hostile_files(repo: Repo, some: list[str]) -> list[str]:
     paths = []
     for number, payload in enumerate(some):
-        name = re.sub(r"[\x00-\x1f\\]", "", as_label(payload)).replace("/", "∕").encode()[:150].decode(errors="ignore")
+        name = (
+            re.sub(r"[\x00-\x1f\\]", "", as_label(payload))
+            .replace("/", "∕")
+            .encode()[:150]
+            .decode(errors="ignore")
+        )
         paths.append(f"{number} {name}".rstrip())
         repo.write(paths[-1], payload + "\n")
     return paths
@@ -330,19 +393,24 @@ def test_nothing_that_is_noted_in_a_repository_is_ever_more_than_text(
         noting.on_own_branch(repo, f"{start}-{as_branch(some[0])}")
         paths = hostile_files(repo, some)
         repo.commit(some[0])
-        noting.note(console.settings, repo, lambda workstreams: fill_notes(workstreams, some, paths))  # noqa: B023
+        fill = partial(fill_notes, some=some, paths=paths)
+        noting.note(console.settings, repo, fill)
         for change in ("", "changed\n"):
             for path in paths:
                 repo.write(path, change + (repo.folder / path).read_text())
             author = re.sub(r"[<>\n]", "", some[0])
-            repo.git("commit", "-qam", "more", "--allow-empty", f"--author=x {author} <x@example.org>")
+            repo.git(
+                "commit", "-qam", "more", "--allow-empty", f"--author=x {author} <x@example.org>"
+            )
             page = console.open("/workstreams")
             for payload in some:
                 check(page, payload, "workstreams")
         for path, payload in zip(paths, some, strict=True):
             repo.write(path, f"{payload}\nanother {payload}\n")
             check(console.open(f"/?applet=git-diff&path={quote(path)}"), payload, "diff")
-    assert {urlsplit(url).netloc for url in console.requests} == {urlsplit(console.server.url).netloc}
+    assert {urlsplit(url).netloc for url in console.requests} == {
+        urlsplit(console.server.url).netloc
+    }
 
 
 @pytest.mark.parametrize("payload", PAYLOADS[::6], ids=lambda payload: ascii(payload[:24]))

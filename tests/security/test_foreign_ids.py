@@ -1,8 +1,9 @@
 """TS4: naming somebody else's id tells nothing and reaches nothing.
 
-Keys, foreign keys and unique indexes are checked by the engine without regard to any policy, so they are the classic
-way to find out what exists on the other side of a wall. Here every try is made twice, with an id that exists over
-there and with one that exists nowhere, and both must give the same answer.
+Keys, foreign keys and unique indexes are checked by the engine without regard to any policy, so
+they are the classic way to find out what exists on the other side of a wall. Here every try is made
+twice, with an id that exists over there and with one that exists nowhere, and both must give the
+same answer.
 """
 
 import random
@@ -29,8 +30,12 @@ SESSION_VERBS: dict[str, Verb] = {
     "get_session": lambda s, id_: s.get_session(id_),
     "find_session": lambda s, id_: s.find_session(id_),
     "append_event": lambda s, id_: s.append_event(id_, "user_message", "user", "mine"),
-    "append_event at": lambda s, id_: s.append_event(id_, "user_message", "user", "mine", expected_sequence=2),
-    "append_events": lambda s, id_: s.append_events(id_, [{"type": "tool_call", "role": "tool", "content": "x"}] * 2),
+    "append_event at": lambda s, id_: s.append_event(
+        id_, "user_message", "user", "mine", expected_sequence=2
+    ),
+    "append_events": lambda s, id_: s.append_events(
+        id_, [{"type": "tool_call", "role": "tool", "content": "x"}] * 2
+    ),
     "get_recent_events": lambda s, id_: s.get_recent_events(id_),
     "get_recent_events by tokens": lambda s, id_: s.get_recent_events(id_, 5, 1000),
     "get_state": lambda s, id_: s.get_state(id_),
@@ -65,19 +70,34 @@ async def rows_of(service: holdfast.SessionService) -> list[object]:
     """Everything that a developer has."""
     sessions = await service.list_sessions(1000)
     return [
-        (session, await service.get_state(session.id), [event async for event in service.read_events(session.id)])
+        (
+            session,
+            await service.get_state(session.id),
+            [event async for event in service.read_events(session.id)],
+        )
         for session in sessions
     ]
 
 
-async def test_a_foreign_id_is_answered_like_one_that_does_not_exist(database: Any, scale: Callable[[int], int]):
-    """Every verb, with ids of another workspace and of a colleague, against ids of nobody; and nothing moves."""
-    people = {owner.developer_id: holdfast.SessionService(database, owner=owner) for owner in (ANA, BO, CY)}
+async def test_a_foreign_id_is_answered_like_one_that_does_not_exist(
+    database: Any, scale: Callable[[int], int]
+):
+    """Every verb, with ids of another workspace and of a colleague, against ids of nobody; and
+    nothing moves.
+    """
+    people = {
+        owner.developer_id: holdfast.SessionService(database, owner=owner)
+        for owner in (ANA, BO, CY)
+    }
     existing: dict[str, list[str]] = {"session": [], "event": []}
     for name in ("bo", "cy"):
         for n in range(5):
-            session = await people[name].create_session("architect", "u1", client="claude", native_id=f"n-{n}")
-            event = await people[name].append_event(session.id, "user_message", "user", "private words")
+            session = await people[name].create_session(
+                "architect", "u1", client="claude", native_id=f"n-{n}"
+            )
+            event = await people[name].append_event(
+                session.id, "user_message", "user", "private words"
+            )
             existing["session"].append(session.id)
             existing["event"].append(event.id)
             if n == 4:
@@ -126,12 +146,15 @@ async def test_a_native_id_belongs_to_one_developer(database: Any):
     """Two people whose clients count alike do not end up in one session."""
     people = [holdfast.SessionService(database, owner=owner) for owner in (ANA, BO, CY)]
 
-    sessions = [await person.create_session("m", "u1", client="claude", native_id="n-1") for person in people]
+    sessions = [
+        await person.create_session("m", "u1", client="claude", native_id="n-1")
+        for person in people
+    ]
 
     assert len({session.id for session in sessions}) == 3
 
 
-# --- with SQL ----------------------------------------------------------------------------------------------
+# --- with SQL -------------------------------------------------------------------------------------
 
 EVENT = """
 insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
@@ -169,13 +192,16 @@ async def refusal(connection: Any, statement: str, id_: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("whose", [BO, CY], ids=["another workspace", "a colleague"])
 @pytest.mark.parametrize(
-    "table", [EVENT, STATE, RESUMED, ERASURE, THERE], ids=["event", "state", "resumed", "erasure", "there"]
+    "table",
+    [EVENT, STATE, RESUMED, ERASURE, THERE],
+    ids=["event", "state", "resumed", "erasure", "there"],
 )
 async def test_no_row_refers_across_a_wall(table: str, whose: Owner, postgres_url: str):
-    """Keys carry workspace and developer: no reference goes across, and across workspaces an oracle is silent.
+    """Keys carry workspace and developer: no reference goes across, and across workspaces an oracle
+    is silent.
 
-    Within one workspace a session's numbers are taken once, and the engine says so; but nobody but the application
-    sends SQL, and its verbs ask by owner first (see above).
+    Within one workspace a session's numbers are taken once, and the engine says so; but nobody but
+    the application sends SQL, and its verbs ask by owner first (see above).
     """
     async with holdfast.open_database(postgres_url) as database:
         service = holdfast.SessionService(database, owner=whose)

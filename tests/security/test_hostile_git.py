@@ -1,8 +1,9 @@
 """TS13: whatever a repository configures, nothing of it runs when we ask git about it.
 
-Every trap would leave a canary. Each is laid in a repository of its own, with a file that is racily clean: git has to
-look into it to know, and would ask a filter first. Then everything that we can ask is asked. A second test shows that
-the traps are live: the same questions by plain git do leave canaries.
+Every trap would leave a canary. Each is laid in a repository of its own, with a file that is racily
+clean: git has to look into it to know, and would ask a filter first. Then everything that we can
+ask is asked. A second test shows that the traps are live: the same questions by plain git do leave
+canaries.
 """
 
 import os
@@ -19,10 +20,33 @@ from holdfast.ground import git, git_process
 from tests.ground.repositories import Work, make_filled
 
 HOOKS = (
-    *("applypatch-msg", "fsmonitor-watchman", "post-checkout", "post-index-change", "post-merge", "pre-auto-gc"),
-    *("pre-commit", "pre-push", "query-watchman", "reference-transaction", "post-rewrite", "sendemail-validate"),
+    *(
+        "applypatch-msg",
+        "fsmonitor-watchman",
+        "post-checkout",
+        "post-index-change",
+        "post-merge",
+        "pre-auto-gc",
+    ),
+    *(
+        "pre-commit",
+        "pre-push",
+        "query-watchman",
+        "reference-transaction",
+        "post-rewrite",
+        "sendemail-validate",
+    ),
 )
-COMMANDS = ("cat-file", "config", "diff-index", "for-each-ref", "hash-object", "ls-files", "merge-base", "rev-list")
+COMMANDS = (
+    "cat-file",
+    "config",
+    "diff-index",
+    "for-each-ref",
+    "hash-object",
+    "ls-files",
+    "merge-base",
+    "rev-list",
+)
 MISSING = "1" * 40
 Trap = Callable[["Scene"], None]
 TRAPS: dict[str, Trap] = {}
@@ -55,7 +79,9 @@ class Scene:
 
     def configure(self, text: str, file: str = "config") -> None:
         with open(self.git_dir / file, "a") as config:
-            config.write(text.replace("TRAP", str(self.script)).replace("CANARY", str(self.canary)) + "\n")
+            config.write(
+                text.replace("TRAP", str(self.script)).replace("CANARY", str(self.canary)) + "\n"
+            )
 
     def attribute(self, text: str) -> None:
         (self.git_dir / "info").mkdir(exist_ok=True)
@@ -83,9 +109,14 @@ def configured(name: str, text: str, attributes: str = "") -> None:
 
 
 configured("fsmonitor", "[core]\n\tfsmonitor = TRAP")
-configured("fsmonitor of the first version", "[core]\n\tfsmonitor = TRAP\n\tfsmonitorHookVersion = 1")
+configured(
+    "fsmonitor of the first version", "[core]\n\tfsmonitor = TRAP\n\tfsmonitorHookVersion = 1"
+)
 configured("fsmonitor in capitals", "[CORE]\n\tFSMONITOR = TRAP")
-configured("pager", "[core]\n\tpager = TRAP\n[pager]\n\tdiff-index = TRAP\n\trev-list = TRAP\n\tconfig = TRAP")
+configured(
+    "pager",
+    "[core]\n\tpager = TRAP\n[pager]\n\tdiff-index = TRAP\n\trev-list = TRAP\n\tconfig = TRAP",
+)
 configured("editors", "[core]\n\teditor = TRAP\n[sequence]\n\teditor = TRAP")
 configured("askpass and helpers", "[core]\n\taskPass = TRAP\n[credential]\n\thelper = !TRAP")
 configured("proxy", "[core]\n\tgitProxy = TRAP\n[http]\n\tproxy = ext::TRAP")
@@ -95,7 +126,9 @@ configured("textconv", '[diff "x"]\n\ttextconv = TRAP', "* diff=x")
 configured("cached textconv", '[diff "x"]\n\ttextconv = TRAP\n\tcachetextconv = true', "* diff=x")
 configured("merge driver", '[merge "x"]\n\tdriver = TRAP %A\n\trecursive = x', "* merge=x")
 configured("clean filter", '[filter "x"]\n\tclean = TRAP', "* filter=x")
-configured("clean filter that is required", '[filter "x"]\n\tclean = TRAP\n\trequired = true', "* filter=x")
+configured(
+    "clean filter that is required", '[filter "x"]\n\tclean = TRAP\n\trequired = true', "* filter=x"
+)
 configured("smudge filter", '[filter "x"]\n\tsmudge = TRAP\n\tclean = TRAP', "* filter=x")
 configured("process filter", '[filter "x"]\n\tprocess = TRAP\n\trequired', "* filter=x")
 configured("filter in capitals", '[FILTER "x"]\n\tCLEAN = TRAP', "* filter=x")
@@ -106,19 +139,39 @@ configured("filter with a quote", '[filter "a\\"b"]\n\tclean = TRAP', '* filter=
 configured("filter with a dash", '[filter "-c"]\n\tclean = TRAP', "* filter=-c")
 configured("filter without a name", '[filter ""]\n\tclean = TRAP', "* filter=")
 configured("filter named like ours", '[filter "x.clean"]\n\tclean = TRAP', "* filter=x.clean")
-configured("filter named twice", '[filter "x"]\n\tclean = cat\n[filter "x"]\n\tclean = TRAP', "* filter=x")
-configured("lfs that is none", '[filter "lfs"]\n\tclean = TRAP\n\tprocess = TRAP\n\trequired = true', "* filter=lfs")
-configured("renormalisation", '[merge]\n\trenormalize\n[filter "x"]\n\tclean = TRAP', "* text=auto eol=crlf filter=x")
-configured("aliases", "[alias]\n" + "\n".join(f"\t{name} = !TRAP" for name in COMMANDS))
-configured("own safe directories", "[safe]\n\tdirectory = *\n\tbareRepository = all\n[core]\n\tfsmonitor = TRAP")
-configured("traces", "[trace2]\n\teventTarget = CANARY\n\tnormalTarget = CANARY\n\tperfTarget = CANARY")
-configured("collecting garbage", "[gc]\n\tauto = 1\n[maintenance]\n\tauto = true\n[gc]\n\trecentObjectsHook = TRAP")
-configured("hook for packs", "[uploadpack]\n\tpackObjectsHook = TRAP")
 configured(
-    "submodule update", '[submodule "x"]\n\tupdate = !TRAP\n[diff]\n\tsubmodule = log\n\tignoreSubmodules = none'
+    "filter named twice", '[filter "x"]\n\tclean = cat\n[filter "x"]\n\tclean = TRAP', "* filter=x"
 )
 configured(
-    "untracked cache and split index", "[core]\n\tuntrackedCache = true\n\tsplitIndex = true\n\tfsmonitor = TRAP"
+    "lfs that is none",
+    '[filter "lfs"]\n\tclean = TRAP\n\tprocess = TRAP\n\trequired = true',
+    "* filter=lfs",
+)
+configured(
+    "renormalisation",
+    '[merge]\n\trenormalize\n[filter "x"]\n\tclean = TRAP',
+    "* text=auto eol=crlf filter=x",
+)
+configured("aliases", "[alias]\n" + "\n".join(f"\t{name} = !TRAP" for name in COMMANDS))
+configured(
+    "own safe directories",
+    "[safe]\n\tdirectory = *\n\tbareRepository = all\n[core]\n\tfsmonitor = TRAP",
+)
+configured(
+    "traces", "[trace2]\n\teventTarget = CANARY\n\tnormalTarget = CANARY\n\tperfTarget = CANARY"
+)
+configured(
+    "collecting garbage",
+    "[gc]\n\tauto = 1\n[maintenance]\n\tauto = true\n[gc]\n\trecentObjectsHook = TRAP",
+)
+configured("hook for packs", "[uploadpack]\n\tpackObjectsHook = TRAP")
+configured(
+    "submodule update",
+    '[submodule "x"]\n\tupdate = !TRAP\n[diff]\n\tsubmodule = log\n\tignoreSubmodules = none',
+)
+configured(
+    "untracked cache and split index",
+    "[core]\n\tuntrackedCache = true\n\tsplitIndex = true\n\tfsmonitor = TRAP",
 )
 
 
@@ -192,7 +245,9 @@ def bare_repository_inside(scene: Scene) -> None:
     inner = scene.folder / "docs" / "inner"
     shutil.copytree(scene.git_dir, inner)
     with open(inner / "config", "a") as config:
-        config.write(f"[core]\n\tbare = false\n\tworktree = {scene.folder}\n\tfsmonitor = {scene.script}\n")
+        config.write(
+            f"[core]\n\tbare = false\n\tworktree = {scene.folder}\n\tfsmonitor = {scene.script}\n"
+        )
     scene.folder = inner
 
 
@@ -201,14 +256,18 @@ def git_file_to_a_place_inside(scene: Scene) -> None:
     inner = scene.folder / "docs" / "inner"
     shutil.copytree(scene.git_dir, inner)
     with open(inner / "config", "a") as config:
-        config.write(f'[core]\n\tfsmonitor = {scene.script}\n[filter "x"]\n\tclean = {scene.script}\n')
+        config.write(
+            f'[core]\n\tfsmonitor = {scene.script}\n[filter "x"]\n\tclean = {scene.script}\n'
+        )
     (scene.folder / "src" / ".git").write_text("gitdir: ../docs/inner\n")
     scene.folder = scene.folder / "src"
 
 
 @trap
 def working_tree_elsewhere(scene: Scene) -> None:
-    scene.configure(f'[core]\n\tworktree = {scene.folder.parent}\n\tfsmonitor = TRAP\n[filter "x"]\n\tclean = TRAP')
+    scene.configure(
+        f'[core]\n\tworktree = {scene.folder.parent}\n\tfsmonitor = TRAP\n[filter "x"]\n\tclean = TRAP'
+    )
 
 
 @trap
@@ -219,10 +278,14 @@ def submodule_with_traps(scene: Scene) -> None:
     scene.work.git("commit", "--quiet", "-m", "submodule")
     Work(part).commit("moved")
     with open(part / ".git" / "config", "a") as config:
-        config.write(f'[core]\n\tfsmonitor = {scene.script}\n[filter "x"]\n\tclean = {scene.script}\n')
+        config.write(
+            f'[core]\n\tfsmonitor = {scene.script}\n[filter "x"]\n\tclean = {scene.script}\n'
+        )
     (part / ".git" / "info" / "attributes").write_text("* filter=x\n")
     Path(part / "README.md").write_text("edited\n")
-    scene.configure('[submodule "lib"]\n\tpath = lib\n\tignore = none\n[status]\n\tsubmoduleSummary = true')
+    scene.configure(
+        '[submodule "lib"]\n\tpath = lib\n\tignore = none\n[status]\n\tsubmoduleSummary = true'
+    )
 
 
 def promised(url: str, more: str = "") -> Trap:
@@ -232,7 +295,9 @@ def promised(url: str, more: str = "") -> Trap:
         scene.configure(
             f'[remote "origin"]\n\turl = {url}\n\tpromisor = true\n\tpartialclonefilter = blob:none\n{more}'
         )
-        scene.configure("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin")
+        scene.configure(
+            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin"
+        )
         scene.configure('[protocol]\n\tallow = always\n[protocol "ext"]\n\tallow = always')
         scene.lose("HEAD:README.md", "HEAD:src/app.py", "HEAD:docs")
         scene.work.write("README.md", "edited\r\n")
@@ -245,7 +310,9 @@ TRAPS["objects by ssh"] = promised("ssh://host/x", "[core]\n\tsshCommand = TRAP"
 TRAPS["objects by a helper"] = promised("x", '[remote "origin"]\n\tvcs = ext')
 TRAPS["objects by upload-pack"] = promised("..", '[remote "origin"]\n\tuploadpack = TRAP')
 TRAPS["objects over a proxy"] = promised("git://host/x", "[core]\n\tgitProxy = TRAP")
-TRAPS["objects with a helper for passwords"] = promised("https://localhost:1/x", "[credential]\n\thelper = !TRAP")
+TRAPS["objects with a helper for passwords"] = promised(
+    "https://localhost:1/x", "[credential]\n\thelper = !TRAP"
+)
 
 
 @trap
@@ -272,7 +339,9 @@ def signed_commit(scene: Scene) -> None:
 def replaced_commit(scene: Scene) -> None:
     (scene.git_dir / "refs" / "replace").mkdir(exist_ok=True)
     head = scene.work.git("rev-parse", "HEAD")
-    (scene.git_dir / "refs" / "replace" / head).write_text(scene.work.git("rev-parse", "HEAD:README.md") + "\n")
+    (scene.git_dir / "refs" / "replace" / head).write_text(
+        scene.work.git("rev-parse", "HEAD:README.md") + "\n"
+    )
 
 
 def branch_called(name: str) -> Trap:
@@ -292,8 +361,22 @@ def branch_called(name: str) -> Trap:
 
 
 for branch in (
-    *("-c", "-ccore.fsmonitor=trap.sh", "--upload-pack=touch${IFS}canary", "--output=canary", "--exec=canary", "-"),
-    *("$(touch${IFS}canary)", "`touch${IFS}canary`", ";touch${IFS}canary;", "|touch${IFS}canary", "--", "x" * 250),
+    *(
+        "-c",
+        "-ccore.fsmonitor=trap.sh",
+        "--upload-pack=touch${IFS}canary",
+        "--output=canary",
+        "--exec=canary",
+        "-",
+    ),
+    *(
+        "$(touch${IFS}canary)",
+        "`touch${IFS}canary`",
+        ";touch${IFS}canary;",
+        "|touch${IFS}canary",
+        "--",
+        "x" * 250,
+    ),
     *("HEAD", "a/../b", "line\nbreak", "@{-1}", "a..b", "é\x1b[2J", "größe", "sp ace"),
 ):
     TRAPS[f"branch {branch[:30]!r}"] = branch_called(branch)
@@ -303,7 +386,9 @@ def file_called(name: str) -> Trap:
     def lay(scene: Scene) -> None:
         scene.work.write(name, "one\r\n")
         scene.work.git("add", "--all")
-        scene.work.git("commit", "--quiet", "-m", name.replace("\n", " "), GIT_AUTHOR_NAME="$(touch canary)")
+        scene.work.git(
+            "commit", "--quiet", "-m", name.replace("\n", " "), GIT_AUTHOR_NAME="$(touch canary)"
+        )
         scene.work.write(name, "two\r\n")
 
     return lay
@@ -334,7 +419,11 @@ def told_by_the_environment(**variables: str) -> Trap:
 
 
 TRAPS["environment: programs"] = told_by_the_environment(
-    GIT_EXTERNAL_DIFF="TRAP", GIT_PAGER="TRAP", GIT_EDITOR="TRAP", GIT_ASKPASS="TRAP", GIT_SSH_COMMAND="TRAP"
+    GIT_EXTERNAL_DIFF="TRAP",
+    GIT_PAGER="TRAP",
+    GIT_EDITOR="TRAP",
+    GIT_ASKPASS="TRAP",
+    GIT_SSH_COMMAND="TRAP",
 )
 TRAPS["environment: settings"] = told_by_the_environment(
     GIT_CONFIG_COUNT="2",
@@ -343,13 +432,15 @@ TRAPS["environment: settings"] = told_by_the_environment(
     GIT_CONFIG_KEY_1="filter.x.clean",
     GIT_CONFIG_VALUE_1="TRAP",
 )
-TRAPS["environment: parameters"] = told_by_the_environment(GIT_CONFIG_PARAMETERS="'core.fsmonitor'='TRAP'")
+TRAPS["environment: parameters"] = told_by_the_environment(
+    GIT_CONFIG_PARAMETERS="'core.fsmonitor'='TRAP'"
+)
 TRAPS["environment: traces"] = told_by_the_environment(
     GIT_TRACE="CANARY", GIT_TRACE2="CANARY", GIT_TRACE_SETUP="CANARY"
 )
 
 
-# --- everything that we can ask ----------------------------------------------------------------------------
+# --- everything that we can ask -------------------------------------------------------------------
 
 
 def questions(scene: Scene, first: str) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -373,9 +464,15 @@ def questions(scene: Scene, first: str) -> Iterator[tuple[str, Callable[[], obje
     yield "count_commits", lambda: git.count_commits(found, first)
     yield "numstat", lambda: git.numstat(found, first, paths)
     for path in paths[::3]:
-        yield f"diff_text {path}", lambda path=path: git.diff_text(found, first, path, max_bytes=10_000)
+        yield (
+            f"diff_text {path}",
+            lambda path=path: git.diff_text(found, first, path, max_bytes=10_000),
+        )
         yield f"last_change {path}", lambda path=path: git.last_change(found, path)
-        yield f"read_blob {path}", lambda path=path: git.read_blob(found, first, path, max_bytes=10_000)
+        yield (
+            f"read_blob {path}",
+            lambda path=path: git.read_blob(found, first, path, max_bytes=10_000),
+        )
 
 
 @pytest.fixture
@@ -383,7 +480,9 @@ def template(tmp_path: Path) -> Path:
     return make_filled(tmp_path / "template").root
 
 
-def laid(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch, number: int, lay: Trap) -> Scene:
+def laid(
+    tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch, number: int, lay: Trap
+) -> Scene:
     folder = tmp_path / f"scene-{number}"
     folder.mkdir()
     scene = Scene(folder, template)
@@ -396,7 +495,11 @@ def laid(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch, number
 
 def has_sung(scene: Scene) -> bool:
     """Also where it was named relative to a folder that a command might run in."""
-    return any(path.name.startswith("canary") for path in scene.script.parent.rglob("*") if "objects" not in path.parts)
+    return any(
+        path.name.startswith("canary")
+        for path in scene.script.parent.rglob("*")
+        if "objects" not in path.parts
+    )
 
 
 def test_nothing_that_a_repository_configures_ever_runs(
@@ -414,7 +517,9 @@ def test_nothing_that_a_repository_configures_ever_runs(
                 asked += 1
                 try:
                     ask()
-                except HoldfastError as error:  # a repository in this state may be refused, if it is told why
+                except (
+                    HoldfastError
+                ) as error:  # a repository in this state may be refused, if it is told why
                     refused.append((name, question, error.message))
                 if scene.canary.exists():
                     sung.append((name, question))
@@ -426,11 +531,15 @@ def test_nothing_that_a_repository_configures_ever_runs(
     assert len(TRAPS) >= 30
     assert asked > 10 * len(TRAPS)
     assert sung == []
-    assert len(refused) < asked / 20, "a repository that is refused shows nothing about the questions"
+    assert len(refused) < asked / 20, (
+        "a repository that is refused shows nothing about the questions"
+    )
 
 
 def test_the_traps_are_live(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch):
-    """Plain git sets off those that a question can set off; the others wait for commands that we never run."""
+    """Plain git sets off those that a question can set off; the others wait for commands that we
+    never run.
+    """
     live = set()
     for number, (name, lay) in enumerate(TRAPS.items()):
         if name.startswith(("branch", "file")):
@@ -457,15 +566,42 @@ def test_the_traps_are_live(tmp_path: Path, template: Path, monkeypatch: pytest.
     print(f"{len(live)} of {len(TRAPS)} traps are live: {sorted(live)}")
 
     expected = {
-        *("fsmonitor", "clean filter", "process filter", "filter called a=b", "filter_in_the_tree", "textconv"),
-        *("external diff", "diff driver", "included file", "included for the branch", "settings_of_the_working_tree"),
-        *("objects by a program", "objects by ssh", "signed_commit", "bare_repository_inside", "fifty_filters"),
-        *("submodule_with_traps", "environment: programs", "environment: settings", "environment: traces", "hooks"),
+        *(
+            "fsmonitor",
+            "clean filter",
+            "process filter",
+            "filter called a=b",
+            "filter_in_the_tree",
+            "textconv",
+        ),
+        *(
+            "external diff",
+            "diff driver",
+            "included file",
+            "included for the branch",
+            "settings_of_the_working_tree",
+        ),
+        *(
+            "objects by a program",
+            "objects by ssh",
+            "signed_commit",
+            "bare_repository_inside",
+            "fifty_filters",
+        ),
+        *(
+            "submodule_with_traps",
+            "environment: programs",
+            "environment: settings",
+            "environment: traces",
+            "hooks",
+        ),
     }
     assert expected <= live
 
 
-def test_a_pipe_where_git_reads_settings_ends_in_time(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_pipe_where_git_reads_settings_ends_in_time(
+    tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Nothing runs, and nothing waits for ever."""
     scene = laid(tmp_path, template, monkeypatch, 0, lambda _: None)
     os.mkfifo(scene.git_dir / "pipe")

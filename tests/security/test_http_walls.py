@@ -68,9 +68,18 @@ def assert_headers(answer: httpx.Response) -> None:
     assert len(answer.headers.get_list("cache-control")) == 1
 
 
-# --- TS7: hosts and origins ----------------------------------------------------------------------------------
+# --- TS7: hosts and origins -----------------------------------------------------------------------
 
-PATHS = ["/api/health", "/api/events", "/api/sessions", "/static/nothing.css", "/login", "/mcp", "/", "/nothing"]
+PATHS = [
+    "/api/health",
+    "/api/events",
+    "/api/sessions",
+    "/static/nothing.css",
+    "/login",
+    "/mcp",
+    "/",
+    "/nothing",
+]
 METHODS = ["GET", "POST", "PATCH", "DELETE", "OPTIONS"]
 
 
@@ -106,8 +115,12 @@ def origins(host: str, port: int) -> dict[str | None, bool]:
     }
 
 
-def test_a_foreign_name_or_page_is_refused_on_every_path(server: Server, api: httpx.Client, scale: Any) -> None:
-    """TS7: hosts × origins × methods × paths, with the token, so that nothing but the wall can refuse them."""
+def test_a_foreign_name_or_page_is_refused_on_every_path(
+    server: Server, api: httpx.Client, scale: Any
+) -> None:
+    """TS7: hosts × origins × methods × paths, with the token, so that nothing but the wall can
+    refuse them.
+    """
     cases = [
         (host, origin, method, path, good_host and good_origin)
         for host, good_host in hosts(server.port).items()
@@ -147,7 +160,9 @@ def test_nothing_listens_beyond_loopback(server: Server) -> None:
         pytest.skip("no /proc/net/tcp here")
     port = f"{server.port:04X}"
     lines = [line.split() for line in listening.read_text().splitlines()[1:]]
-    addresses = {fields[1] for fields in lines if fields[3] == "0A" and fields[1].endswith(f":{port}")}
+    addresses = {
+        fields[1] for fields in lines if fields[3] == "0A" and fields[1].endswith(f":{port}")
+    }
 
     assert addresses == {f"0100007F:{port}"}
 
@@ -167,7 +182,9 @@ def test_nothing_listens_beyond_loopback(server: Server) -> None:
         ("anything", "navigate", False),
     ],
 )
-def test_a_page_of_another_site_gets_nothing(api: httpx.Client, site: str, mode: str, allowed: bool) -> None:
+def test_a_page_of_another_site_gets_nothing(
+    api: httpx.Client, site: str, mode: str, allowed: bool
+) -> None:
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": "document"}
 
     for path in ("/api/state", "/login", "/static/nothing.css", "/mcp"):
@@ -176,7 +193,7 @@ def test_a_page_of_another_site_gets_nothing(api: httpx.Client, site: str, mode:
         assert look(api, "POST", "/api/sessions", headers, json={"chatmode": "x"}) == 403
 
 
-# --- who is let in -------------------------------------------------------------------------------------------
+# --- who is let in --------------------------------------------------------------------------------
 
 
 def wrong_tokens(token: str) -> list[str]:
@@ -195,10 +212,14 @@ def wrong_tokens(token: str) -> list[str]:
     ]
 
 
-def test_without_the_token_everything_but_the_way_in_is_closed(server: Server, stranger: httpx.Client) -> None:
+def test_without_the_token_everything_but_the_way_in_is_closed(
+    server: Server, stranger: httpx.Client
+) -> None:
     for given in [None, *wrong_tokens(server.token)]:
         headers = {} if given is None else {"Authorization": given}
-        for method, path in itertools.product(["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"], PATHS):
+        for method, path in itertools.product(
+            ["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"], PATHS
+        ):
             if path not in ("/login", "/static/nothing.css"):
                 answer = stranger.request(method, path, headers=headers)
                 assert is_problem(answer, 401, "unauthorized")
@@ -214,7 +235,9 @@ def test_without_the_token_everything_but_the_way_in_is_closed(server: Server, s
 )  # fmt: skip
 def test_no_spelling_leads_around_the_wall(server: Server, path: str) -> None:
     """The path that the wall sees is the path that is served: sent as it stands, by hand."""
-    answer = raw(server, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n\r\n")
+    answer = raw(
+        server, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n\r\n"
+    )
 
     assert answer.split(b" ")[1] in (b"401", b"404")
     assert b"workspace" not in answer
@@ -232,12 +255,16 @@ def test_the_token_is_in_no_log_and_in_no_error(server: Server, stranger: httpx.
     for given in wrong_tokens(secret):
         assert secret not in stranger.get("/api/state", headers={"Authorization": given}).text
     stranger.get(f"/api/sessions?{secret}={secret}", headers=server.bearer)
-    kept = [path for path in server.home.iterdir() if path.name != "token" and secret.encode() in path.read_bytes()]
+    kept = [
+        path
+        for path in server.home.iterdir()
+        if path.name != "token" and secret.encode() in path.read_bytes()
+    ]
 
     assert kept == []
 
 
-# --- TS8: what changes something -----------------------------------------------------------------------------
+# --- TS8: what changes something ------------------------------------------------------------------
 
 KINDS = [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json",
          "application/json; charset=utf-8"]  # fmt: skip
@@ -249,7 +276,11 @@ def writes(session_id: str) -> list[tuple[str, str, str]]:
         ("POST", "/api/sessions", '{"chatmode": "coder"}'),
         ("PATCH", f"/api/sessions/{session_id}", '{"name": "changed"}'),
         ("PATCH", f"/api/sessions/{session_id}/state", '{"scratchpad": {"changed": 1}}'),
-        ("POST", f"/api/sessions/{session_id}/events", '{"type": "user_message", "role": "user", "content": "x"}'),
+        (
+            "POST",
+            f"/api/sessions/{session_id}/events",
+            '{"type": "user_message", "role": "user", "content": "x"}',
+        ),
         ("POST", f"/api/sessions/{session_id}/resume", "{}"),
         ("POST", f"/api/sessions/{session_id}/end", "{}"),
         ("POST", "/mcp", json.dumps(tool_call(session_id))),
@@ -265,13 +296,21 @@ def tool_call(session_id: str) -> dict[str, Any]:
 def test_nothing_changes_without_the_right_and_json(
     server: Server, api: httpx.Client, stranger: httpx.Client, scale: Any
 ) -> None:
-    """TS8: kinds of content × routes × what is brought × where it comes from; 0 changes by those who may not."""
+    """TS8: kinds of content × routes × what is brought × where it comes from; 0 changes by those
+    who may not.
+    """
     cookie = log_in(server)
-    rights: dict[str, dict[str, str]] = {"nothing": {}, "cookie": {"Cookie": cookie}, "token": server.bearer}
+    rights: dict[str, dict[str, str]] = {
+        "nothing": {},
+        "cookie": {"Cookie": cookie},
+        "token": server.bearer,
+    }
     cases = list(itertools.product(KINDS, range(len(writes(""))), rights, SITES))
     done = refused = 0
     session, before = wrote(api), None
-    for kind, number, right, site in random.Random(8).sample(cases, min(len(cases), scale(10 * len(cases)))):
+    for kind, number, right, site in random.Random(8).sample(
+        cases, min(len(cases), scale(10 * len(cases)))
+    ):
         before = before or picture(api, session["id"])
         method, path, body = writes(session["id"])[number]
         headers = JSON_RPC | rights[right] | ({} if kind is None else {"Content-Type": kind})
@@ -279,7 +318,12 @@ def test_nothing_changes_without_the_right_and_json(
         status = stranger.request(method, path, content=body, headers=headers).status_code
         if may_write(kind, right, site):
             assert status in (200, 201), (kind, path, right, site, status)
-            assert picture(api, session["id"]) != before or path.endswith("/resume"), (kind, path, right, site)
+            assert picture(api, session["id"]) != before or path.endswith("/resume"), (
+                kind,
+                path,
+                right,
+                site,
+            )
             session, before, done = wrote(api), None, done + 1
         else:
             assert status in (401, 403, 415), (kind, path, right, site, status)
@@ -309,11 +353,14 @@ def log_in(server: Server) -> str:
         return str(answer.headers["set-cookie"].partition(";")[0])
 
 
-# --- TS16: streams, TH8: ids ---------------------------------------------------------------------------------
+# --- TS16: streams, TH8: ids ----------------------------------------------------------------------
 
 
-def test_a_stream_needs_the_token_and_tells_only_the_owners_events(tmp_path: Path, postgres_url: str) -> None:
-    """TS16: two developers on one store; what one does is not heard by the other, also not with the other's cursor.
+def test_a_stream_needs_the_token_and_tells_only_the_owners_events(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """TS16: two developers on one store; what one does is not heard by the other, also not with the
+    other's cursor.
 
     At the same time, which a store that is a file does not take.
     """
@@ -338,15 +385,28 @@ def test_a_stream_needs_the_token_and_tells_only_the_owners_events(tmp_path: Pat
         assert not [line for line in heard if secret["id"] in line or "secret" in line]
 
 
-def test_a_session_of_somebody_else_is_one_that_is_not_there(tmp_path: Path, database_url: str) -> None:
-    """TH8: an id is a name and not a right; the answers differ in nothing but the id. Read or written, by any door."""
-    with served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server, server.client() as ada:
+def test_a_session_of_somebody_else_is_one_that_is_not_there(
+    tmp_path: Path, database_url: str
+) -> None:
+    """TH8: an id is a name and not a right; the answers differ in nothing but the id. Read or
+    written, by any door.
+    """
+    with (
+        served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server,
+        server.client() as ada,
+    ):
         session = wrote(ada)
         append(ada, session["id"], "secret of ada")
         foreign, absent = session["id"], str(uuid.UUID(int=uuid.uuid4().int, version=4))
         before = picture(ada, foreign)
-    with served(tmp_path / "bob", database_url, HOLDFAST_DEVELOPER="bob") as server, server.client(**JSON_RPC) as bob:
-        reads = [("GET", f"/api/sessions/ID{rest}", "") for rest in ("", "/state", "/events", "/events?turns=1")]
+    with (
+        served(tmp_path / "bob", database_url, HOLDFAST_DEVELOPER="bob") as server,
+        server.client(**JSON_RPC) as bob,
+    ):
+        reads = [
+            ("GET", f"/api/sessions/ID{rest}", "")
+            for rest in ("", "/state", "/events", "/events?turns=1")
+        ]
         for method, path, body in [*reads, *writes("ID")[1:]]:
             answers = [
                 bob.request(
@@ -359,18 +419,30 @@ def test_a_session_of_somebody_else_is_one_that_is_not_there(tmp_path: Path, dat
             ]
             texts = [re.sub(r"[0-9a-f-]{36}", "ID", answer.text) for answer in answers]
             assert texts[0] == texts[1]
-            assert [answer.status_code for answer in answers] == [200 if path == "/mcp" else 404] * 2
+            assert [answer.status_code for answer in answers] == [
+                200 if path == "/mcp" else 404
+            ] * 2
             assert path != "/mcp" or '"code":"session_not_found"' in texts[0].replace(" ", "")
         assert bob.get("/api/sessions", params={"below": foreign}).status_code == 404
-    with served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server, server.client() as ada:
+    with (
+        served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server,
+        server.client() as ada,
+    ):
         assert picture(ada, foreign) == before
 
 
 def test_a_bug_tells_nothing_of_what_was_written(api: httpx.Client) -> None:
-    """The wall answers for whatever breaks below it; looked at without a bug to break: no answer has a trace."""
+    """The wall answers for whatever breaks below it; looked at without a bug to break: no answer
+    has a trace.
+    """
     session = wrote(api, name="my secret name")
     append(api, session["id"])
-    for path in ("/api/sessions/%ff", "/api/sessions?limit=" + "9" * 5000, "/login?code=%00", "/static/%00"):
+    for path in (
+        "/api/sessions/%ff",
+        "/api/sessions?limit=" + "9" * 5000,
+        "/login?code=%00",
+        "/static/%00",
+    ):
         answer = api.get(path)
         assert answer.status_code < 500
         assert "Traceback" not in answer.text

@@ -43,7 +43,8 @@ ENDS = (
     *("\u202e", "/.git/config", "/etc/passwd", "?x=1", "#x", ":Zone.Identifier", "CON", "nul.txt"),
 )
 
-# One process watches itself: every file it opens to write, every folder it makes, every process it starts.
+# One process watches itself: every file it opens to write, every folder it makes, every process it
+# starts.
 WATCHED = """
 import contextlib, io, json, os, sys
 from holdfast.clients import CLIENTS, find_client
@@ -113,16 +114,28 @@ print(json.dumps({"outside": found, "noticed": len(outside) - len(found), "statu
 
 def hostile_texts(count: int, seed: int) -> list[str]:
     chance = random.Random(seed)
-    plain = [f"{'../' * 8}{MARK}", f"/{MARK}", f"..\\..\\{MARK}", f"~/{MARK}", f"{MARK}/../../../{MARK}"]
+    plain = [
+        f"{'../' * 8}{MARK}",
+        f"/{MARK}",
+        f"..\\..\\{MARK}",
+        f"~/{MARK}",
+        f"{MARK}/../../../{MARK}",
+    ]
     made = [
-        "".join(chance.choice(PIECES) for _ in range(chance.randrange(1, 9))) + MARK + chance.choice(ENDS)
+        "".join(chance.choice(PIECES) for _ in range(chance.randrange(1, 9)))
+        + MARK
+        + chance.choice(ENDS)
         for _ in range(count)
     ]
     return [*plain, *made][:count]
 
 
-def test_no_field_becomes_a_path_outside_of_the_home(tmp_path: Path, home: Path, scale: Callable[[int], int]):
-    """TS11: 500 texts in every field of the commands and of the hooks, watched from inside the process."""
+def test_no_field_becomes_a_path_outside_of_the_home(
+    tmp_path: Path, home: Path, scale: Callable[[int], int]
+):
+    """TS11: 500 texts in every field of the commands and of the hooks, watched from inside the
+    process.
+    """
     texts = hostile_texts(scale(500), seed=11)
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     project = tmp_path / "project"

@@ -1,8 +1,8 @@
 """TS2: a pool of connections that everybody shares never carries one person's settings to the next.
 
-Two workspaces, two connections, many tasks at once. A tenth of the requests fails half-way and a tenth is cancelled
-wherever it happens to be. The pool does no cleaning of its own here: whatever a request left behind would be seen, and
-each connection is looked at when it comes back.
+Two workspaces, two connections, many tasks at once. A tenth of the requests fails half-way and a
+tenth is cancelled wherever it happens to be. The pool does no cleaning of its own here: whatever a
+request left behind would be seen, and each connection is looked at when it comes back.
 """
 
 import asyncio
@@ -35,11 +35,17 @@ class Person:
         self.foreign: list[object] = []
 
     async def start(self) -> None:
-        self.session_id = (await self.service.create_session(self.owner.workspace_id, self.owner.developer_id)).id
+        self.session_id = (
+            await self.service.create_session(self.owner.workspace_id, self.owner.developer_id)
+        ).id
 
     def check(self, *marks: str) -> None:
         """Everything of this person says so; whatever does not is somebody else's."""
-        self.foreign += [mark for mark in marks if not mark.startswith((self.owner.workspace_id, self.session_id))]
+        self.foreign += [
+            mark
+            for mark in marks
+            if not mark.startswith((self.owner.workspace_id, self.session_id))
+        ]
 
     async def append(self) -> None:
         event = await self.service.append_event(
@@ -59,7 +65,9 @@ class Person:
         self.check(state.session_id, *state.scratchpad.values())
 
     async def change(self) -> None:
-        change = await self.service.set_relevant_context(self.session_id, "files", [f"{self.owner.workspace_id}/a.py"])
+        change = await self.service.set_relevant_context(
+            self.session_id, "files", [f"{self.owner.workspace_id}/a.py"]
+        )
         self.check(*change.items)
 
     async def listen(self) -> None:
@@ -71,7 +79,10 @@ class Person:
     async def fail_in_a_transaction(self) -> None:
         async def work(tx: Any) -> None:
             rows = await tx.run(
-                QUERIES["lock_session"], self.owner.workspace_id, self.owner.developer_id, self.session_id
+                QUERIES["lock_session"],
+                self.owner.workspace_id,
+                self.owner.developer_id,
+                self.session_id,
             )
             self.check(*(row[0] for row in rows))
             raise ZeroDivisionError
@@ -79,7 +90,14 @@ class Person:
         await self.database.transaction(work)
 
     async def fail_in_the_engine(self) -> None:
-        arguments = (self.owner.workspace_id, self.owner.developer_id, self.session_id, "[]", None, None)
+        arguments = (
+            self.owner.workspace_id,
+            self.owner.developer_id,
+            self.session_id,
+            "[]",
+            None,
+            None,
+        )
         await self.database.write(QUERIES["save_metadata"], *arguments)
 
 
@@ -109,7 +127,9 @@ async def run_one(person: Person, dice: random.Random) -> str:
     return "done"
 
 
-async def test_a_shared_pool_never_shows_one_workspace_to_another(postgres_url: str, scale: Callable[[int], int]):
+async def test_a_shared_pool_never_shows_one_workspace_to_another(
+    postgres_url: str, scale: Callable[[int], int]
+):
     """0 foreign rows, 0 connections that come back with a setting, whatever went wrong on the way."""
     returned: list[tuple[str | None, ...]] = []
 

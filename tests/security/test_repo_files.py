@@ -1,4 +1,6 @@
-"""TS11, TS12, TS24 for context in the repository: what stands in a checkout is data, whatever it is called."""
+"""TS11, TS12, TS24 for context in the repository: what stands in a checkout is data, whatever it is
+called.
+"""
 
 import hashlib
 import json
@@ -32,9 +34,10 @@ def project(repo: Repo) -> Path:
     return repo.folder
 
 
-# --- TS11: no text becomes a path --------------------------------------------------------------------------
+# --- TS11: no text becomes a path -----------------------------------------------------------------
 
-# One process watches itself: every file that it opens to write or that has a hostile name, and every process it starts.
+# One process watches itself: every file that it opens to write or that has a hostile name, and
+# every process it starts.
 WATCHED = """
 import contextlib, io, json, os, sys
 from holdfast.surfaces.cli import main
@@ -116,8 +119,12 @@ print(json.dumps({"outside": found, "noticed": len(outside) - len(found), "start
 """
 
 
-def test_no_text_becomes_a_path_outside_of_the_repository(tmp_path: Path, repo: Repo, scale: Callable[[int], int]):
-    """TS11: in every argument, in every field of the committed file, and as the folder in the person's settings."""
+def test_no_text_becomes_a_path_outside_of_the_repository(
+    tmp_path: Path, repo: Repo, scale: Callable[[int], int]
+):
+    """TS11: in every argument, in every field of the committed file, and as the folder in the
+    person's settings.
+    """
     texts = hostile_texts(scale(500), seed=24)
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     before = sorted(tmp_path.rglob("*"))
@@ -125,7 +132,8 @@ def test_no_text_becomes_a_path_outside_of_the_repository(tmp_path: Path, repo: 
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, tmp_path / "texts.json", tmp_path / "holdfast", MARK],
         cwd=repo.folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")} | ON,
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+        | ON,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -138,10 +146,14 @@ def test_no_text_becomes_a_path_outside_of_the_repository(tmp_path: Path, repo: 
     assert answer["started"] == ["git"], "no text is ever a command"
     made = [path for path in sorted(tmp_path.rglob("*")) if path not in before]
     allowed = (tmp_path / "holdfast", repo.folder)
-    assert [path for path in made if not any(root in (path, *path.parents) for root in allowed)] == []
+    assert [
+        path for path in made if not any(root in (path, *path.parents) for root in allowed)
+    ] == []
 
 
-@pytest.mark.parametrize("folder", [".git", ".git/hooks", "sub/.GIT/x", "..", "a/../../b", ".", "", "/tmp/x", "a\x00b"])
+@pytest.mark.parametrize(
+    "folder", [".git", ".git/hooks", "sub/.GIT/x", "..", "a/../../b", ".", "", "/tmp/x", "a\x00b"]
+)
 def test_a_context_folder_that_is_none_is_refused(repo: Repo, tmp_path: Path, folder: str):
     (tmp_path / "holdfast").mkdir()
     (tmp_path / "holdfast/settings.json").write_text(json.dumps({"context_folder": folder}))
@@ -156,7 +168,9 @@ def test_a_context_folder_that_is_none_is_refused(repo: Repo, tmp_path: Path, fo
 def test_another_context_folder_is_one_folder_however_it_is_written(repo: Repo, tmp_path: Path):
     """Its own files make nothing stale, so its name has one spelling."""
     (tmp_path / "holdfast").mkdir()
-    (tmp_path / "holdfast/settings.json").write_text(json.dumps({"context_folder": "notes//agents/"}))
+    (tmp_path / "holdfast/settings.json").write_text(
+        json.dumps({"context_folder": "notes//agents/"})
+    )
 
     run_process("workstream", "save", "--summary", "x", cwd=repo.folder, **ON)
     repo.commit("notes")
@@ -166,7 +180,7 @@ def test_another_context_folder_is_one_folder_however_it_is_written(repo: Repo, 
     assert checked["stale"] is False
 
 
-# --- TS12: links, pipes and devices in our places ----------------------------------------------------------
+# --- TS12: links, pipes and devices in our places -------------------------------------------------
 
 FOLDERS = ("data", "data/context", "docs", ".git/info", "configs")
 FILES = (
@@ -227,11 +241,24 @@ def folder(place: Path, outside: Path) -> None:
 
 
 LAYOUTS = [
-    *((name, kind) for name in FOLDERS for kind in (link_outside, link_nowhere, link_to_itself, pipe, hard_link)),
+    *(
+        (name, kind)
+        for name in FOLDERS
+        for kind in (link_outside, link_nowhere, link_to_itself, pipe, hard_link)
+    ),
     *(
         (name, kind)
         for name in FILES
-        for kind in (link_to_file, link_nowhere, endless_device, pipe, listening, hard_link, two_gigabytes, folder)
+        for kind in (
+            link_to_file,
+            link_nowhere,
+            endless_device,
+            pipe,
+            listening,
+            hard_link,
+            two_gigabytes,
+            folder,
+        )
     ),
 ]
 VERBS = (
@@ -248,11 +275,15 @@ def snapshot(folder: Path) -> dict[str, object]:
     for path in sorted(folder.rglob("*")):
         mode = path.lstat().st_mode
         is_small = stat.S_ISREG(mode) and path.lstat().st_size < 1 << 20
-        found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if is_small else stat.S_IFMT(mode)
+        found[str(path)] = (
+            hashlib.sha256(path.read_bytes()).hexdigest() if is_small else stat.S_IFMT(mode)
+        )
     return {name: what for name, what in found.items() if "/holdfast" not in name}
 
 
-@pytest.mark.parametrize(("name", "make"), LAYOUTS, ids=lambda value: getattr(value, "__name__", str(value)))
+@pytest.mark.parametrize(
+    ("name", "make"), LAYOUTS, ids=lambda value: getattr(value, "__name__", str(value))
+)
 def test_whatever_stands_in_our_place_is_refused_or_ignored(
     cli: Call,
     repo: Repo,
@@ -286,7 +317,7 @@ def test_whatever_stands_in_our_place_is_refused_or_ignored(
     assert stat.S_IFMT(place.lstat().st_mode) == kind
 
 
-# --- TS24: a repository cannot agree for a person ----------------------------------------------------------
+# --- TS24: a repository cannot agree for a person -------------------------------------------------
 
 WISHES = {
     "shared_context": True,
@@ -318,7 +349,9 @@ def wish(repo: Repo, key: dict[str, str] | None = None) -> None:
         repo.write(path, text)
     if key:
         context = {"key": key, **WISHES, "shared": True}
-        repo.write(FILE, json.dumps({"schema_version": 1, "revision": 1, **WISHES, "contexts": [context]}))
+        repo.write(
+            FILE, json.dumps({"schema_version": 1, "revision": 1, **WISHES, "contexts": [context]})
+        )
 
 
 def typed(repo: Repo, *words: str, **env: str) -> Answer:
@@ -330,7 +363,11 @@ def test_no_file_of_a_repository_switches_it_on(repo: Repo, tmp_path: Path):
     wish(repo, {"repo": "x", "branch": "main", "workstream_id": "main"})
     before = snapshot(repo.folder)
 
-    for words in (("workstream", "show"), ("workstream", "decide", "x"), ("prove", "--json", "--", "touch", "made")):
+    for words in (
+        ("workstream", "show"),
+        ("workstream", "decide", "x"),
+        ("prove", "--json", "--", "touch", "made"),
+    ):
         words = words if "--json" in words else (*words, "--json")
         answer = typed(repo, *words, PATH="/nonexistent")
         assert (answer.code, answer.document["code"]) == (5, "shared_context_off")

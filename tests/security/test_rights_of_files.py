@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-# Everything that Holdfast leaves on a disk, made by a process that would by itself let everybody read and write, and
-# looked at while the store is open: that is when its log and its index are there.
+# Everything that Holdfast leaves on a disk, made by a process that would by itself let everybody
+# read and write, and looked at while the store is open: that is when its log and its index are
+# there.
 MAKE_EVERYTHING = """
 import json, os, sys
 os.umask(0)
@@ -54,21 +55,36 @@ EXPECTED = {
 
 
 def test_every_file_and_folder_belongs_to_one_person(tmp_path: Path):
-    """umask 000: folders 0700, files 0600, also those that SQLite makes and those that are there for a moment only."""
+    """umask 000: folders 0700, files 0600, also those that SQLite makes and those that are there
+    for a moment only.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", MAKE_EVERYTHING], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", MAKE_EVERYTHING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
 
     modes = json.loads(done.stdout)
     folders = {path for path in modes if (tmp_path / "holdfast" / path).is_dir()}
     assert modes.keys() >= EXPECTED
     assert folders == {".", "spool", "spool/.recovered"}
-    assert {path: mode for path, mode in modes.items() if mode != ("0o700" if path in folders else "0o600")} == {}
+    assert {
+        path: mode
+        for path, mode in modes.items()
+        if mode != ("0o700" if path in folders else "0o600")
+    } == {}
 
 
 def test_a_hook_leaves_nothing_that_others_can_read(tmp_path: Path):
     """The process that runs most often, started by a client with whatever umask the client has."""
-    payload = {"hook_event_name": "Stop", "session_id": "c-1", "cwd": str(tmp_path), "last_assistant_message": "Done."}
+    payload = {
+        "hook_event_name": "Stop",
+        "session_id": "c-1",
+        "cwd": str(tmp_path),
+        "last_assistant_message": "Done.",
+    }
     subprocess.run(
         [
             sys.executable,
@@ -90,16 +106,23 @@ def test_a_hook_leaves_nothing_that_others_can_read(tmp_path: Path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_another_user_of_the_machine_gets_in_nowhere(tmp_path: Path):
     """Another uid, on a machine where every folder above is open to all."""
-    subprocess.run([sys.executable, "-c", MAKE_EVERYTHING], capture_output=True, timeout=60, check=True)
+    subprocess.run(
+        [sys.executable, "-c", MAKE_EVERYTHING], capture_output=True, timeout=60, check=True
+    )
     home = tmp_path / "holdfast"
     paths = [home, *home.rglob("*")]
     for folder in tmp_path.parents:
-        if folder != folder.parent and folder.stat().st_uid == 0 and folder.name.startswith("pytest-"):
+        if (
+            folder != folder.parent
+            and folder.stat().st_uid == 0
+            and folder.name.startswith("pytest-")
+        ):
             folder.chmod(0o755)
     tmp_path.chmod(0o755)
 
     script = (
-        "import os, sys; os.setgid(65534); os.setuid(65534); sys.exit(sum(os.access(p, os.R_OK) for p in sys.argv[1:]))"
+        "import os, sys; os.setgid(65534); os.setuid(65534); "
+        "sys.exit(sum(os.access(p, os.R_OK) for p in sys.argv[1:]))"
     )
     done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], timeout=60)
 

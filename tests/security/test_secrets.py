@@ -1,6 +1,7 @@
 """TS17 and TS17b: no secret of a known kind stays readable, and nothing else is touched.
 
-The samples are made in a file of their own from the vendors' published formats, apart from the rules.
+The samples are made in a file of their own from the vendors' published formats, apart from the
+rules.
 """
 
 import json
@@ -8,11 +9,20 @@ from collections import Counter
 from collections.abc import Callable
 
 from holdfast.ground.redaction import find_secrets, redact, redact_value
-from tests.security.secret_samples import BY_NAME, BY_STRUCTURE, PER_FAMILY, Planted, benign, plant, samples
+from tests.security.secret_samples import (
+    BY_NAME,
+    BY_STRUCTURE,
+    PER_FAMILY,
+    Planted,
+    benign,
+    plant,
+    samples,
+)
 
 PLANTED = [planted for sample in samples() for planted in plant(sample)]
 
-# What is known only by what stands before it ends with its line: nobody can tell what the next line belongs to.
+# What is known only by what stands before it ends with its line: nobody can tell what the next line
+# belongs to.
 MISSED = {
     ("DSN password", "split over lines"),
     ("basic-auth URL", "split over lines"),
@@ -30,7 +40,9 @@ def test_there_are_enough_samples_and_each_is_planted_whole() -> None:
     assert all(part in p.text and p.is_left_in(p.text) for p in PLANTED for part in p.parts)
 
 
-def test_whatever_is_known_by_its_structure_is_found_every_time(record_property: Callable[[str, object], None]) -> None:
+def test_whatever_is_known_by_its_structure_is_found_every_time(
+    record_property: Callable[[str, object], None],
+) -> None:
     """TS17: 100 % for the families that have a prefix or a structure, in every encoding."""
     record_property("N", sum(p.sample.family in BY_STRUCTURE for p in PLANTED))
 
@@ -70,7 +82,8 @@ def test_the_same_secret_has_the_same_mark_however_it_is_written() -> None:
     different = [
         planted.sample.family
         for planted in PLANTED
-        if planted.sample.family in BY_STRUCTURE and planted.encoding in ("in JSON in JSON", "URL-encoded")
+        if planted.sample.family in BY_STRUCTURE
+        and planted.encoding in ("in JSON in JSON", "URL-encoded")
         if marks(planted.text) != marks(planted.sample.line)
     ]
 
@@ -87,7 +100,11 @@ def test_every_field_of_an_event_is_cleaned_and_no_key_is() -> None:
     for planted in PLANTED:
         if (planted.sample.family, planted.encoding) in MISSED:
             continue
-        event = {"id": "e-1", "content": planted.text, "parts": {"output": [{"text": planted.text}, 7, None, True]}}
+        event = {
+            "id": "e-1",
+            "content": planted.text,
+            "parts": {"output": [{"text": planted.text}, 7, None, True]},
+        }
 
         cleaned, found = redact_value(event)
 
@@ -105,12 +122,14 @@ def shape(value: object) -> object:
     return type(value)
 
 
-# --- TS17b -------------------------------------------------------------------------------------------------
+# --- TS17b ----------------------------------------------------------------------------------------
 
 TOKENS = list(benign(5000))
 
 
-def test_what_only_looks_random_is_left_alone(record_property: Callable[[str, object], None]) -> None:
+def test_what_only_looks_random_is_left_alone(
+    record_property: Callable[[str, object], None],
+) -> None:
     """TS17b: of 5,000, each in a line as it is met, half a percent may be altered at most."""
     record_property("N", len(TOKENS))
     altered = [token for token in TOKENS if redact(token.line).text != token.line]

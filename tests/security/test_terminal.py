@@ -1,4 +1,6 @@
-"""TS14: stored text never moves a cursor, sets a title, opens a link or turns a line around, whatever prints it."""
+"""TS14: stored text never moves a cursor, sets a title, opens a link or turns a line around,
+whatever prints it.
+"""
 
 import os
 import pty
@@ -18,7 +20,8 @@ BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069
 TAGS = "".join(map(chr, range(0xE0020, 0xE0080, 7)))
 CONTROLS = "".join(chr(code) for code in (*range(1, 0x20), *range(0x7F, 0xA0)))
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2028\u2029\u2060\ufeff\ufffa"
-# What a real attacker would send: clear the screen, set the title, write to the clipboard, a link, a fake prompt.
+# What a real attacker would send: clear the screen, set the title, write to the clipboard, a link,
+# a fake prompt.
 ATTACKS = (
     "\x1b[2J\x1b[H",
     "\x1b]0;owned\x07",
@@ -39,7 +42,8 @@ OWN = re.compile(r"\x1b\[(?:31m|0m|K|\?25[lh])|\r")
 
 def nasty_text(chance: random.Random, pieces: str | tuple[str, ...]) -> str:
     parts = [
-        chance.choice((*pieces, "word ", "ü", "\U0001f469\u200d\U0001f467")) for _ in range(chance.randrange(1, 9))
+        chance.choice((*pieces, "word ", "ü", "\U0001f469\u200d\U0001f467"))
+        for _ in range(chance.randrange(1, 9))
     ]
     return "x" + "".join(parts)
 
@@ -57,7 +61,9 @@ def is_forbidden(character: str) -> bool:
 def seen_on_a_terminal(*arguments: str, cwd: Path, typed: str = "") -> str:
     """Everything that a command writes when stdin, stdout and stderr are a terminal."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([*HOLDFAST, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd)
+    process = subprocess.Popen(
+        [*HOLDFAST, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd
+    )
     os.close(theirs)
     os.write(ours, typed.encode())
     seen = b""
@@ -81,7 +87,10 @@ def hostile_store(tmp_path: Path, scale: Callable[[int], int]) -> list[str]:
         (*BIDI, *TAGS, *UNSEEN[:2], ATTACKS[-1], ATTACKS[-2]),
     )
     (tmp_path / "project" / ".git").mkdir(parents=True)
-    names = [nasty_text(chance, in_a_label).replace("\u2028", "").replace("\u2029", "") for _ in range(count // 5 + 1)]
+    names = [
+        nasty_text(chance, in_a_label).replace("\u2028", "").replace("\u2029", "")
+        for _ in range(count // 5 + 1)
+    ]
     with App() as app:
         for name in names:
             session = app.run(
@@ -90,21 +99,33 @@ def hostile_store(tmp_path: Path, scale: Callable[[int], int]) -> list[str]:
                 )
             )
             app.run(app.scope.sessions.set_relevant_context(session.id, name, [name, *names[:9]]))
-            app.run(app.scope.sessions.update_metadata(session.id, {"currentIntent": name, "envHint": name}))
+            app.run(
+                app.scope.sessions.update_metadata(
+                    session.id, {"currentIntent": name, "envHint": name}
+                )
+            )
             app.run(app.scope.sessions.end_session(session.id))
         session = app.run(
-            app.scope.sessions.create_session("coder", "u1", name="work", worktree=str(tmp_path / "project"))
+            app.scope.sessions.create_session(
+                "coder", "u1", name="work", worktree=str(tmp_path / "project")
+            )
         )
         for start in range(0, count, 500):
             texts = [nasty_text(chance, anything) for _ in range(min(500, count - start))]
             events = [
-                {"type": "user_message", "role": "user", "content": f"{text} find me", "parts": {text: text}}
+                {
+                    "type": "user_message",
+                    "role": "user",
+                    "content": f"{text} find me",
+                    "parts": {text: text},
+                }
                 for text in texts
             ]
             app.run(app.scope.sessions.append_events(session.id, events))
         app.run(
             app.scope.sessions.update_state(
-                session.id, {nasty_text(chance, anything): nasty_text(chance, anything) for _ in range(50)}
+                session.id,
+                {nasty_text(chance, anything): nasty_text(chance, anything) for _ in range(50)},
             )
         )
         app.run(app.scope.sessions.set_relevant_context(session.id, "files", names[:10]))
@@ -112,8 +133,12 @@ def hostile_store(tmp_path: Path, scale: Callable[[int], int]) -> list[str]:
     return names
 
 
-def test_no_printer_lets_stored_text_reach_the_terminal_raw(hostile_store: list[str], tmp_path: Path):
-    """TS14: 500 texts in every field that can hold them, through every printer, as text and as JSON, on a terminal."""
+def test_no_printer_lets_stored_text_reach_the_terminal_raw(
+    hostile_store: list[str], tmp_path: Path
+):
+    """TS14: 500 texts in every field that can hold them, through every printer, as text and as
+    JSON, on a terminal.
+    """
     project = tmp_path / "project"
     printers: list[tuple[str, ...]] = [
         ("session", "list", "--limit", "1000"),
@@ -146,7 +171,9 @@ def test_no_printer_lets_stored_text_reach_the_terminal_raw(hostile_store: list[
 
 def test_colour_is_for_terminals_only(tmp_path: Path):
     on_a_terminal = seen_on_a_terminal("session", "show", "nobody", cwd=tmp_path)
-    elsewhere = subprocess.run([*HOLDFAST, "session", "show", "nobody"], capture_output=True, cwd=tmp_path)
+    elsewhere = subprocess.run(
+        [*HOLDFAST, "session", "show", "nobody"], capture_output=True, cwd=tmp_path
+    )
 
     assert on_a_terminal.startswith("\x1b[31mError: \x1b[0m")
     assert elsewhere.stderr.startswith(b"Error: Session 'nobody'")

@@ -1,8 +1,10 @@
-"""TS1 and TS3: a foreign workspace, and a colleague in one's own, are indistinguishable from nothing.
+"""TS1 and TS3: a foreign workspace, and a colleague in one's own, are indistinguishable from
+nothing.
 
-The tables come from the catalogue, so that a table of a later migration is tried here without anybody adding it. Each
-case runs and is committed if it goes through; what a statement shows is compared with what the settings of its
-transaction allow, and at the end every row of everybody must be as it was before.
+The tables come from the catalogue, so that a table of a later migration is tried here without
+anybody adding it. Each case runs and is committed if it goes through; what a statement shows is
+compared with what the settings of its transaction allow, and at the end every row of everybody must
+be as it was before.
 """
 
 import asyncio
@@ -47,7 +49,8 @@ async def fill(database: Any, owner: Owner) -> None:
     service = holdfast.SessionService(database, owner=owner)
     session = await service.create_session("architect", "u1", client="claude", native_id="n-1")
     events = [
-        await service.append_event(session.id, "user_message", "user", f"{owner.developer_id} {n}") for n in range(2)
+        await service.append_event(session.id, "user_message", "user", f"{owner.developer_id} {n}")
+        for n in range(2)
     ]
     await service.set_relevant_context(session.id, "files", [f"/{owner.developer_id}/a.py"])
     await service.forget_events([events[0].id])
@@ -80,14 +83,18 @@ def reader_url(postgres: Cluster, postgres_database: str) -> Iterator[str]:
 
 
 def everything(postgres: Cluster, name: str) -> dict[str, list[str]]:
-    """Every row of everybody, as a superuser sees it; but what Bo adds under Bo's own name in the north is Bo's."""
+    """Every row of everybody, as a superuser sees it; but what Bo adds under Bo's own name in the
+    north is Bo's.
+    """
     tables = [row["name"] for row in execute(postgres.dsn(name), catalogue.TABLES)]
     others = "coalesce(j ->> 'workspace_id' <> 'north' or j ->> 'developer_id' <> 'bo', true)"
     rows = {
         table: f"select j::text from (select to_jsonb(t) as j from {table} t) x where {others} order by 1"
         for table in tables
     }
-    return {table: [row[0] for row in execute(postgres.dsn(name), sql)] for table, sql in rows.items()}
+    return {
+        table: [row[0] for row in execute(postgres.dsn(name), sql)] for table, sql in rows.items()
+    }
 
 
 class Table:
@@ -115,7 +122,8 @@ async def describe_tables(connection: Any) -> list[Table]:
         if name in catalogue.LEDGERS:
             continue
         rows = await connection.fetch(
-            "select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attgenerated = ''", name
+            "select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attgenerated = ''",
+            name,
         )
         key = await connection.fetch(
             "select a.attname from pg_constraint c, unnest(c.conkey) with ordinality k (number, place)"
@@ -123,17 +131,27 @@ async def describe_tables(connection: Any) -> list[Table]:
             " where c.conrelid = $1::regclass and c.contype = 'p' order by k.place",
             name,
         )
-        row = await connection.fetchval(f"select to_jsonb(t)::text from {name} t where workspace_id = 'south' limit 1")
+        row = await connection.fetchval(
+            f"select to_jsonb(t)::text from {name} t where workspace_id = 'south' limit 1"
+        )
         assert row is not None, f"{name} has no row to try with"
         quoted = row.replace("'", "''")
-        tables.append(Table(name, [r["attname"] for r in rows], quoted, [r["attname"] for r in key]))
+        tables.append(
+            Table(name, [r["attname"] for r in rows], quoted, [r["attname"] for r in key])
+        )
     return tables
 
 
 def statements(table: Table) -> list[str]:
-    """Every way of SQL to see, take, change or remove a row. None of them may reach a row of somebody else."""
+    """Every way of SQL to see, take, change or remove a row. None of them may reach a row of
+    somebody else.
+    """
     name, key = table.name, ", ".join(table.key)
-    text = next(column for column in table.columns if column not in {*table.key, "workspace_id", "developer_id"})
+    text = next(
+        column
+        for column in table.columns
+        if column not in {*table.key, "workspace_id", "developer_id"}
+    )
     return [
         f"select * from {name}",
         f"select * from {name} where workspace_id = 'south'",
@@ -164,7 +182,9 @@ def statements(table: Table) -> list[str]:
 
 
 class Matrix:
-    """Runs cases and notes what should not have been seen, and words that should not have been said."""
+    """Runs cases and notes what should not have been seen, and words that should not have been
+    said.
+    """
 
     def __init__(self) -> None:
         self.cases = 0
@@ -176,9 +196,13 @@ class Matrix:
         rows: list[Any] = []
         try:
             async with connection.transaction():
-                # The defence must not rest on a time-out, but a case that waits for a lock must not stop the rest.
+                # The defence must not rest on a time-out, but a case that waits for a lock must not
+                # stop the rest.
                 await connection.execute("set local lock_timeout = '5s'")
-                for setting, value in (("holdfast.workspace", workspace), ("holdfast.developer", developer)):
+                for setting, value in (
+                    ("holdfast.workspace", workspace),
+                    ("holdfast.developer", developer),
+                ):
                     if value is not None:
                         await connection.execute("select set_config($1, $2, true)", setting, value)
                 rows = await work()
@@ -186,7 +210,10 @@ class Matrix:
             if "owner_only" in str(error) and "policy" not in label:
                 self.leaks.append(f"{context}: {label}: the error names the policy: {error}")
         for row in rows:
-            if (row.get("workspace_id", workspace), row.get("developer_id", developer)) != (workspace, developer):
+            if (row.get("workspace_id", workspace), row.get("developer_id", developer)) != (
+                workspace,
+                developer,
+            ):
                 self.leaks.append(f"{context}: {label}: {dict(row)}")
 
 
@@ -194,7 +221,11 @@ async def copy_out(connection: Any, table: str) -> list[dict[str, str]]:
     """COPY … TO, which has its own path through the policies."""
     output = io.BytesIO()
     await connection.copy_from_table(
-        table.partition(".")[2], schema_name=table.partition(".")[0], output=output, format="csv", header=True
+        table.partition(".")[2],
+        schema_name=table.partition(".")[0],
+        output=output,
+        format="csv",
+        header=True,
     )
     header, *lines = output.getvalue().decode().splitlines()
     return [dict(zip(header.split(","), line.split(","), strict=False)) for line in lines]
@@ -216,9 +247,21 @@ async def try_everything(connection: Any, tables: list[Table]) -> Matrix:
     for table in tables:
         for context in CONTEXTS:
             for statement in statements(table):
-                await matrix.run(connection, context, statement, lambda s=statement: connection.fetch(s))
-            await matrix.run(connection, context, f"copy {table.name} to", lambda t=table: copy_out(connection, t.name))
-            await matrix.run(connection, context, f"copy {table.name} from", lambda t=table: copy_in(connection, t))
+                await matrix.run(
+                    connection, context, statement, lambda s=statement: connection.fetch(s)
+                )
+            await matrix.run(
+                connection,
+                context,
+                f"copy {table.name} to",
+                lambda t=table: copy_out(connection, t.name),
+            )
+            await matrix.run(
+                connection,
+                context,
+                f"copy {table.name} from",
+                lambda t=table: copy_in(connection, t),
+            )
     return matrix
 
 
@@ -305,7 +348,7 @@ async def test_each_developer_sees_exactly_their_own_rows(
         await superuser.close()
 
 
-# --- TS3 ---------------------------------------------------------------------------------------------------
+# --- TS3 ------------------------------------------------------------------------------------------
 
 NOBODYS = """
 insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at) values ('', '', 't', '{}', now())
@@ -313,7 +356,9 @@ insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at
 
 
 async def act_for(connection: Any, owner: Owner) -> None:
-    await connection.execute("select holdfast.act_for($1, $2)", owner.workspace_id, owner.developer_id)
+    await connection.execute(
+        "select holdfast.act_for($1, $2)", owner.workspace_id, owner.developer_id
+    )
 
 
 async def never(connection: Any) -> None:
@@ -344,7 +389,10 @@ async def after_an_error(connection: Any) -> None:
 
 async def after_a_verb(connection: Any) -> None:
     """Every verb sets the settings itself, for its own transaction."""
-    assert len(await connection.fetch("select * from context.list_sessions('north', 'ana', null, 10)")) == 1
+    assert (
+        len(await connection.fetch("select * from context.list_sessions('north', 'ana', null, 10)"))
+        == 1
+    )
 
 
 async def after_a_verb_that_failed(connection: Any) -> None:
@@ -357,7 +405,9 @@ async def after_a_verb_that_failed(connection: Any) -> None:
 
 async def after_a_cancelled_statement(connection: Any) -> None:
     with pytest.raises(TimeoutError):
-        await connection.execute("select holdfast.act_for('north', 'ana'), pg_sleep(60)", timeout=0.05)
+        await connection.execute(
+            "select holdfast.act_for('north', 'ana'), pg_sleep(60)", timeout=0.05
+        )
 
 
 async def after_reset_all(connection: Any) -> None:
@@ -378,7 +428,9 @@ async def after_reset_all(connection: Any) -> None:
         after_reset_all,
     ],
 )
-async def test_without_settings_there_are_no_rows(state: Callable[[Any], Any], postgres_url: str, filled: None):
+async def test_without_settings_there_are_no_rows(
+    state: Callable[[Any], Any], postgres_url: str, filled: None
+):
     """TS3: a setting that was local to a transaction is empty afterwards, and empty is nobody."""
     connection = await asyncpg.connect(postgres_url)
     try:
@@ -395,7 +447,9 @@ async def test_without_settings_there_are_no_rows(state: Callable[[Any], Any], p
 
 
 async def test_a_savepoint_gives_back_who_was_asking_before(postgres_url: str, filled: None):
-    """TS3: what was set inside a savepoint that is rolled back is gone, and the outer transaction's is back."""
+    """TS3: what was set inside a savepoint that is rolled back is gone, and the outer transaction's
+    is back.
+    """
     connection = await asyncpg.connect(postgres_url)
     developers = "select array_agg(distinct developer_id) from context.sessions"
     try:
@@ -417,7 +471,9 @@ async def test_a_savepoint_gives_back_who_was_asking_before(postgres_url: str, f
         await connection.close()
 
 
-async def test_nobody_can_be_an_empty_workspace(postgres_owner_url: str, postgres: Cluster, postgres_database: str):
+async def test_nobody_can_be_an_empty_workspace(
+    postgres_owner_url: str, postgres: Cluster, postgres_database: str
+):
     """Were there a row of the empty workspace, an empty setting would still not find it."""
     execute(
         postgres.dsn(postgres_database),
@@ -439,7 +495,10 @@ async def test_two_developers_at_once_never_meet(postgres_url: str, filled: None
         async with first.transaction(), second.transaction():
             await asyncio.gather(act_for(first, ANA), act_for(second, BO))
             seen = await asyncio.gather(
-                *(c.fetch("select developer_id from context.session_events") for c in (first, second))
+                *(
+                    c.fetch("select developer_id from context.session_events")
+                    for c in (first, second)
+                )
             )
     finally:
         await first.close()

@@ -14,7 +14,8 @@ from holdfast.sessions.service import SessionService
 class Both:
     """The same service on SQLite and on PostgreSQL, and a loop that runs calls to their end.
 
-    A property draws its examples in plain code, so it needs a loop that it can enter again and again.
+    A property draws its examples in plain code, so it needs a loop that it can enter again and
+    again.
     """
 
     def __init__(self, runner: asyncio.Runner, services: tuple[SessionService, SessionService]):

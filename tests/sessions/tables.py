@@ -23,7 +23,10 @@ async def all_rows(sessions: SessionService) -> dict[str, list[tuple[Any, ...]]]
         async with database.pool.acquire() as connection, connection.transaction():
             await connection.fetch("select holdfast.act_for($1, $2)", *sessions.store.owner)
             found = {
-                table: [tuple(row) for row in await connection.fetch(f"select * from {in_schema(table)}")]
+                table: [
+                    tuple(row)
+                    for row in await connection.fetch(f"select * from {in_schema(table)}")
+                ]
                 for table in TABLES
             }
     return {table: sorted(rows, key=repr) for table, rows in found.items()}

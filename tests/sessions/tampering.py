@@ -1,4 +1,6 @@
-"""Somebody who owns the database and changes stored events behind Holdfast's back, with the triggers out of the way."""
+"""Somebody who owns the database and changes stored events behind Holdfast's back, with the
+triggers out of the way.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,10 +12,29 @@ from holdfast.ground import clock
 from holdfast.sessions import chain
 
 EVENT_COLUMNS = (
-    *("workspace_id", "id", "developer_id", "session_id", "sequence", "type", "role", "content", "parts", "created_at"),
+    *(
+        "workspace_id",
+        "id",
+        "developer_id",
+        "session_id",
+        "sequence",
+        "type",
+        "role",
+        "content",
+        "parts",
+        "created_at",
+    ),
     *("content_hash", "chain_hash", "erased_at"),
 )
-ERASURE_COLUMNS = ("workspace_id", "event_id", "developer_id", "session_id", "content_hash", "reason", "created_at")
+ERASURE_COLUMNS = (
+    "workspace_id",
+    "event_id",
+    "developer_id",
+    "session_id",
+    "content_hash",
+    "reason",
+    "created_at",
+)
 
 
 class SqliteTampering:
@@ -24,7 +45,9 @@ class SqliteTampering:
 
     def __init__(self, path: str):
         self.connection = apsw.Connection(path)
-        for (trigger,) in self.connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+        for (trigger,) in self.connection.execute(
+            "select name from sqlite_schema where type = 'trigger'"
+        ).fetchall():
             self.connection.execute(f"drop trigger {trigger}")
 
     async def run(self, sql: str, *args: Any) -> list[tuple[Any, ...]]:
@@ -74,12 +97,15 @@ class TamperedLog:
         events, erasures = ", ".join(store.columns), ", ".join(ERASURE_COLUMNS)
         by = "where session_id = $1"
         return {
-            "events": await store.run(f"select {events} from {store.events} {by} order by sequence", self.session_id),
+            "events": await store.run(
+                f"select {events} from {store.events} {by} order by sequence", self.session_id
+            ),
             "erasures": await store.run(
                 f"select {erasures} from {store.erasures} {by} order by event_id", self.session_id
             ),
             "session": await store.run(
-                f"select last_sequence, head_hash from {store.sessions} where id = $1", self.session_id
+                f"select last_sequence, head_hash from {store.sessions} where id = $1",
+                self.session_id,
             ),
         }
 
@@ -97,7 +123,9 @@ class TamperedLog:
         ):
             marks = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
             for row in kept:
-                await store.run(f"insert into {table} ({', '.join(columns)}) values ({marks})", *row)
+                await store.run(
+                    f"insert into {table} ({', '.join(columns)}) values ({marks})", *row
+                )
         [(last_sequence, head_hash)] = rows["session"]
         await self.set_session("last_sequence", last_sequence)
         await self.set_session("head_hash", head_hash)
@@ -117,14 +145,24 @@ class TamperedLog:
         """The content hash is computed anew, the chain is not."""
         row = dict(zip(EVENT_COLUMNS, (await self.rows())["events"][sequence - 1], strict=True))
         await self.edit(sequence, "content", content)
-        await self.edit(sequence, "content_hash", chain.content_hash(row["type"], row["role"], content, row["parts"]))
+        await self.edit(
+            sequence,
+            "content_hash",
+            chain.content_hash(row["type"], row["role"], content, row["parts"]),
+        )
 
     async def erase_without_a_tombstone(self, sequence: int) -> None:
-        for column, value in (("content", ""), ("parts", None), ("erased_at", datetime(2026, 1, 1, tzinfo=UTC))):
+        for column, value in (
+            ("content", ""),
+            ("parts", None),
+            ("erased_at", datetime(2026, 1, 1, tzinfo=UTC)),
+        ):
             await self.edit(sequence, column, value)
 
     async def shift_in_time(self, sequence: int, microseconds: int) -> None:
-        created_at = dict(zip(EVENT_COLUMNS, (await self.rows())["events"][sequence - 1], strict=True))["created_at"]
+        created_at = dict(
+            zip(EVENT_COLUMNS, (await self.rows())["events"][sequence - 1], strict=True)
+        )["created_at"]
         moment = clock.from_text(created_at) if isinstance(created_at, str) else created_at
         await self.edit(sequence, "created_at", moment + timedelta(microseconds=microseconds))
 
@@ -138,16 +176,22 @@ class TamperedLog:
 
     async def truncate(self, first: int) -> None:
         await self.store.run(
-            f"delete from {self.store.events} where session_id = $1 and sequence >= $2", self.session_id, first
+            f"delete from {self.store.events} where session_id = $1 and sequence >= $2",
+            self.session_id,
+            first,
         )
 
     async def delete(self, sequence: int) -> None:
         await self.store.run(
-            f"delete from {self.store.events} where session_id = $1 and sequence = $2", self.session_id, sequence
+            f"delete from {self.store.events} where session_id = $1 and sequence = $2",
+            self.session_id,
+            sequence,
         )
 
     async def swap(self, first: int, second: int) -> None:
-        """Two events change their numbers; over a free one, because numbers are unique at every moment."""
+        """Two events change their numbers; over a free one, because numbers are unique at every
+        moment.
+        """
         for old, new in ((first, 999_999), (second, first), (999_999, second)):
             await self.edit(old, "sequence", new)
 
@@ -165,12 +209,16 @@ class TamperedLog:
         )
 
     async def set_session(self, column: str, value: Any) -> None:
-        await self.store.run(f"update {self.store.sessions} set {column} = $1 where id = $2", value, self.session_id)
+        await self.store.run(
+            f"update {self.store.sessions} set {column} = $1 where id = $2", value, self.session_id
+        )
 
     async def edit_tombstones(self, content_hash: bytes | None) -> None:
         """Other hashes for what was erased, or no tombstones at all."""
         if content_hash is None:
-            await self.store.run(f"delete from {self.store.erasures} where session_id = $1", self.session_id)
+            await self.store.run(
+                f"delete from {self.store.erasures} where session_id = $1", self.session_id
+            )
         else:
             await self.store.run(
                 f"update {self.store.erasures} set content_hash = $1 where session_id = $2",

@@ -1,4 +1,6 @@
-"""Appending: numbers without gaps, repeats without effect, several at once or none, from any number of tasks."""
+"""Appending: numbers without gaps, repeats without effect, several at once or none, from any number
+of tasks.
+"""
 
 import asyncio
 import uuid
@@ -26,7 +28,10 @@ async def contents(sessions, session_id):
 async def test_events_are_numbered_from_one_without_gaps(sessions):
     s = await sessions.create_session("architect", "u1")
 
-    appended = [await sessions.append_event(s.id, "user_message", "user", f"{number}") for number in range(5)]
+    appended = [
+        await sessions.append_event(s.id, "user_message", "user", f"{number}")
+        for number in range(5)
+    ]
 
     assert [event.sequence for event in appended] == [1, 2, 3, 4, 5]
     assert [event async for event in sessions.read_events(s.id)] == appended
@@ -41,8 +46,16 @@ async def test_an_event_comes_back_as_it_went_in(sessions):
 
     event = await sessions.append_event(s.id, "tool_call", "tool", content, parts)
 
-    assert (event.type, event.role, event.content, event.parts) == ("tool_call", "tool", content, parts)
-    assert event.content_hash == rules.check_event("tool_call", "tool", content, parts, None).content_hash.hex()
+    assert (event.type, event.role, event.content, event.parts) == (
+        "tool_call",
+        "tool",
+        content,
+        parts,
+    )
+    assert (
+        event.content_hash
+        == rules.check_event("tool_call", "tool", content, parts, None).content_hash.hex()
+    )
     assert [event] == await sessions.get_recent_events(s.id)
 
 
@@ -79,7 +92,7 @@ async def test_each_link_follows_the_one_before_on_both_engines(sessions):
     assert check.head.hex() == (await sessions.get_session(s.id)).head_hash
 
 
-# --- several at once ---------------------------------------------------------------------------------------
+# --- several at once ------------------------------------------------------------------------------
 
 
 async def test_several_events_go_in_together_in_their_order(sessions):
@@ -87,7 +100,12 @@ async def test_several_events_go_in_together_in_their_order(sessions):
     await sessions.append_event(s.id, "user_message", "user", "before")
 
     appended = await sessions.append_events(
-        s.id, [message("a"), {"type": "tool_call", "role": "tool", "content": "b", "parts": {"x": 1}}, message("c")]
+        s.id,
+        [
+            message("a"),
+            {"type": "tool_call", "role": "tool", "content": "b", "parts": {"x": 1}},
+            message("c"),
+        ],
     )
 
     assert [(event.sequence, event.content) for event in appended] == [(2, "a"), (3, "b"), (4, "c")]
@@ -98,7 +116,9 @@ async def test_several_events_go_in_together_in_their_order(sessions):
 async def test_a_thousand_events_go_in_at_once(sessions):
     s = await sessions.create_session("architect", "u1")
 
-    appended = await sessions.append_events(s.id, [message(str(number)) for number in range(rules.EVENTS_PER_CALL)])
+    appended = await sessions.append_events(
+        s.id, [message(str(number)) for number in range(rules.EVENTS_PER_CALL)]
+    )
 
     assert [event.sequence for event in appended] == list(range(1, rules.EVENTS_PER_CALL + 1))
     assert (await sessions.verify_session(s.id)).ok
@@ -119,7 +139,9 @@ async def test_one_event_that_is_taken_undoes_the_whole_call(sessions):
 
     async with nothing_changes(sessions):
         with pytest.raises(EventConflictError):
-            await sessions.append_events(s.id, [message("new"), message("other", event_id=taken.id), message("new")])
+            await sessions.append_events(
+                s.id, [message("new"), message("other", event_id=taken.id), message("new")]
+            )
 
 
 async def test_an_event_that_is_repeated_inside_a_call_is_written_once(sessions):
@@ -141,22 +163,28 @@ async def test_one_id_for_two_contents_inside_a_call_is_a_conflict(sessions):
 
     async with nothing_changes(sessions):
         with pytest.raises(EventConflictError) as refusal:
-            await sessions.append_events(s.id, [message("a", event_id=event_id), message("b", event_id=event_id)])
+            await sessions.append_events(
+                s.id, [message("a", event_id=event_id), message("b", event_id=event_id)]
+            )
 
     assert refusal.value.event_id == event_id
 
 
-# --- repeats -----------------------------------------------------------------------------------------------
+# --- repeats --------------------------------------------------------------------------------------
 
 
 async def test_the_same_event_id_again_returns_the_stored_event(sessions):
     s = await sessions.create_session("architect", "u1")
     event_id = str(uuid.uuid4())
-    stored = await sessions.append_event(s.id, "tool_call", "tool", "ls", {"a": 1}, event_id=event_id)
+    stored = await sessions.append_event(
+        s.id, "tool_call", "tool", "ls", {"a": 1}, event_id=event_id
+    )
     await sessions.append_event(s.id, "user_message", "user", "in between")
 
     async with nothing_changes(sessions):
-        again = await sessions.append_event(s.id, "tool_call", "tool", "ls", {"a": 1.0}, event_id=event_id.upper())
+        again = await sessions.append_event(
+            s.id, "tool_call", "tool", "ls", {"a": 1.0}, event_id=event_id.upper()
+        )
 
     assert again == stored
     assert again.id == event_id
@@ -166,11 +194,15 @@ async def test_a_repeat_is_answered_after_the_end_and_with_an_old_expected_seque
     """Somebody whose answer was lost repeats the request as it was, whatever happened since."""
     s = await sessions.create_session("architect", "u1")
     event_id = str(uuid.uuid4())
-    stored = await sessions.append_event(s.id, "user_message", "user", "hi", event_id=event_id, expected_sequence=0)
+    stored = await sessions.append_event(
+        s.id, "user_message", "user", "hi", event_id=event_id, expected_sequence=0
+    )
     await sessions.append_event(s.id, "user_message", "user", "later")
     await sessions.end_session(s.id)
 
-    again = await sessions.append_event(s.id, "user_message", "user", "hi", event_id=event_id, expected_sequence=0)
+    again = await sessions.append_event(
+        s.id, "user_message", "user", "hi", event_id=event_id, expected_sequence=0
+    )
 
     assert again == stored
 
@@ -194,7 +226,11 @@ async def test_the_same_event_id_with_other_content_is_a_conflict(sessions):
                 await sessions.append_event(s.id, **{**event, **other}, event_id=stored.id)
 
     assert refusal.value.event_id == stored.id
-    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("event_conflict", 4, 409)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+        "event_conflict",
+        4,
+        409,
+    )
 
 
 async def test_an_event_id_belongs_to_one_session(sessions):
@@ -261,14 +297,20 @@ async def test_double_submits_give_one_row(sessions):
         )
     )
 
-    assert [first == second for first, second in zip(appended[::2], appended[1::2], strict=True)] == [True] * 50
+    assert [
+        first == second for first, second in zip(appended[::2], appended[1::2], strict=True)
+    ] == [True] * 50
     stored = [event async for event in sessions.read_events(s.id)]
     assert Counter(event.id for event in stored) == Counter(event_ids)
     assert [event.sequence for event in stored] == list(range(1, 51))
 
 
-async def test_an_event_id_that_another_session_is_writing_right_now_is_a_conflict(postgres_sessions):
-    """The other append has inserted its row and not committed yet, so nobody sees it, and the index still knows it."""
+async def test_an_event_id_that_another_session_is_writing_right_now_is_a_conflict(
+    postgres_sessions,
+):
+    """The other append has inserted its row and not committed yet, so nobody sees it, and the index
+    still knows it.
+    """
     first = await postgres_sessions.create_session("architect", "u1")
     second = await postgres_sessions.create_session("architect", "u1")
     event = rules.check_event("user_message", "user", "hi", None, str(uuid.uuid4()))
@@ -285,7 +327,9 @@ async def test_an_event_id_that_another_session_is_writing_right_now_is_a_confli
             *columns,
         )
         late = asyncio.create_task(
-            postgres_sessions.append_event(second.id, "user_message", "user", "hi", event_id=event.id)
+            postgres_sessions.append_event(
+                second.id, "user_message", "user", "hi", event_id=event.id
+            )
         )
         while not await pool.fetchval(WAITING):
             assert not late.done()
@@ -295,7 +339,7 @@ async def test_an_event_id_that_another_session_is_writing_right_now_is_a_confli
         await late
 
 
-# --- an expected sequence ----------------------------------------------------------------------------------
+# --- an expected sequence -------------------------------------------------------------------------
 
 
 async def test_an_expected_sequence_that_fits_is_taken(sessions):
@@ -314,10 +358,20 @@ async def test_an_expected_sequence_that_does_not_fit_is_a_conflict(sessions):
     async with nothing_changes(sessions):
         for expected in (0, 1, 3):
             with pytest.raises(SequenceConflictError) as refusal:
-                await sessions.append_events(s.id, [message("c"), message("d")], expected_sequence=expected)
-            assert (refusal.value.session_id, refusal.value.expected, refusal.value.actual) == (s.id, expected, 2)
+                await sessions.append_events(
+                    s.id, [message("c"), message("d")], expected_sequence=expected
+                )
+            assert (refusal.value.session_id, refusal.value.expected, refusal.value.actual) == (
+                s.id,
+                expected,
+                2,
+            )
 
-    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("sequence_conflict", 4, 409)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+        "sequence_conflict",
+        4,
+        409,
+    )
     assert f"Session {s.id} is at sequence 2, not 3" in str(refusal.value)
 
 
@@ -325,22 +379,31 @@ async def test_of_many_writers_that_expect_the_same_sequence_one_wins(sessions):
     s = await sessions.create_session("architect", "u1")
 
     results = await asyncio.gather(
-        *(sessions.append_event(s.id, "user_message", "user", "x", expected_sequence=0) for _ in range(16)),
+        *(
+            sessions.append_event(s.id, "user_message", "user", "x", expected_sequence=0)
+            for _ in range(16)
+        ),
         return_exceptions=True,
     )
 
-    assert Counter(type(result).__name__ for result in results) == {"SessionEvent": 1, "SequenceConflictError": 15}
+    assert Counter(type(result).__name__ for result in results) == {
+        "SessionEvent": 1,
+        "SequenceConflictError": 15,
+    }
     assert len(await contents(sessions, s.id)) == 1
 
 
-# --- many at once ------------------------------------------------------------------------------------------
+# --- many at once ---------------------------------------------------------------------------------
 
 
 async def test_sixty_four_tasks_on_one_session_leave_no_gap(sessions):
     s = await sessions.create_session("architect", "u1")
 
     async def write(task):
-        return [await sessions.append_event(s.id, "user_message", "user", f"{task}.{n}") for n in range(5)]
+        return [
+            await sessions.append_event(s.id, "user_message", "user", f"{task}.{n}")
+            for n in range(5)
+        ]
 
     written = [event for events in await asyncio.gather(*map(write, range(64))) for event in events]
 
@@ -356,7 +419,9 @@ async def test_each_task_finds_its_own_events_in_its_own_order(sessions):
 
     async def write(task):
         for number in range(5):
-            await sessions.append_events(s.id, [message(f"{task}.{number}.{part}") for part in range(3)])
+            await sessions.append_events(
+                s.id, [message(f"{task}.{number}.{part}") for part in range(3)]
+            )
 
     await asyncio.gather(*map(write, range(10)))
 
@@ -410,7 +475,9 @@ async def test_an_end_among_many_appends_lets_no_later_one_in(sessions):
     acknowledged = [result for result in results if hasattr(result, "sequence")]
     stored = [event async for event in sessions.read_events(s.id)]
     assert sorted(acknowledged, key=lambda event: event.sequence) == stored
-    assert {type(result).__name__ for result in results if isinstance(result, Exception)} <= {"SessionEndedError"}
+    assert {type(result).__name__ for result in results if isinstance(result, Exception)} <= {
+        "SessionEndedError"
+    }
     async with nothing_changes(sessions):
         with pytest.raises(Exception, match="ended at"):
             await sessions.append_event(s.id, "user_message", "user", "late")
@@ -423,7 +490,9 @@ async def test_a_reader_who_has_seen_a_number_finds_no_lower_one_later(sessions)
 
     async def tail():
         while len(seen) < 160:
-            seen.extend([event.sequence async for event in sessions.read_events(s.id, after=len(seen))])
+            seen.extend(
+                [event.sequence async for event in sessions.read_events(s.id, after=len(seen))]
+            )
             await asyncio.sleep(0)
 
     async def write():
@@ -454,10 +523,14 @@ async def test_a_repeated_call_that_grew_is_checked_against_what_came_in_between
     two = {"type": "user_message", "role": "user", "content": "two", "event_id": str(uuid.uuid4())}
     await sessions.append_events(s.id, [one], expected_sequence=0)
 
-    assert [e.sequence for e in await sessions.append_events(s.id, [one, two], expected_sequence=0)] == [1, 2]
+    assert [
+        e.sequence for e in await sessions.append_events(s.id, [one, two], expected_sequence=0)
+    ] == [1, 2]
     await sessions.append_event(s.id, "tool_call", "tool", "somebody else's")
     three = {**two, "content": "three", "event_id": str(uuid.uuid4())}
     with pytest.raises(SequenceConflictError):
         await sessions.append_events(s.id, [one, two, three], expected_sequence=0)
-    assert [e.sequence for e in await sessions.append_events(s.id, [one, two], expected_sequence=0)] == [1, 2]
+    assert [
+        e.sequence for e in await sessions.append_events(s.id, [one, two], expected_sequence=0)
+    ] == [1, 2]
     assert (await sessions.get_session(s.id)).last_sequence == 3

@@ -1,4 +1,6 @@
-"""Stored events are not changed and not removed: not by the application, and not by the owner of the tables."""
+"""Stored events are not changed and not removed: not by the application, and not by the owner of
+the tables.
+"""
 
 import apsw
 import asyncpg
@@ -72,10 +74,14 @@ async def test_sqlite_refuses_every_change_of_what_was_written(sqlite_url):
         sessions = holdfast.SessionService(database)
         kept = await fill(sessions)
         connection = apsw.Connection(database.path)
-        statements = [f"update {table} set {change}" for table in TABLES for change in CHANGES[table]]
+        statements = [
+            f"update {table} set {change}" for table in TABLES for change in CHANGES[table]
+        ]
         statements += [f"delete from {table}" for table in TABLES]
         statements += [
-            f"insert or replace into {table} select * from {table}" for table in TABLES if table != "sessions"
+            f"insert or replace into {table} select * from {table}"
+            for table in TABLES
+            if table != "sessions"
         ]
         statements += [
             f"update or replace session_events set sequence = 2 where id = '{kept.id}'",
@@ -90,7 +96,9 @@ async def test_sqlite_refuses_every_change_of_what_was_written(sqlite_url):
         connection.close()
 
 
-async def test_postgresql_refuses_every_change_by_the_owner_of_the_tables(postgres_sessions, postgres_owner_url):
+async def test_postgresql_refuses_every_change_by_the_owner_of_the_tables(
+    postgres_sessions, postgres_owner_url
+):
     """Triggers fire for whoever does not alter the schema first."""
     await fill(postgres_sessions)
     connection = await asyncpg.connect(postgres_owner_url)
@@ -113,7 +121,9 @@ async def test_postgresql_gives_the_application_no_right_to_change_the_past(post
     """Refused before a trigger is even asked."""
     await fill(postgres_sessions)
     pool = postgres_sessions.db.pool
-    statements = [f"{verb} {in_schema(table)}" for table in TABLES for verb in ("delete from", "truncate")]
+    statements = [
+        f"{verb} {in_schema(table)}" for table in TABLES for verb in ("delete from", "truncate")
+    ]
     statements += [
         "update context.session_events set sequence = 7",
         "update context.session_events set type = 'tool_call'",
@@ -134,4 +144,6 @@ async def test_postgresql_gives_the_application_no_right_to_change_the_past(post
                 await execute_as_developer(connection, postgres_sessions, statement)
         for change in ("content = 'x'", "content = '', parts_text = null, erased_at = now()"):
             with pytest.raises(asyncpg.RestrictViolationError):
-                await execute_as_developer(connection, postgres_sessions, f"update context.session_events set {change}")
+                await execute_as_developer(
+                    connection, postgres_sessions, f"update context.session_events set {change}"
+                )

@@ -1,4 +1,6 @@
-"""Every input has a clear answer: which field, which value, what is wrong. And a refusal changes not one row."""
+"""Every input has a clear answer: which field, which value, what is wrong. And a refusal changes
+not one row.
+"""
 
 import math
 
@@ -55,13 +57,17 @@ async def refused(sessions, call, field=None, words=""):
     async with nothing_changes(sessions):
         with pytest.raises(InvalidValueError) as refusal:
             await call
-    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("invalid_value", 2, 400)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+        "invalid_value",
+        2,
+        400,
+    )
     assert field is None or refusal.value.field == field
     assert words in str(refusal.value)
     assert len(str(refusal.value)) < 400
 
 
-# --- sessions that are not there -----------------------------------------------------------------------------
+# --- sessions that are not there ------------------------------------------------------------------
 
 
 async def test_a_session_that_does_not_exist_is_not_found_by_any_verb(sessions):
@@ -82,7 +88,9 @@ async def test_a_session_that_does_not_exist_is_not_found_by_any_verb(sessions):
         lambda session_id: sessions.find_events_to_forget(session_id=session_id),
         lambda session_id: sessions.get_recent_events(session_id, 5, 100),
         lambda session_id: sessions.append_event(session_id, "user_message", "user", "hi"),
-        lambda session_id: sessions.append_event(session_id, "user_message", "user", "hi", expected_sequence=0),
+        lambda session_id: sessions.append_event(
+            session_id, "user_message", "user", "hi", expected_sequence=0
+        ),
         lambda session_id: sessions.append_events(session_id, [MESSAGE, MESSAGE]),
         lambda session_id: sessions.append_events(session_id, []),
         lambda session_id: sessions.update_state(session_id, {"a": 1}),
@@ -100,7 +108,11 @@ async def test_a_session_that_does_not_exist_is_not_found_by_any_verb(sessions):
                 assert str(refusal.value.session_id).lower() == str(session_id).lower()
                 assert len(str(refusal.value)) < 250
 
-    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("session_not_found", 3, 404)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+        "session_not_found",
+        3,
+        404,
+    )
     assert refusal.value.next_actions == (Action("session.list"),)
 
 
@@ -109,7 +121,7 @@ async def test_a_session_is_looked_for_by_a_text(sessions):
         await refused(sessions, sessions.find_session(wrong), "Session")
 
 
-# --- events ------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 async def test_an_unknown_type_or_role_is_refused_with_the_known_ones(sessions):
@@ -127,11 +139,25 @@ async def test_an_unknown_type_or_role_is_refused_with_the_known_ones(sessions):
 
 async def test_a_content_is_a_text_of_four_megabytes_at_most(sessions):
     s = await sessions.create_session("architect", "u1")
-    contents = (None, 7, b"hi", ["hi"], {"a": 1}, TEN_MEGABYTES, "é" * (rules.CONTENT_BYTES // 2) + "x")
+    contents = (
+        None,
+        7,
+        b"hi",
+        ["hi"],
+        {"a": 1},
+        TEN_MEGABYTES,
+        "é" * (rules.CONTENT_BYTES // 2) + "x",
+    )
 
     for content in contents:
-        await refused(sessions, sessions.append_event(s.id, "user_message", "user", content), "content")
-        await refused(sessions, sessions.append_events(s.id, [MESSAGE, {**MESSAGE, "content": content}]), "content")
+        await refused(
+            sessions, sessions.append_event(s.id, "user_message", "user", content), "content"
+        )
+        await refused(
+            sessions,
+            sessions.append_events(s.id, [MESSAGE, {**MESSAGE, "content": content}]),
+            "content",
+        )
     await refused(
         sessions,
         sessions.append_event(s.id, "user_message", "user", TEN_MEGABYTES),
@@ -143,15 +169,34 @@ async def test_a_content_is_a_text_of_four_megabytes_at_most(sessions):
 async def test_parts_are_a_json_object_that_both_engines_can_keep(sessions):
     s = await sessions.create_session("architect", "u1")
     wrong = (
-        *([], "{}", 7, True, {1: 2}, {None: 1}, {"a": {2: 3}}, {"a": {1, 2}}, {"a": b"x"}, {"a": object()}),
-        *({"a": math.nan}, {"a": [math.inf]}, {"a": {"b": -math.inf}}, {"a": 10**400}, {"a": TEN_MEGABYTES}),
+        *(
+            [],
+            "{}",
+            7,
+            True,
+            {1: 2},
+            {None: 1},
+            {"a": {2: 3}},
+            {"a": {1, 2}},
+            {"a": b"x"},
+            {"a": object()},
+        ),
+        *(
+            {"a": math.nan},
+            {"a": [math.inf]},
+            {"a": {"b": -math.inf}},
+            {"a": 10**400},
+            {"a": TEN_MEGABYTES},
+        ),
         *(nested(65), nested(5000), {"a": [nested(63)]}),
         *({"a": {"b": ["x", unstorable]}} for unstorable in UNSTORABLE),
         *({"a": [{unstorable: 1}]} for unstorable in UNSTORABLE),
     )
 
     for parts in wrong:
-        await refused(sessions, sessions.append_event(s.id, "tool_call", "tool", "x", parts), "parts")
+        await refused(
+            sessions, sessions.append_event(s.id, "tool_call", "tool", "x", parts), "parts"
+        )
     deepest = await sessions.append_event(s.id, "tool_call", "tool", "x", nested(64))
     assert deepest.parts == nested(64)
 
@@ -167,8 +212,23 @@ async def test_an_event_id_is_a_uuid(sessions):
 async def test_several_events_are_a_list_of_objects_with_known_fields(sessions):
     s = await sessions.create_session("architect", "u1")
     wrong = (
-        *(None, 7, "events", MESSAGE, {1, 2}, iter([MESSAGE]), [MESSAGE, None], [["type"]], [MESSAGE] * 1001),
-        *([{"type": "user_message"}], [{**MESSAGE, "event": 1}], [{**MESSAGE, 7: 1}], [{**MESSAGE, "parts": []}]),
+        *(
+            None,
+            7,
+            "events",
+            MESSAGE,
+            {1, 2},
+            iter([MESSAGE]),
+            [MESSAGE, None],
+            [["type"]],
+            [MESSAGE] * 1001,
+        ),
+        *(
+            [{"type": "user_message"}],
+            [{**MESSAGE, "event": 1}],
+            [{**MESSAGE, 7: 1}],
+            [{**MESSAGE, "parts": []}],
+        ),
     )
 
     for events in wrong:
@@ -189,14 +249,16 @@ async def test_an_expected_sequence_and_every_limit_is_a_whole_number(sessions):
         call = sessions.append_events(s.id, [MESSAGE], expected_sequence=wrong)
         await refused(sessions, call, "expected_sequence")
         await refused(
-            sessions, sessions.update_metadata(s.id, {"name": "x"}, expected_revision=wrong), "expected_revision"
+            sessions,
+            sessions.update_metadata(s.id, {"name": "x"}, expected_revision=wrong),
+            "expected_revision",
         )
     for wrong in (None, 0):
         await refused(sessions, sessions.list_sessions(wrong), "limit")
     await refused(sessions, sessions.get_recent_events(s.id, None), "max_turns")
 
 
-# --- texts -------------------------------------------------------------------------------------------------
+# --- texts ----------------------------------------------------------------------------------------
 
 
 async def test_what_an_engine_could_not_keep_is_refused_in_every_field(sessions):
@@ -238,30 +300,63 @@ async def test_a_label_is_one_short_line_in_every_field(sessions):
     s = await sessions.create_session("architect", "u1")
     optional = ("workflow", "skill", "git_branch", "name", "client", "native_id", "repo")
 
-    for label in ("", " ", "two\nlines", "\x1b]0;title\x07", "a\u2028b", "x" * 401, TEN_MEGABYTES, 7, b"x", ["x"]):
+    for label in (
+        "",
+        " ",
+        "two\nlines",
+        "\x1b]0;title\x07",
+        "a\u2028b",
+        "x" * 401,
+        TEN_MEGABYTES,
+        7,
+        b"x",
+        ["x"],
+    ):
         for field in optional:
-            await refused(sessions, sessions.create_session("architect", "u1", **{field: label}), field)
+            await refused(
+                sessions, sessions.create_session("architect", "u1", **{field: label}), field
+            )
         await refused(sessions, sessions.create_session(label, "u1"), "chatmode")
         await refused(sessions, sessions.create_session("architect", label), "user_id")
         await refused(sessions, sessions.rename_session(s.id, label), "name")
         await refused(sessions, sessions.update_metadata(s.id, {"envHint": label}), "envHint")
         await refused(sessions, sessions.set_relevant_context(s.id, label, ["/a"]), "setName")
         await refused(sessions, sessions.get_relevant_context(s.id, label), "setName")
-    for folder in ("", "two\nlines", "/" * 2001, 7):  # a folder's name may be longer, but not without end
-        await refused(sessions, sessions.create_session("architect", "u1", worktree=folder), "worktree")
+    for folder in (
+        "",
+        "two\nlines",
+        "/" * 2001,
+        7,
+    ):  # a folder's name may be longer, but not without end
+        await refused(
+            sessions, sessions.create_session("architect", "u1", worktree=folder), "worktree"
+        )
     await refused(sessions, sessions.create_session(None, "u1"), "chatmode")
     await refused(sessions, sessions.create_session("architect", None), "user_id")
     await refused(sessions, sessions.rename_session(s.id, None), "name")
 
 
-# --- scratchpad, context, metadata -------------------------------------------------------------------------
+# --- scratchpad, context, metadata ----------------------------------------------------------------
 
 
 async def test_a_scratchpad_that_is_not_an_object_is_refused(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.update_state(s.id, {"kept": 1})
     wrong = (
-        *(None, [], [{}], "{}", "x", 7, True, math.nan, {1: 2}, {"a": math.nan}, {"a": {"b": math.inf}}, {"a": {1, 2}}),
+        *(
+            None,
+            [],
+            [{}],
+            "{}",
+            "x",
+            7,
+            True,
+            math.nan,
+            {1: 2},
+            {"a": math.nan},
+            {"a": {"b": math.inf}},
+            {"a": {1, 2}},
+        ),
         *(nested(65), nested(5000), {"a": TEN_MEGABYTES}, {"a": -(10**400)}),
     )
 
@@ -275,11 +370,26 @@ async def test_a_context_set_is_a_list_of_up_to_ten_single_lines(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.set_relevant_context(s.id, "files", ["/kept"])
 
-    for items in (None, "/a", {"/a"}, {"/a": 1}, 7, ["/a"] * 11, ["/a", None], [["/a"]], ["a\nb"], ["x" * 2001], [""]):
+    for items in (
+        None,
+        "/a",
+        {"/a"},
+        {"/a": 1},
+        7,
+        ["/a"] * 11,
+        ["/a", None],
+        [["/a"]],
+        ["a\nb"],
+        ["x" * 2001],
+        [""],
+    ):
         await refused(sessions, sessions.set_relevant_context(s.id, "files", items))
     for mode in ("append", "", None, 7, "MERGE"):
         await refused(
-            sessions, sessions.set_relevant_context(s.id, "files", ["/a"], mode=mode), "mode", "replace, merge"
+            sessions,
+            sessions.set_relevant_context(s.id, "files", ["/a"], mode=mode),
+            "mode",
+            "replace, merge",
         )
     assert await sessions.get_relevant_context(s.id) == {"files": ["/kept"]}
 
@@ -288,15 +398,21 @@ async def test_metadata_is_an_object_of_known_fields(sessions):
     s = await sessions.create_session("architect", "u1")
 
     for changes in (None, [], ["name"], "name", 7):
-        await refused(sessions, sessions.update_metadata(s.id, changes), "metadata", "is not a JSON object")
+        await refused(
+            sessions, sessions.update_metadata(s.id, changes), "metadata", "is not a JSON object"
+        )
     for changes in ({"title": "x"}, {"context": {}}, {7: "x"}, {"name": "x", "nam": "y"}):
-        await refused(sessions, sessions.update_metadata(s.id, changes), "Metadata field", "Known: name, ")
+        await refused(
+            sessions, sessions.update_metadata(s.id, changes), "Metadata field", "Known: name, "
+        )
     await refused(sessions, sessions.replace_metadata(s.id, {"name": math.nan}), "metadata")
     await refused(sessions, sessions.replace_metadata(s.id, {"name": TEN_MEGABYTES}), "metadata")
 
 
 async def test_a_value_that_cannot_even_be_shown_is_refused_like_any_other(sessions):
-    """Lists in lists as deep as JSON from outside can be, and an integer of more digits than Python writes."""
+    """Lists in lists as deep as JSON from outside can be, and an integer of more digits than Python
+    writes.
+    """
     s = await sessions.create_session("architect", "u1")
     deep = []
     for _ in range(5000):
@@ -304,9 +420,13 @@ async def test_a_value_that_cannot_even_be_shown_is_refused_like_any_other(sessi
 
     for value in (deep, {"a": deep}, [10**5000], 10**5000):
         await refused(sessions, sessions.update_state(s.id, value), "scratchpad")
-        await refused(sessions, sessions.append_event(s.id, "user_message", "user", value), "content")
+        await refused(
+            sessions, sessions.append_event(s.id, "user_message", "user", value), "content"
+        )
         await refused(sessions, sessions.append_event(s.id, value, "user", "hi"), "Event type")
-        await refused(sessions, sessions.append_event(s.id, "user_message", "user", "hi", value), "parts")
+        await refused(
+            sessions, sessions.append_event(s.id, "user_message", "user", "hi", value), "parts"
+        )
         await refused(sessions, sessions.set_relevant_context(s.id, "files", value))
         await refused(sessions, sessions.get_recent_events(s.id, value), "max_turns")
         with pytest.raises(SessionNotFoundError):

@@ -32,7 +32,9 @@ def caco_folder(tmp_path):
 
 def write_meta(folder, native_id, meta):
     (folder / native_id).mkdir(parents=True)
-    (folder / native_id / "meta.json").write_text(meta if isinstance(meta, str) else json.dumps(meta))
+    (folder / native_id / "meta.json").write_text(
+        meta if isinstance(meta, str) else json.dumps(meta)
+    )
 
 
 async def test_a_session_comes_in_with_its_name_hints_times_and_context(sessions, caco_folder):
@@ -110,7 +112,9 @@ async def test_what_cannot_be_read_is_named_and_the_rest_comes_in(sessions, caco
 
 
 async def test_one_field_that_is_wrong_does_not_keep_the_others_out(sessions, caco_folder):
-    write_meta(caco_folder, "abc", {"name": "work", "envHint": 7, "context": {"files": "not a list"}})
+    write_meta(
+        caco_folder, "abc", {"name": "work", "envHint": 7, "context": {"files": "not a list"}}
+    )
 
     report = await caco.import_caco(sessions, str(caco_folder))
 
@@ -122,7 +126,9 @@ async def test_one_field_that_is_wrong_does_not_keep_the_others_out(sessions, ca
     )
 
 
-async def test_a_folder_without_anything_to_import_is_named_and_starts_no_session(sessions, caco_folder):
+async def test_a_folder_without_anything_to_import_is_named_and_starts_no_session(
+    sessions, caco_folder
+):
     (caco_folder / "empty").mkdir()
     for name, meta in (
         ("none", {"other": 1}),
@@ -135,13 +141,20 @@ async def test_a_folder_without_anything_to_import_is_named_and_starts_no_sessio
         report = await caco.import_caco(sessions, str(caco_folder))
 
     assert (report.imported, report.known) == (0, 0)
-    assert [problem.partition(":")[0] for problem in report.problems] == ["blank", "empty", "none", "sets"]
+    assert [problem.partition(":")[0] for problem in report.problems] == [
+        "blank",
+        "empty",
+        "none",
+        "sets",
+    ]
     assert "holds no meta.json, so there is nothing to import" in report.problems[1]
     assert "meta.json ['other'] has nothing to import. Known: name, " in report.problems[2]
 
 
 async def test_no_folder_of_that_program_is_nothing_to_import(sessions, caco_folder):
-    assert await caco.import_caco(sessions, str(caco_folder / "missing")) == caco.ImportReport(0, 0, ())
+    assert await caco.import_caco(sessions, str(caco_folder / "missing")) == caco.ImportReport(
+        0, 0, ()
+    )
 
 
 async def test_a_file_in_the_place_of_a_folder_is_named(sessions, caco_folder):
@@ -168,7 +181,9 @@ async def test_bytes_that_are_no_text_are_not_stored_as_something_else(sessions,
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\udcffb"])
-async def test_a_folder_may_be_called_anything_and_a_problem_is_one_line(sessions, caco_folder, name):
+async def test_a_folder_may_be_called_anything_and_a_problem_is_one_line(
+    sessions, caco_folder, name
+):
     write_meta(caco_folder, name, META)
 
     report = await caco.import_caco(sessions, str(caco_folder))
@@ -195,7 +210,10 @@ async def test_a_store_that_cannot_be_written_ends_the_import(tmp_path, caco_fol
 
 def test_meta_is_checked_by_our_own_rules():
     assert caco.check_meta({**META, "other": [1]}) == (
-        {**META, "context": {"applet": ["git-diff", "path=/repo"], "files": ["/notes/issue-123.md"]}},
+        {
+            **META,
+            "context": {"applet": ["git-diff", "path=/repo"], "files": ["/notes/issue-123.md"]},
+        },
         [],
     )
     assert caco.check_meta({"name": 0, "envHint": None}) == ({}, ["name 0 is not a text."])

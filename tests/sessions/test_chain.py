@@ -20,11 +20,27 @@ def log(*contents: str) -> list[list[Any]]:
         event_id = ids.named_id("event", str(sequence))
         content_sum = chain.content_hash("user_message", "user", content, None)
         head = chain.chain_hash(head, SESSION, sequence, event_id, AT_MICROSECONDS, content_sum)
-        rows.append([event_id, SESSION, sequence, "user_message", "user", content, None, AT, content_sum, head, None])
+        rows.append(
+            [
+                event_id,
+                SESSION,
+                sequence,
+                "user_message",
+                "user",
+                content,
+                None,
+                AT,
+                content_sum,
+                head,
+                None,
+            ]
+        )
     return rows
 
 
-def damage_in(rows: list[list[Any]], *, last: int = 3, newest: int | None = None, tombstones: Any = None) -> list[str]:
+def damage_in(
+    rows: list[list[Any]], *, last: int = 3, newest: int | None = None, tombstones: Any = None
+) -> list[str]:
     check = chain.ChainCheck(SESSION)
     check.tombstones = tombstones or {}
     check.walk(rows)
@@ -46,7 +62,9 @@ def test_a_content_hash_knows_where_each_field_ends():
 
 
 def test_a_link_covers_session_number_id_time_and_content():
-    """The bytes are written down here, because a second implementation lives in PostgreSQL and stored logs last."""
+    """The bytes are written down here, because a second implementation lives in PostgreSQL and
+    stored logs last.
+    """
     head, event_id, content = chain.first_hash(SESSION), ids.named_id("event"), b"\x07" * 32
 
     link = chain.chain_hash(head, SESSION, 258, event_id, AT_MICROSECONDS, content)
@@ -123,15 +141,21 @@ def test_events_that_change_places_are_named():
 
 
 def test_a_log_that_was_cut_at_its_end_is_shorter_than_the_session_says():
-    assert damage_in(log("a", "b", "c")[:2]) == ["the session counts 3 events, its last one is number 2"]
+    assert damage_in(log("a", "b", "c")[:2]) == [
+        "the session counts 3 events, its last one is number 2"
+    ]
 
 
 def test_a_head_that_is_not_the_last_link_is_named():
-    assert damage_in(log("a", "b", "d")) == ["the session's head hash is not that of its last event"]
+    assert damage_in(log("a", "b", "d")) == [
+        "the session's head hash is not that of its last event"
+    ]
 
 
 def test_an_event_beyond_the_session_s_count_was_not_appended():
-    assert damage_in(log("a", "b", "c"), newest=4) == ["number 4 was not appended: the session counts 3 events"]
+    assert damage_in(log("a", "b", "c"), newest=4) == [
+        "number 4 was not appended: the session counts 3 events"
+    ]
 
 
 def test_a_whole_log_cannot_be_moved_to_another_session():

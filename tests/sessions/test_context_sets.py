@@ -18,10 +18,14 @@ NAMES = st.sampled_from(["files", "applet", "endpoints", "ports", "fles", "a", "
 
 async def context_events(sessions):
     """What listeners were told of context sets, oldest first."""
-    return [event.data for event in await Outbox(sessions.db, sessions.owner).read() if event.topic == "caco.context"]
+    return [
+        event.data
+        for event in await Outbox(sessions.db, sessions.owner).read()
+        if event.topic == "caco.context"
+    ]
 
 
-# --- the rule ----------------------------------------------------------------------------------------------
+# --- the rule -------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(NAMES, ITEMS, st.sampled_from(["replace", "merge"])), max_size=12))
@@ -32,7 +36,11 @@ def test_no_sequence_of_changes_exceeds_the_limits_or_loses_an_item_silently(cha
         try:
             change = context_sets.change_set(context, name, items, mode)
         except ContextFullError:
-            kept = items if mode == "replace" else context_sets.merge_items(before, list(dict.fromkeys(items)))
+            kept = (
+                items
+                if mode == "replace"
+                else context_sets.merge_items(before, list(dict.fromkeys(items)))
+            )
             assert sum(map(len, context.values())) - len(before) + len(set(kept)) > 50
             continue
         kept = list(change.items)
@@ -49,7 +57,9 @@ def test_no_sequence_of_changes_exceeds_the_limits_or_loses_an_item_silently(cha
         assert set(change.added) == set(kept) - set(before)
         # Older ones keep their order, and it is the oldest that leave.
         old = [item for item in before if item not in new]
-        assert kept[: len(kept) - len(new)] == (old[len(old) - (len(kept) - len(new)) :] if mode == "merge" else [])
+        assert kept[: len(kept) - len(new)] == (
+            old[len(old) - (len(kept) - len(new)) :] if mode == "merge" else []
+        )
         # Other sets are left alone, and an empty set is no set.
         assert {key: value for key, value in change.context.items() if key != name} == {
             key: value for key, value in context.items() if key != name
@@ -81,7 +91,11 @@ def test_fifty_items_are_the_most_in_all():
     with pytest.raises(ContextFullError) as refusal:
         context_sets.change_set(full, "files", ["/one"])
 
-    assert (refusal.value.total, refusal.value.limit, refusal.value.code) == (51, 50, "context_full")
+    assert (refusal.value.total, refusal.value.limit, refusal.value.code) == (
+        51,
+        50,
+        "context_full",
+    )
     assert "would hold 51 items; 50 are the most in all" in str(refusal.value)
     assert context_sets.change_set(full, "set0", ["/one"]).items == ("/one",)
 
@@ -93,7 +107,10 @@ def test_fifty_items_are_the_most_in_all():
         ("/a", "is not a list of texts"),
         ({"/a"}, "is not a list of texts"),
         ({"/a": 1}, "is not a list of texts"),
-        ([f"/{number}" for number in range(11)], "Number of items 11 is more than the 10 that a set holds"),
+        (
+            [f"/{number}" for number in range(11)],
+            "Number of items 11 is more than the 10 that a set holds",
+        ),
         (["/a", 7], "is not a text"),
         ([""], "is empty"),
         (["/a\n/b"], "line break"),
@@ -124,7 +141,10 @@ def test_a_typo_works_and_names_the_nearest_known_set():
 
 
 def test_a_name_that_is_near_to_none_gets_the_list():
-    assert "Known sets: files, applet, endpoints, ports." in context_sets.change_set({}, "x", ["/a"]).warning
+    assert (
+        "Known sets: files, applet, endpoints, ports."
+        in context_sets.change_set({}, "x", ["/a"]).warning
+    )
 
 
 def test_a_whole_context_is_checked_set_by_set():
@@ -133,10 +153,12 @@ def test_a_whole_context_is_checked_set_by_set():
         with pytest.raises(InvalidValueError):
             context_sets.check_context(wrong)
     with pytest.raises(ContextFullError):
-        context_sets.check_context({f"s{number}": [f"/{item}" for item in range(10)] for number in range(6)})
+        context_sets.check_context(
+            {f"s{number}": [f"/{item}" for item in range(10)] for number in range(6)}
+        )
 
 
-# --- on a session ------------------------------------------------------------------------------------------
+# --- on a session ---------------------------------------------------------------------------------
 
 
 async def test_the_eleventh_file_pushes_out_the_oldest_and_says_so(sessions):
@@ -188,19 +210,28 @@ async def test_listeners_are_told_which_file_came_and_which_went(sessions):
         "files": ["/a"],
         "addedFile": "/a",
     }
-    assert (several["addedFiles"], several["removedFile"], several["files"]) == (["/b", "/c"], "/a", ["/b", "/c"])
+    assert (several["addedFiles"], several["removedFile"], several["files"]) == (
+        ["/b", "/c"],
+        "/a",
+        ["/b", "/c"],
+    )
     assert (none["removedFiles"], none["context"]) == (["/b", "/c"], {})
     assert "files" not in none
 
 
 async def test_listeners_are_told_of_the_applet_with_its_parameters(sessions):
     s = await sessions.create_session("architect", "u1")
-    await sessions.set_relevant_context(s.id, "applet", ["git-diff", "path=/repo", "base=a=b", "flag"])
+    await sessions.set_relevant_context(
+        s.id, "applet", ["git-diff", "path=/repo", "base=a=b", "flag"]
+    )
     await sessions.set_relevant_context(s.id, "applet", ["notes"])
 
     with_parameters, without = await context_events(sessions)
 
-    assert with_parameters["applet"] == {"slug": "git-diff", "params": {"path": "/repo", "base": "a=b", "flag": ""}}
+    assert with_parameters["applet"] == {
+        "slug": "git-diff",
+        "params": {"path": "/repo", "base": "a=b", "flag": ""},
+    }
     assert without["applet"] == {"slug": "notes"}
     assert "addedFile" not in with_parameters
 
@@ -209,9 +240,13 @@ async def test_a_full_context_of_the_longest_items_can_be_changed_and_resumed(se
     """The limits are those of the rule: whatever fits them is stored, and told, on both engines."""
     s = await sessions.create_session("architect", "u1")
     for number, name in enumerate(("a", "b", "c", "d", "files")):
-        await sessions.set_relevant_context(s.id, name, [f"{number}{item}".ljust(2000, "\\") for item in range(10)])
+        await sessions.set_relevant_context(
+            s.id, name, [f"{number}{item}".ljust(2000, "\\") for item in range(10)]
+        )
 
-    await sessions.set_relevant_context(s.id, "files", [f"new{item}".ljust(2000, "\\") for item in range(10)])
+    await sessions.set_relevant_context(
+        s.id, "files", [f"new{item}".ljust(2000, "\\") for item in range(10)]
+    )
 
     assert len((await context_events(sessions))[-1]["removedFiles"]) == 10
     assert len((await sessions.resume_session(s.id)).context) == 5
@@ -220,7 +255,9 @@ async def test_a_full_context_of_the_longest_items_can_be_changed_and_resumed(se
 async def test_a_refused_change_changes_nothing(sessions):
     s = await sessions.create_session("architect", "u1")
     for number in range(5):
-        await sessions.set_relevant_context(s.id, f"set{number}", [f"/{item}" for item in range(10)])
+        await sessions.set_relevant_context(
+            s.id, f"set{number}", [f"/{item}" for item in range(10)]
+        )
 
     async with nothing_changes(sessions):
         with pytest.raises(ContextFullError):
@@ -252,7 +289,10 @@ async def test_many_tasks_never_exceed_the_limits(sessions):
     s = await sessions.create_session("architect", "u1")
 
     changes = await asyncio.gather(
-        *(sessions.set_relevant_context(s.id, "files", [f"/{number}"], mode="merge") for number in range(30))
+        *(
+            sessions.set_relevant_context(s.id, "files", [f"/{number}"], mode="merge")
+            for number in range(30)
+        )
     )
 
     kept = (await sessions.get_relevant_context(s.id))["files"]

@@ -1,4 +1,6 @@
-"""Two engines, one behaviour: whatever is called, with whatever values, has the same outcome on both."""
+"""Two engines, one behaviour: whatever is called, with whatever values, has the same outcome on
+both.
+"""
 
 import uuid
 from typing import Any
@@ -13,11 +15,28 @@ from tests.sessions.generated import OBJECTS, TEXT, VALUES
 
 CALLS_PER_EXAMPLE = 12
 
-# --- calls, most of them valid, many of them not -------------------------------------------------------------
+# --- calls, most of them valid, many of them not --------------------------------------------------
 
 ODD = st.sampled_from(
     [
-        *(None, True, -1, 0, 7, 2**31, 2**63, 1.5, float("nan"), "", " ", "x", "a\x00b", "\ud800", "a\nb", "x" * 500),
+        *(
+            None,
+            True,
+            -1,
+            0,
+            7,
+            2**31,
+            2**63,
+            1.5,
+            float("nan"),
+            "",
+            " ",
+            "x",
+            "a\x00b",
+            "\ud800",
+            "a\nb",
+            "x" * 500,
+        ),
         *([], ["x"], {}, {"a": 1}, {"a": float("inf")}, {"\x00": 1}, {1: 1}, b"x"),
     ]
 )
@@ -37,10 +56,15 @@ ROLES = mostly(st.sampled_from(rules.ROLES))
 CONTENTS = mostly(TEXT)
 PARTS = mostly(st.none() | OBJECTS)
 EVENTS = st.fixed_dictionaries(
-    {"type": TYPES, "role": ROLES, "content": CONTENTS}, optional={"parts": PARTS, "event_id": EVENT_IDS}
+    {"type": TYPES, "role": ROLES, "content": CONTENTS},
+    optional={"parts": PARTS, "event_id": EVENT_IDS},
 )
 GOOD_EVENTS = st.fixed_dictionaries(
-    {"type": st.sampled_from(rules.EVENT_TYPES), "role": st.sampled_from(rules.ROLES), "content": TEXT},
+    {
+        "type": st.sampled_from(rules.EVENT_TYPES),
+        "role": st.sampled_from(rules.ROLES),
+        "content": TEXT,
+    },
     optional={"parts": st.none() | OBJECTS, "event_id": SOME_IDS},
 )
 COUNTS = mostly(st.integers(0, 6))
@@ -51,14 +75,38 @@ FIELDS = st.dictionaries(st.sampled_from(rules.META_FIELDS), st.none() | LABELS,
 META = mostly(FIELDS | st.just({"title": "unknown"}))
 
 
-def call(verb: str, *arguments: st.SearchStrategy[Any], **named: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def call(
+    verb: str, *arguments: st.SearchStrategy[Any], **named: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Any]:
     return st.tuples(st.just(verb), st.tuples(*arguments), st.fixed_dictionaries(named))
 
 
 APPENDS = st.one_of(
-    call("append_event", SESSIONS, TYPES, ROLES, CONTENTS, PARTS, event_id=EVENT_IDS, expected_sequence=EXPECTED),
-    call("append_event", SESSIONS, st.just("user_message"), st.just("user"), TEXT, st.none(), event_id=EVENT_IDS),
-    call("append_events", SESSIONS, st.lists(GOOD_EVENTS, max_size=4), expected_sequence=st.none() | st.integers(0, 4)),
+    call(
+        "append_event",
+        SESSIONS,
+        TYPES,
+        ROLES,
+        CONTENTS,
+        PARTS,
+        event_id=EVENT_IDS,
+        expected_sequence=EXPECTED,
+    ),
+    call(
+        "append_event",
+        SESSIONS,
+        st.just("user_message"),
+        st.just("user"),
+        TEXT,
+        st.none(),
+        event_id=EVENT_IDS,
+    ),
+    call(
+        "append_events",
+        SESSIONS,
+        st.lists(GOOD_EVENTS, max_size=4),
+        expected_sequence=st.none() | st.integers(0, 4),
+    ),
     call("append_events", SESSIONS, mostly(st.lists(EVENTS, max_size=3))),
 )
 CALLS = st.one_of(
@@ -67,9 +115,17 @@ CALLS = st.one_of(
     call("get_recent_events", SESSIONS, COUNTS, st.none() | COUNTS),
     call("update_state", SESSIONS, mostly(OBJECTS)),
     call("get_state", SESSIONS),
-    call("set_relevant_context", SESSIONS, SETS, ITEMS, mode=st.sampled_from(["replace", "merge", "merge", "x"])),
+    call(
+        "set_relevant_context",
+        SESSIONS,
+        SETS,
+        ITEMS,
+        mode=st.sampled_from(["replace", "merge", "merge", "x"]),
+    ),
     call("get_relevant_context", SESSIONS, st.none() | SETS),
-    call("update_metadata", SESSIONS, META, expected_revision=mostly(st.none() | st.integers(0, 4))),
+    call(
+        "update_metadata", SESSIONS, META, expected_revision=mostly(st.none() | st.integers(0, 4))
+    ),
     call("rename_session", SESSIONS, LABELS),
     call("get_session", SESSIONS),
     call("end_session", st.sampled_from(["ended", "ended", "own", "unknown"])),
@@ -87,11 +143,13 @@ CALLS = st.one_of(
 )
 
 
-# --- one example on one engine -------------------------------------------------------------------------------
+# --- one example on one engine --------------------------------------------------------------------
 
 
 class Example:
-    """Names for what differs by nature: ids are other ones on each engine, and moments and links with them."""
+    """Names for what differs by nature: ids are other ones on each engine, and moments and links
+    with them.
+    """
 
     def __init__(self, session_ids: dict[str, str], nonce: str):
         self.real = {
@@ -115,12 +173,26 @@ class Example:
             case list():
                 return [self.outcome(one) for one in answer]
             case model.Session():
-                kept = {key: value for key, value in answer.metadata.items() if key != "lastObservedAt"}
-                times = {"started_at": None, "ended_at": bool(answer.ended_at), "head_hash": None, "metadata": kept}
-                origin = {"id": self.named(answer.id), "resumed_from": answer.resumed_from and "another"}
+                kept = {
+                    key: value for key, value in answer.metadata.items() if key != "lastObservedAt"
+                }
+                times = {
+                    "started_at": None,
+                    "ended_at": bool(answer.ended_at),
+                    "head_hash": None,
+                    "metadata": kept,
+                }
+                origin = {
+                    "id": self.named(answer.id),
+                    "resumed_from": answer.resumed_from and "another",
+                }
                 return {**answer.__dict__, **times, **origin}
             case model.SessionEvent():
-                times = {"created_at": None, "erased_at": bool(answer.erased_at), "chain_hash": None}
+                times = {
+                    "created_at": None,
+                    "erased_at": bool(answer.erased_at),
+                    "chain_hash": None,
+                }
                 ids = {"id": self.named(answer.id), "session_id": self.named(answer.session_id)}
                 return {**answer.__dict__, **times, **ids}
             case model.SessionState():
@@ -132,7 +204,11 @@ class Example:
         return answer
 
     def refusal(self, error: HoldfastError) -> Any:
-        facts = {name: value for name, value in vars(error).items() if name in ("field", "expected", "actual", "total")}
+        facts = {
+            name: value
+            for name, value in vars(error).items()
+            if name in ("field", "expected", "actual", "total")
+        }
         ids = {name: self.named(vars(error).get(name)) for name in ("session_id", "event_id")}
         return type(error), error.code, repr({**facts, **ids})
 
@@ -146,12 +222,16 @@ async def play(sessions: Any, calls: list[Any], nonce: str) -> list[Any]:
     outcomes = []
     for verb, arguments, named in calls:
         try:
-            answer = await getattr(sessions, verb)(*example.as_real(arguments), **example.as_real(named))
+            answer = await getattr(sessions, verb)(
+                *example.as_real(arguments), **example.as_real(named)
+            )
             outcomes.append((verb, example.outcome(answer)))
         except HoldfastError as error:  # anything else is a bug, and ends the test
             outcomes.append((verb, example.refusal(error)))
     for session in (own, ended):
-        outcomes.append(example.outcome([event async for event in sessions.read_events(session.id)]))
+        outcomes.append(
+            example.outcome([event async for event in sessions.read_events(session.id)])
+        )
         outcomes.append(example.outcome(await sessions.get_session(session.id)))
         outcomes.append(example.outcome(await sessions.verify_session(session.id)))
     return outcomes
@@ -181,7 +261,10 @@ def test_parts_come_back_equal_from_both_engines_and_hash_the_same(both, scale):
     def holds(several):
         async def stored(sessions):
             s = await sessions.create_session("architect", "u1")
-            events = [{"type": "tool_call", "role": "tool", "content": "", "parts": parts} for parts in several]
+            events = [
+                {"type": "tool_call", "role": "tool", "content": "", "parts": parts}
+                for parts in several
+            ]
             await sessions.append_events(s.id, events)
             found = [event async for event in sessions.read_events(s.id)]
             assert [event.parts for event in found] == several
@@ -192,7 +275,8 @@ def test_parts_come_back_equal_from_both_engines_and_hash_the_same(both, scale):
         sqlite, postgres = (both.run(stored(sessions)) for sessions in both.services)
         assert sqlite == postgres
         assert [text for _, text in sqlite] == [
-            canonical.canonical_object("parts", parts, max_bytes=rules.CONTENT_BYTES) for parts in several
+            canonical.canonical_object("parts", parts, max_bytes=rules.CONTENT_BYTES)
+            for parts in several
         ]
 
     holds()

@@ -37,8 +37,15 @@ async def test_a_forgotten_event_keeps_its_number_its_hashes_and_its_place(sessi
 
     first, erased, third = [event async for event in sessions.read_events(s.id)]
     assert (first, third) == (events[0], events[2])
-    assert (erased.id, erased.sequence, erased.created_at) == (events[1].id, 2, events[1].created_at)
-    assert (erased.content_hash, erased.chain_hash) == (events[1].content_hash, events[1].chain_hash)
+    assert (erased.id, erased.sequence, erased.created_at) == (
+        events[1].id,
+        2,
+        events[1].created_at,
+    )
+    assert (erased.content_hash, erased.chain_hash) == (
+        events[1].content_hash,
+        events[1].chain_hash,
+    )
     assert (erased.content, erased.parts) == ("", None)
     assert erased.erased_at >= erased.created_at
     verification = await sessions.verify_session(s.id)
@@ -75,7 +82,9 @@ async def test_an_erasure_leaves_an_audit_row_with_its_reason(sessions):
 
 async def test_parts_are_forgotten_too(sessions):
     s = await sessions.create_session("architect", "u1")
-    event = await sessions.append_event(s.id, "tool_call", "tool", "run", {"env": {"TOKEN": "hunter2"}})
+    event = await sessions.append_event(
+        s.id, "tool_call", "tool", "run", {"env": {"TOKEN": "hunter2"}}
+    )
 
     await sessions.forget_events([event.id])
 
@@ -100,9 +109,13 @@ async def test_a_repeated_request_does_not_bring_the_content_back(sessions):
     await sessions.forget_events([events[0].id])
 
     async with nothing_changes(sessions):
-        again = await sessions.append_event(s.id, "user_message", "user", "secret", event_id=events[0].id)
+        again = await sessions.append_event(
+            s.id, "user_message", "user", "secret", event_id=events[0].id
+        )
         with pytest.raises(EventConflictError):
-            await sessions.append_event(s.id, "user_message", "user", "other", event_id=events[0].id)
+            await sessions.append_event(
+                s.id, "user_message", "user", "other", event_id=events[0].id
+            )
 
     assert (again.sequence, again.content, again.parts) == (1, "", None)
     assert again.erased_at is not None
@@ -112,13 +125,17 @@ async def test_events_to_forget_are_found_by_id_session_and_words(sessions):
     """The dry run: what would go, each once, and nothing goes."""
     s, events = await log(sessions, "alpha", "beta secret", "gamma")
     other, [secret] = await log(sessions, "another secret")
-    with_parts = await sessions.append_event(other.id, "tool_call", "tool", "run", {"say": 'a "secret"\\n'})
+    with_parts = await sessions.append_event(
+        other.id, "tool_call", "tool", "run", {"say": 'a "secret"\\n'}
+    )
 
     async with nothing_changes(sessions):
         by_id = await sessions.find_events_to_forget(event_ids=[events[0].id, events[0].id])
         by_session = await sessions.find_events_to_forget(session_id=s.id)
         by_words = await sessions.find_events_to_forget(match="secret")
-        together = await sessions.find_events_to_forget(event_ids=[secret.id], session_id=s.id, match="alpha")
+        together = await sessions.find_events_to_forget(
+            event_ids=[secret.id], session_id=s.id, match="alpha"
+        )
         by_quoted_words = await sessions.find_events_to_forget(match='"secret"\\n')
         nothing = await sessions.find_events_to_forget(match="SECRET")
 
@@ -159,7 +176,11 @@ async def test_one_unknown_event_keeps_all_of_them(sessions):
             await sessions.find_events_to_forget(event_ids=[UNKNOWN])
 
     assert refusal.value.event_id == UNKNOWN
-    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("event_not_found", 3, 404)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+        "event_not_found",
+        3,
+        404,
+    )
 
 
 async def test_the_refusal_names_the_event_that_is_missing(sessions):
@@ -280,7 +301,11 @@ async def test_forgetting_one_session_leaves_the_others_alone(sessions):
 
     assert [event async for event in sessions.read_events(other.id)] == kept
     assert (await sessions.get_session(other.id)).context == {"files": ["/kept.md"]}
-    told = [event.topic for event in await Outbox(sessions.db, sessions.owner).read() if other.id in repr(event.data)]
+    told = [
+        event.topic
+        for event in await Outbox(sessions.db, sessions.owner).read()
+        if other.id in repr(event.data)
+    ]
     assert told == ["session.started", "caco.context"]
 
 
@@ -293,7 +318,10 @@ async def test_forgetting_while_others_write_and_verify_raises_no_alarm(sessions
     damage, *_ = await asyncio.gather(
         verify(),
         *(sessions.forget_events([event.id]) for event in events),
-        *(sessions.append_event(s.id, "user_message", "user", "new", event_id=str(uuid.uuid4())) for _ in range(20)),
+        *(
+            sessions.append_event(s.id, "user_message", "user", "new", event_id=str(uuid.uuid4()))
+            for _ in range(20)
+        ),
     )
 
     assert damage == [()] * 10
@@ -329,13 +357,17 @@ async def test_a_text_is_found_in_content_that_is_json_itself(sessions):
 
 
 async def test_what_is_forgotten_while_a_session_is_resumed_lives_on_whole_or_not_at_all(sessions):
-    """Both hold the old session's lock: the new one copies all of it, or what is left after it was forgotten."""
+    """Both hold the old session's lock: the new one copies all of it, or what is left after it was
+    forgotten.
+    """
     for _ in range(10):
         old = await sessions.create_session("architect", "u1", name="secret")
         await sessions.update_state(old.id, {"secret": True})
         await sessions.end_session(old.id)
 
-        resumed, _ = await asyncio.gather(sessions.resume_session(old.id), sessions.forget_session(old.id))
+        resumed, _ = await asyncio.gather(
+            sessions.resume_session(old.id), sessions.forget_session(old.id)
+        )
 
         copied = (resumed.name, (await sessions.get_state(resumed.id)).scratchpad)
         assert copied in [("secret", {"secret": True}), (None, {})]

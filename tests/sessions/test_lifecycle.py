@@ -1,4 +1,6 @@
-"""A session from its start to its end: found by id, name, chatmode, worktree and native id, and never removed."""
+"""A session from its start to its end: found by id, name, chatmode, worktree and native id, and
+never removed.
+"""
 
 import asyncio
 from datetime import UTC, datetime
@@ -21,7 +23,7 @@ async def topics(sessions):
     return [event.topic for event in await Outbox(sessions.db, sessions.owner).read()]
 
 
-# --- start -------------------------------------------------------------------------------------------------
+# --- start ----------------------------------------------------------------------------------------
 
 
 async def test_a_session_starts_with_what_the_seed_names(sessions):
@@ -46,15 +48,29 @@ async def test_a_session_starts_with_what_the_seed_names(sessions):
 
 async def test_a_session_knows_its_client_and_its_place(sessions):
     s = await sessions.create_session(
-        "codex", "u1", name="fix login", client="codex", native_id="n1", repo="github.com/a/b", worktree="/w"
+        "codex",
+        "u1",
+        name="fix login",
+        client="codex",
+        native_id="n1",
+        repo="github.com/a/b",
+        worktree="/w",
     )
 
-    assert (s.name, s.client, s.native_id, s.repo, s.worktree) == ("fix login", "codex", "n1", "github.com/a/b", "/w")
+    assert (s.name, s.client, s.native_id, s.repo, s.worktree) == (
+        "fix login",
+        "codex",
+        "n1",
+        "github.com/a/b",
+        "/w",
+    )
     assert s.metadata == {"name": "fix login"}
 
 
 async def test_labels_keep_any_language_as_it_was_written(sessions):
-    s = await sessions.create_session("größe", "用户", name="Ангел \U0001f9f5 'quoted' \"too\" \\ %s $1")
+    s = await sessions.create_session(
+        "größe", "用户", name="Ангел \U0001f9f5 'quoted' \"too\" \\ %s $1"
+    )
 
     assert (await sessions.find_session(s.name)).id == s.id
     assert (s.chatmode, s.user_id) == ("größe", "用户")
@@ -82,7 +98,7 @@ async def test_many_tasks_that_start_one_native_session_start_one(sessions):
     assert len(await sessions.list_sessions()) == 1
 
 
-# --- find --------------------------------------------------------------------------------------------------
+# --- find -----------------------------------------------------------------------------------------
 
 
 async def test_an_id_is_found_whatever_its_case(sessions):
@@ -161,7 +177,7 @@ async def test_listing_all_sessions_reads_every_page(sessions):
     assert set(listed) == made
 
 
-# --- end ---------------------------------------------------------------------------------------------------
+# --- end ------------------------------------------------------------------------------------------
 
 
 async def test_ending_a_session_removes_nothing(sessions):
@@ -196,13 +212,19 @@ async def test_an_ended_session_takes_no_event_and_no_state(sessions):
     async with nothing_changes(sessions):
         for call in (
             sessions.append_event(s.id, "user_message", "user", "late"),
-            sessions.append_events(s.id, [{"type": "user_message", "role": "user", "content": "late"}]),
+            sessions.append_events(
+                s.id, [{"type": "user_message", "role": "user", "content": "late"}]
+            ),
             sessions.update_state(s.id, {"a": 1}),
         ):
             with pytest.raises(SessionEndedError) as refusal:
                 await call
             assert (refusal.value.session_id, refusal.value.ended_at) == (s.id, ended_at)
-            assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("session_ended", 4, 409)
+            assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+                "session_ended",
+                4,
+                409,
+            )
             assert f"holdfast session resume {s.id}" in str(refusal.value)
 
 
@@ -214,16 +236,22 @@ async def test_a_race_of_ends_tells_listeners_once(sessions):
     assert (await topics(sessions)).count("session.ended") == 1
 
 
-# --- metadata ----------------------------------------------------------------------------------------------
+# --- metadata -------------------------------------------------------------------------------------
 
 
 async def test_metadata_changes_field_by_field_and_none_removes_one(sessions):
     s = await sessions.create_session("architect", "u1", name="old")
 
     await sessions.update_metadata(s.id, {"envHint": "conda activate x", "currentIntent": "fix"})
-    changed = await sessions.update_metadata(s.id, {"currentIntent": None, "lastIdleAt": "2026-11-16T09:04:00Z"})
+    changed = await sessions.update_metadata(
+        s.id, {"currentIntent": None, "lastIdleAt": "2026-11-16T09:04:00Z"}
+    )
 
-    assert changed.metadata == {"name": "old", "envHint": "conda activate x", "lastIdleAt": "2026-11-16T09:04:00Z"}
+    assert changed.metadata == {
+        "name": "old",
+        "envHint": "conda activate x",
+        "lastIdleAt": "2026-11-16T09:04:00Z",
+    }
     assert changed.revision == 3
     assert await sessions.get_session(s.id) == changed
 
@@ -259,14 +287,21 @@ async def test_a_change_against_an_old_revision_is_refused(sessions):
             await sessions.update_metadata(s.id, {"name": "second"}, expected_revision=1)
 
     assert (refusal.value.session_id, refusal.value.expected, refusal.value.actual) == (s.id, 1, 2)
-    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == ("revision_conflict", 4, 412)
+    assert (refusal.value.code, refusal.value.exit_code, refusal.value.http_status) == (
+        "revision_conflict",
+        4,
+        412,
+    )
 
 
 async def test_of_many_changes_against_one_revision_one_wins(sessions):
     s = await sessions.create_session("architect", "u1")
 
     results = await asyncio.gather(
-        *(sessions.update_metadata(s.id, {"name": f"n{number}"}, expected_revision=1) for number in range(10)),
+        *(
+            sessions.update_metadata(s.id, {"name": f"n{number}"}, expected_revision=1)
+            for number in range(10)
+        ),
         return_exceptions=True,
     )
 
@@ -277,14 +312,22 @@ async def test_of_many_changes_against_one_revision_one_wins(sessions):
 async def test_metadata_changes_of_many_tasks_lose_none(sessions):
     s = await sessions.create_session("architect", "u1")
     at = "2026-11-16T09:04:00Z"
-    changes = {"name": "n", "lastObservedAt": at, "lastIdleAt": at, "currentIntent": "i", "envHint": "e"}
+    changes = {
+        "name": "n",
+        "lastObservedAt": at,
+        "lastIdleAt": at,
+        "currentIntent": "i",
+        "envHint": "e",
+    }
 
-    await asyncio.gather(*(sessions.update_metadata(s.id, {field: value}) for field, value in changes.items()))
+    await asyncio.gather(
+        *(sessions.update_metadata(s.id, {field: value}) for field, value in changes.items())
+    )
 
     assert (await sessions.get_session(s.id)).metadata == changes
 
 
-# --- who ---------------------------------------------------------------------------------------------------
+# --- who ------------------------------------------------------------------------------------------
 
 
 async def test_the_owner_comes_from_the_settings_when_none_is_given(database, monkeypatch):

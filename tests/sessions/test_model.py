@@ -11,7 +11,17 @@ from holdfast.sessions import model
 AT = datetime(2026, 11, 16, 9, 4, 0, 1, tzinfo=UTC)
 AT_TEXT = "2026-11-16T09:04:00.000001Z"
 SESSION_ROW = (
-    *("s1", "u1", "architect", None, None, "main", AT_TEXT, None, '{"context":{"files":["/a"]},"name":"n"}'),
+    *(
+        "s1",
+        "u1",
+        "architect",
+        None,
+        None,
+        "main",
+        AT_TEXT,
+        None,
+        '{"context":{"files":["/a"]},"name":"n"}',
+    ),
     *("codex", "native", "repo", "/tree", "n", None, 2, 7, b"\x01\x02"),
 )
 EVENT_ROW = ("e1", "s1", 7, "tool_call", "tool", "ls", '{"a":1}', AT_TEXT, b"\x01", b"\x02", None)
@@ -20,7 +30,10 @@ EVENT_ROW = ("e1", "s1", 7, "tool_call", "tool", "ls", '{"a":1}', AT_TEXT, b"\x0
 @pytest.mark.parametrize(
     ("dataclass", "names"),
     [
-        (model.Session, "id user_id chatmode workflow skill git_branch started_at ended_at metadata"),
+        (
+            model.Session,
+            "id user_id chatmode workflow skill git_branch started_at ended_at metadata",
+        ),
         (model.SessionEvent, "id session_id sequence type role content parts created_at"),
         (model.SessionState, "session_id scratchpad updated_at"),
     ],

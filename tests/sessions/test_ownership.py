@@ -21,12 +21,16 @@ def ada(database):
 
 @pytest.fixture
 def strangers(database):
-    """A colleague of the same workspace, the same name in another one, and somebody else altogether."""
+    """A colleague of the same workspace, the same name in another one, and somebody else
+    altogether.
+    """
     return [holdfast.SessionService(database, owner=owner_of(*who)) for who in STRANGERS]
 
 
 async def start(sessions):
-    s = await sessions.create_session("codex", "u1", name="login", client="codex", native_id="n1", worktree="/w")
+    s = await sessions.create_session(
+        "codex", "u1", name="login", client="codex", native_id="n1", worktree="/w"
+    )
     event = await sessions.append_event(s.id, "user_message", "user", "a secret")
     await sessions.set_relevant_context(s.id, "files", ["/a"])
     return s, event
@@ -72,7 +76,9 @@ async def test_a_stranger_changes_nothing(ada, strangers):
         async with nothing_changes(ada):
             for call in (
                 stranger.append_event(s.id, "user_message", "user", "hi"),
-                stranger.append_events(s.id, [{"type": "user_message", "role": "user", "content": "hi"}]),
+                stranger.append_events(
+                    s.id, [{"type": "user_message", "role": "user", "content": "hi"}]
+                ),
                 stranger.update_state(s.id, {"a": 1}),
                 stranger.set_relevant_context(s.id, "files", ["/b"]),
                 stranger.update_metadata(s.id, {"name": "mine"}),
@@ -96,7 +102,12 @@ async def test_a_foreign_session_and_one_that_never_was_give_the_same_answer(ada
     answers = []
     for stranger in strangers:
         for session_id in (s.id, UNKNOWN):
-            for call in (stranger.get_session, stranger.end_session, stranger.resume_session, stranger.verify_session):
+            for call in (
+                stranger.get_session,
+                stranger.end_session,
+                stranger.resume_session,
+                stranger.verify_session,
+            ):
                 with pytest.raises(SessionNotFoundError) as refusal:
                     await call(session_id)
                 answers.append((type(refusal.value), str(refusal.value).replace(session_id, "ID")))
@@ -121,12 +132,16 @@ async def test_an_event_id_of_another_workspace_is_free(database):
     for workspace in ("local", "acme"):
         sessions = holdfast.SessionService(database, owner=owner_of(workspace, "ada"))
         s = await sessions.create_session("codex", "u1")
-        event = await sessions.append_event(s.id, "user_message", "user", workspace, event_id=event_id)
+        event = await sessions.append_event(
+            s.id, "user_message", "user", workspace, event_id=event_id
+        )
         assert (event.sequence, event.content) == (1, workspace)
 
 
 async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(database):
-    ada, bob = (holdfast.SessionService(database, owner=owner_of("local", name)) for name in ("ada", "bob"))
+    ada, bob = (
+        holdfast.SessionService(database, owner=owner_of("local", name)) for name in ("ada", "bob")
+    )
     _, event = await start(ada)
     own = await bob.create_session("codex", "u1")
 
@@ -135,7 +150,10 @@ async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(datab
             await bob.append_event(own.id, "user_message", "user", "a secret", event_id=event.id)
 
     assert "secret" not in str(refusal.value)
-    two = [{"type": "user_message", "role": "user", "content": "x", "event_id": one} for one in (None, event.id)]
+    two = [
+        {"type": "user_message", "role": "user", "content": "x", "event_id": one}
+        for one in (None, event.id)
+    ]
     with pytest.raises(EventConflictError, match="One of the 2 event ids|Event id " + event.id):
         await bob.append_events(own.id, two)
 
@@ -163,5 +181,8 @@ async def test_postgresql_shows_no_row_to_who_says_nobody_or_somebody_else(postg
                 await connection.fetch("select holdfast.act_for($1, $2)", *who)
             for table in tables:
                 assert await connection.fetchval(f"select count(*) from {in_schema(table)}") == 0
-    assert await pool.fetchval("select coalesce(current_setting('holdfast.workspace', true), '')") == ""
+    assert (
+        await pool.fetchval("select coalesce(current_setting('holdfast.workspace', true), '')")
+        == ""
+    )
     assert (await postgres_sessions.get_session(s.id)).id == s.id

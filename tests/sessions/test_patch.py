@@ -12,22 +12,34 @@ UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
 async def told(sessions, topic):
-    return [event.data for event in await Outbox(sessions.db, sessions.owner).read() if event.topic == topic]
+    return [
+        event.data
+        for event in await Outbox(sessions.db, sessions.owner).read()
+        if event.topic == topic
+    ]
 
 
 async def test_name_and_context_change_together(sessions):
     s = await sessions.create_session("architect", "u1")
 
     done = await sessions.patch_session(
-        s.id, metadata={"name": "spec"}, set_context=("files", ["/a.md"]), union_context=("fles", ["x"])
+        s.id,
+        metadata={"name": "spec"},
+        set_context=("files", ["/a.md"]),
+        union_context=("fles", ["x"]),
     )
     patched, warnings = done.session, list(done.warnings)
 
     assert (patched.name, patched.context) == ("spec", {"files": ["/a.md"], "fles": ["x"]})
     assert patched == await sessions.get_session(s.id)
-    assert warnings == ["'fles' is not a known context set; it was kept as it is. Did you mean 'files'?"]
+    assert warnings == [
+        "'fles' is not a known context set; it was kept as it is. Did you mean 'files'?"
+    ]
     assert [data["name"] for data in await told(sessions, "session.renamed")] == ["spec"]
-    assert [data.get("addedFile") for data in await told(sessions, "caco.context")] == ["/a.md", None]
+    assert [data.get("addedFile") for data in await told(sessions, "caco.context")] == [
+        "/a.md",
+        None,
+    ]
 
 
 async def test_a_whole_context_replaces_what_was_there(sessions):
@@ -35,7 +47,9 @@ async def test_a_whole_context_replaces_what_was_there(sessions):
     await sessions.set_relevant_context(s.id, "files", ["/a.md", "/b.md"])
     await sessions.set_relevant_context(s.id, "ports", ["80"])
 
-    done = await sessions.patch_session(s.id, context={"files": ["/b.md", "/c.md"], "applet": ["git-diff"]})
+    done = await sessions.patch_session(
+        s.id, context={"files": ["/b.md", "/c.md"], "applet": ["git-diff"]}
+    )
     patched = done.session
 
     assert patched.context == {"applet": ["git-diff"], "files": ["/b.md", "/c.md"]}
@@ -61,8 +75,13 @@ async def test_what_is_there_already_changes_nothing_and_is_told_to_nobody(sessi
         assert (patched.context, warnings) == (files, [])
         await sessions.patch_session(empty.id, context={}, metadata={"name": "spec"})
 
-    await sessions.set_relevant_context(s.id, "files", ["/b.md", "/a.md"])  # an order says what is newest
-    assert [data["files"] for data in await told(sessions, "caco.context")] == [["/a.md", "/b.md"], ["/b.md", "/a.md"]]
+    await sessions.set_relevant_context(
+        s.id, "files", ["/b.md", "/a.md"]
+    )  # an order says what is newest
+    assert [data["files"] for data in await told(sessions, "caco.context")] == [
+        ["/a.md", "/b.md"],
+        ["/b.md", "/a.md"],
+    ]
 
 
 async def test_nothing_to_change_changes_nothing(sessions):
@@ -80,7 +99,9 @@ async def test_one_bad_part_undoes_the_others(sessions):
 
     async with nothing_changes(sessions):
         with pytest.raises(InvalidValueError):
-            await sessions.patch_session(s.id, metadata={"name": "spec"}, union_context=("files", ["x"] * 11))
+            await sessions.patch_session(
+                s.id, metadata={"name": "spec"}, union_context=("files", ["x"] * 11)
+            )
         with pytest.raises(SessionNotFoundError):
             await sessions.patch_session(UNKNOWN, metadata={"name": "spec"})
 
@@ -93,4 +114,6 @@ async def test_what_a_union_pushes_out_is_named_and_an_unusual_name_is_noted(ses
     noted = (await sessions.patch_session(s.id, context={"fils": ["a"]})).warnings
 
     assert pushed == ("'files' is full: the oldest left to make room: 0.",)
-    assert noted == ("'fils' is not a known context set; it was kept as it is. Did you mean 'files'?",)
+    assert noted == (
+        "'fils' is not a known context set; it was kept as it is. Did you mean 'files'?",
+    )

@@ -18,7 +18,9 @@ from tests.rig.postgres import APP, execute
 
 async def use_every_verb(service):
     """The seed's seven methods with the seed's arguments, by position."""
-    session = await service.create_session("architect", "pt2_architect", "create-service", "builder", "main")
+    session = await service.create_session(
+        "architect", "pt2_architect", "create-service", "builder", "main"
+    )
     event = await service.append_event(session.id, "user_message", "user", "hi", {"a": [1, None]})
     assert await service.get_recent_events(session.id, 30, 1000) == [event]
     state = await service.update_state(session.id, {"current_task": "x", "blockers": []})
@@ -60,7 +62,9 @@ async def test_a_pool_with_its_own_jsonb_codec_works_too(postgres_url):
 
     async def init(connection):
         for name in ("json", "jsonb"):
-            await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+            await connection.set_type_codec(
+                name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
+            )
 
     async with asyncpg.create_pool(dsn=postgres_url, min_size=2, max_size=10, init=init) as pool:
         await use_every_verb(holdfast.SessionService(pool))
@@ -68,7 +72,9 @@ async def test_a_pool_with_its_own_jsonb_codec_works_too(postgres_url):
 
 async def test_a_pool_without_prepared_statements_works_too(postgres_url):
     """Behind pgbouncer in transaction mode."""
-    async with asyncpg.create_pool(dsn=postgres_url, min_size=2, max_size=10, statement_cache_size=0) as pool:
+    async with asyncpg.create_pool(
+        dsn=postgres_url, min_size=2, max_size=10, statement_cache_size=0
+    ) as pool:
         await use_every_verb(holdfast.SessionService(pool))
 
 
@@ -77,13 +83,17 @@ async def test_many_tasks_share_a_small_pool(postgres_url):
         service = holdfast.SessionService(pool)
         s = await service.create_session("architect", "u1")
 
-        await asyncio.gather(*(service.append_event(s.id, "user_message", "user", f"{n}") for n in range(64)))
+        await asyncio.gather(
+            *(service.append_event(s.id, "user_message", "user", f"{n}") for n in range(64))
+        )
 
         assert (await service.verify_session(s.id)).checked == 64
 
 
 async def test_a_pool_is_given_back_without_any_setting(postgres_url):
-    """What names the developer ends with its transaction, so the next user of the connection is nobody."""
+    """What names the developer ends with its transaction, so the next user of the connection is
+    nobody.
+    """
     async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=1) as pool:
         await use_every_verb(holdfast.SessionService(pool))
 
@@ -96,20 +106,27 @@ async def test_a_plain_pool_never_migrates(postgres):
     name = postgres.create_database()
     try:
         execute(postgres.dsn(name), f"grant create on database {name} to {APP}")
-        async with asyncpg.create_pool(dsn=postgres.dsn(name, APP), min_size=2, max_size=10) as pool:
+        async with asyncpg.create_pool(
+            dsn=postgres.dsn(name, APP), min_size=2, max_size=10
+        ) as pool:
             with pytest.raises(SchemaMissingError) as refusal:
                 await holdfast.SessionService(pool).create_session("architect", "u1")
 
             assert refusal.value.next_actions == (Action("database.migrate"),)
             assert (
-                await pool.fetchval("select count(*) from pg_namespace where nspname in ('context', 'holdfast')") == 0
+                await pool.fetchval(
+                    "select count(*) from pg_namespace where nspname in ('context', 'holdfast')"
+                )
+                == 0
             )
     finally:
         postgres.drop_database(name)
 
 
 async def test_a_superuser_s_pool_is_taken_with_exactly_one_warning(postgres, postgres_database):
-    async with asyncpg.create_pool(dsn=postgres.dsn(postgres_database), min_size=2, max_size=10) as pool:
+    async with asyncpg.create_pool(
+        dsn=postgres.dsn(postgres_database), min_size=2, max_size=10
+    ) as pool:
         service = holdfast.SessionService(pool)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -124,7 +141,9 @@ async def test_a_superuser_s_pool_is_taken_with_exactly_one_warning(postgres, po
 
 async def test_every_service_on_one_pool_shares_its_one_warning(postgres, postgres_database):
     """A program that makes a service for each request; the role is asked for once, too."""
-    async with asyncpg.create_pool(dsn=postgres.dsn(postgres_database), min_size=2, max_size=10) as pool:
+    async with asyncpg.create_pool(
+        dsn=postgres.dsn(postgres_database), min_size=2, max_size=10
+    ) as pool:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for _ in range(3):
@@ -132,7 +151,9 @@ async def test_every_service_on_one_pool_shares_its_one_warning(postgres, postgr
         assert holdfast.SessionService(pool).db is holdfast.SessionService(pool).db
     assert [warning.category for warning in caught] == [UnsafeRoleWarning]
 
-    async with asyncpg.create_pool(dsn=postgres.dsn(postgres_database), min_size=1, max_size=1) as another:
+    async with asyncpg.create_pool(
+        dsn=postgres.dsn(postgres_database), min_size=1, max_size=1
+    ) as another:
         with pytest.warns(UnsafeRoleWarning):
             await holdfast.SessionService(another).create_session("architect", "u1")
         assert pool not in [known for known, _ in taken.values()], "a closed pool is let go"
@@ -142,14 +163,19 @@ async def test_every_service_on_one_pool_shares_its_one_warning(postgres, postgr
 async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolation):
     """What the server rolls back is repeated; nobody sees an error of the engine."""
     settings = {"default_transaction_isolation": isolation}
-    async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=4, server_settings=settings) as pool:
+    async with asyncpg.create_pool(
+        dsn=postgres_url, min_size=1, max_size=4, server_settings=settings
+    ) as pool:
         service = holdfast.SessionService(pool)
         await use_every_verb(service)
         s = await service.create_session("architect", "u1")
 
         await asyncio.gather(
             *(service.update_state(s.id, {f"key{n}": n}) for n in range(10)),
-            *(service.set_relevant_context(s.id, "files", [f"/{n}"], mode="merge") for n in range(10)),
+            *(
+                service.set_relevant_context(s.id, "files", [f"/{n}"], mode="merge")
+                for n in range(10)
+            ),
             *(service.append_event(s.id, "user_message", "user", f"{n}") for n in range(10)),
         )
 
@@ -158,9 +184,13 @@ async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolati
         assert (await service.verify_session(s.id)).checked == 10
 
 
-async def test_a_superuser_sees_only_his_own_sessions_through_the_service(postgres, postgres_database, monkeypatch):
+async def test_a_superuser_sees_only_his_own_sessions_through_the_service(
+    postgres, postgres_database, monkeypatch
+):
     """The policies do not hold for him, so the statements name the owner as well."""
-    async with asyncpg.create_pool(dsn=postgres.dsn(postgres_database), min_size=2, max_size=10) as pool:
+    async with asyncpg.create_pool(
+        dsn=postgres.dsn(postgres_database), min_size=2, max_size=10
+    ) as pool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnsafeRoleWarning)
             ada = holdfast.SessionService(pool, owner=settings.owner_of("local", "ada"))

@@ -1,4 +1,6 @@
-"""Pages for reading: turns below a place, events spread over a log, and the first words of a session."""
+"""Pages for reading: turns below a place, events spread over a log, and the first words of a
+session.
+"""
 
 from itertools import pairwise
 
@@ -16,7 +18,8 @@ async def started(sessions: SessionService, turns: int, events_per_turn: int = 3
     for turn in range(turns):
         events = [{"type": "user_message", "role": "user", "content": f"request {turn}"}]
         events += [
-            {"type": "tool_result", "role": "tool", "content": f"{turn}.{n}"} for n in range(events_per_turn - 1)
+            {"type": "tool_result", "role": "tool", "content": f"{turn}.{n}"}
+            for n in range(events_per_turn - 1)
         ]
         await sessions.append_events(session.id, events)
     return session.id
@@ -28,8 +31,14 @@ async def test_a_page_has_the_last_turns_below_a_number(sessions):
     last = await sessions.list_turn_events(session_id, max_turns=2)
     before = await sessions.list_turn_events(session_id, last[0].sequence, max_turns=2)
 
-    assert [event.content for event in last if event.type == "user_message"] == ["request 8", "request 9"]
-    assert [event.content for event in before if event.type == "user_message"] == ["request 6", "request 7"]
+    assert [event.content for event in last if event.type == "user_message"] == [
+        "request 8",
+        "request 9",
+    ]
+    assert [event.content for event in before if event.type == "user_message"] == [
+        "request 6",
+        "request 7",
+    ]
     assert before[-1].sequence == last[0].sequence - 1
 
 
@@ -69,7 +78,9 @@ async def test_a_sample_is_spread_over_the_log_from_its_first_to_its_last_event(
     assert sample[0].bytes == len("request 0")
 
 
-@pytest.mark.parametrize(("events", "limit", "expected"), [(0, 5, []), (1, 5, [1]), (3, 5, [1, 2, 3]), (3, 1, [3])])
+@pytest.mark.parametrize(
+    ("events", "limit", "expected"), [(0, 5, []), (1, 5, [1]), (3, 5, [1, 2, 3]), (3, 1, [3])]
+)
 async def test_a_short_log_is_its_own_sample(sessions, events, limit, expected):
     session = await sessions.create_session("architect", "u1")
     for _ in range(events):
@@ -107,7 +118,9 @@ async def test_a_page_of_no_turns_or_below_nothing_is_refused(sessions):
 
 async def test_a_page_of_events_goes_on_where_the_last_one_ended(sessions):
     s = await sessions.create_session("architect", "u1")
-    appended = [await sessions.append_event(s.id, "tool_call", "tool", str(number)) for number in range(5)]
+    appended = [
+        await sessions.append_event(s.id, "tool_call", "tool", str(number)) for number in range(5)
+    ]
 
     assert await sessions.list_events(s.id, limit=2) == appended[:2]
     assert await sessions.list_events(s.id, 2) == appended[2:]

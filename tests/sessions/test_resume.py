@@ -1,4 +1,6 @@
-"""Going on with a session: open ones as they are, ended ones in a new session, and all of them as one thread."""
+"""Going on with a session: open ones as they are, ended ones in a new session, and all of them as
+one thread.
+"""
 
 import asyncio
 
@@ -25,7 +27,16 @@ async def test_an_open_session_is_resumed_as_it_is(sessions):
 
 async def test_an_ended_session_goes_on_in_a_new_one_with_what_it_knew(sessions):
     s = await sessions.create_session(
-        "architect", "u1", "flow", "skill", "main", name="spec", client="codex", native_id="n1", repo="r", worktree="/w"
+        "architect",
+        "u1",
+        "flow",
+        "skill",
+        "main",
+        name="spec",
+        client="codex",
+        native_id="n1",
+        repo="r",
+        worktree="/w",
     )
     await sessions.set_relevant_context(s.id, "files", ["/a.md"])
     await sessions.update_metadata(s.id, {"envHint": "conda"})
@@ -38,7 +49,17 @@ async def test_an_ended_session_goes_on_in_a_new_one_with_what_it_knew(sessions)
 
     assert new.id != s.id
     assert (new.resumed_from, new.ended_at, new.last_sequence) == (s.id, None, 0)
-    for field in ("chatmode", "user_id", "workflow", "skill", "git_branch", "client", "repo", "worktree", "name"):
+    for field in (
+        "chatmode",
+        "user_id",
+        "workflow",
+        "skill",
+        "git_branch",
+        "client",
+        "repo",
+        "worktree",
+        "name",
+    ):
         assert getattr(new, field) == getattr(old, field)
     assert new.native_id is None
     assert new.context == {"files": ["/a.md"]}
@@ -72,7 +93,9 @@ async def test_what_grew_beyond_one_update_is_carried_over_too(sessions):
 
     new = await sessions.resume_session(s.id)
 
-    assert (await sessions.get_state(new.id)).scratchpad == (await sessions.get_state(s.id)).scratchpad
+    assert (await sessions.get_state(new.id)).scratchpad == (
+        await sessions.get_state(s.id)
+    ).scratchpad
 
 
 async def test_a_session_that_lives_for_months_is_resumed_any_number_of_times(sessions):
@@ -98,7 +121,9 @@ async def test_two_who_resume_the_same_session_are_both_in_its_thread(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.end_session(s.id)
 
-    first, second = await asyncio.gather(sessions.resume_session(s.id), sessions.resume_session(s.id))
+    first, second = await asyncio.gather(
+        sessions.resume_session(s.id), sessions.resume_session(s.id)
+    )
 
     assert first.id != second.id
     assert {one.id for one in await sessions.list_thread(first.id)} == {s.id, first.id, second.id}
@@ -112,7 +137,7 @@ async def test_a_session_that_does_not_exist_is_not_resumed(sessions):
                     await call(session_id)
 
 
-# --- what the next session is told ------------------------------------------------------------------------
+# --- what the next session is told ----------------------------------------------------------------
 
 
 async def test_the_resume_text_names_what_is_still_there(sessions, tmp_path):
@@ -152,7 +177,10 @@ def test_files_that_are_all_gone_are_counted():
 
 
 def test_files_that_are_all_there_need_no_count():
-    assert context_sets.resume_text({"context": {"files": ["/a"]}}, lambda path: True) == "Relevant files:\n- /a"
+    assert (
+        context_sets.resume_text({"context": {"files": ["/a"]}}, lambda path: True)
+        == "Relevant files:\n- /a"
+    )
 
 
 def test_an_applet_without_parameters_is_offered_by_its_name():
@@ -162,7 +190,9 @@ def test_an_applet_without_parameters_is_offered_by_its_name():
 
 
 def test_a_parameter_cannot_make_the_offer_open_another_applet():
-    text = context_sets.resume_text({"context": {"applet": ["notes", "applet=shell", "path=/a&applet=x"]}}, bool)
+    text = context_sets.resume_text(
+        {"context": {"applet": ["notes", "applet=shell", "path=/a&applet=x"]}}, bool
+    )
 
     assert text.endswith("at /?applet=notes&path=%2Fa%26applet%3Dx")
 
@@ -178,7 +208,10 @@ async def test_a_thread_is_read_as_one_and_its_end_is_found_over_several_session
     everything = await sessions.list_thread_events(second.id)
     assert [event.content for event in everything] == ["first 0", "first 1", "first 2", "second 0"]
     for limit in range(6):
-        assert await sessions.get_recent_thread_events(second.id, limit) == everything[max(4 - limit, 0) :]
+        assert (
+            await sessions.get_recent_thread_events(second.id, limit)
+            == everything[max(4 - limit, 0) :]
+        )
 
 
 async def test_sessions_of_one_name_are_listed_newest_first(sessions):

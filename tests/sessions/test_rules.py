@@ -1,4 +1,6 @@
-"""What may be written to a session: every refusal says which field, which value, and what is known instead."""
+"""What may be written to a session: every refusal says which field, which value, and what is known
+instead.
+"""
 
 import json
 import math
@@ -32,7 +34,7 @@ NOT_LABELS = (
 )
 
 
-# --- events ------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("event_type", rules.EVENT_TYPES)
@@ -59,7 +61,9 @@ def test_an_event_without_an_id_gets_one():
     assert first.parts_text is None
 
 
-@pytest.mark.parametrize("unknown", ["", "USER_MESSAGE", "user_message ", "note", None, 7, ["user_message"]])
+@pytest.mark.parametrize(
+    "unknown", ["", "USER_MESSAGE", "user_message ", "note", None, 7, ["user_message"]]
+)
 def test_an_unknown_type_is_refused_with_the_known_ones(unknown):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_event(unknown, "user", "hi", None, None)
@@ -80,7 +84,9 @@ def test_an_unknown_role_is_refused_with_the_known_ones(unknown):
     assert "Known: user, assistant, tool, system." in str(refusal.value)
 
 
-@pytest.mark.parametrize("content", [None, 7, b"hi", ["hi"], "a\x00b", "\udfff", "x" * (rules.CONTENT_BYTES + 1)])
+@pytest.mark.parametrize(
+    "content", [None, 7, b"hi", ["hi"], "a\x00b", "\udfff", "x" * (rules.CONTENT_BYTES + 1)]
+)
 def test_a_content_that_no_engine_could_keep_is_refused(content):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_event("user_message", "user", content, None, None)
@@ -89,7 +95,9 @@ def test_a_content_that_no_engine_could_keep_is_refused(content):
     assert len(str(refusal.value)) < 300
 
 
-@pytest.mark.parametrize("parts", [[], "{}", 7, {1: 2}, {"a": math.nan}, {"a": {"\x00": 1}}, {"a": {1, 2}}])
+@pytest.mark.parametrize(
+    "parts", [[], "{}", 7, {1: 2}, {"a": math.nan}, {"a": {"\x00": 1}}, {"a": {1, 2}}]
+)
 def test_parts_are_a_json_object_or_nothing(parts):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_event("user_message", "user", "hi", parts, None)
@@ -97,7 +105,9 @@ def test_parts_are_a_json_object_or_nothing(parts):
     assert refusal.value.field == "parts"
 
 
-@pytest.mark.parametrize("event_id", ["", "e1", 7, EVENT_ID[:-1], EVENT_ID + "0", EVENT_ID.replace("-", ""), b"x" * 36])
+@pytest.mark.parametrize(
+    "event_id", ["", "e1", 7, EVENT_ID[:-1], EVENT_ID + "0", EVENT_ID.replace("-", ""), b"x" * 36]
+)
 def test_an_event_id_is_a_uuid(event_id):
     with pytest.raises(InvalidValueError, match="is not a UUID"):
         rules.check_event_id(event_id)
@@ -119,7 +129,10 @@ def test_a_list_of_events_is_checked_one_by_one():
         ({"type": "user_message"}, "is not a list of events"),
         (["hi"], "holds something that is not an object"),
         ([{"type": "user_message", "role": "user"}], "has no content"),
-        ([{"typ": "user_message"}], "Event field 'typ' is unknown. Known: type, role, content, parts, event_id."),
+        (
+            [{"typ": "user_message"}],
+            "Event field 'typ' is unknown. Known: type, role, content, parts, event_id.",
+        ),
         ([{}] * (rules.EVENTS_PER_CALL + 1), "are more than 1000 in one call"),
     ],
 )
@@ -136,13 +149,17 @@ def test_an_event_that_is_repeated_inside_a_call_counts_once():
 
     assert rules.drop_repeated([event, other, event]) == [event, other]
     with pytest.raises(EventConflictError):
-        rules.drop_repeated([event, rules.check_event("user_message", "user", "bye", None, EVENT_ID)])
+        rules.drop_repeated(
+            [event, rules.check_event("user_message", "user", "bye", None, EVENT_ID)]
+        )
 
 
-# --- labels and counts -------------------------------------------------------------------------------------
+# --- labels and counts ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", ["x", "service-engineer", " padded ", "größe", "🪢", "x" * 400, "é" * 200])
+@pytest.mark.parametrize(
+    "label", ["x", "service-engineer", " padded ", "größe", "🪢", "x" * 400, "é" * 200]
+)
 def test_a_label_is_one_line(label):
     assert rules.check_label("chatmode", label) == label
     assert rules.check_optional_label("workflow", label) == label
@@ -183,10 +200,12 @@ def test_no_expected_sequence_expects_nothing():
     assert rules.check_sequence(None) is None
 
 
-# --- the window --------------------------------------------------------------------------------------------
+# --- the window -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("content", "parts", "cost"), [("", None, 0), ("abcd", None, 1), ("abcde", "{}", 3)])
+@pytest.mark.parametrize(
+    ("content", "parts", "cost"), [("", None, 0), ("abcd", None, 1), ("abcde", "{}", 3)]
+)
 def test_an_event_costs_about_a_token_for_four_characters(content, parts, cost):
     assert rules.event_cost(content, parts) == cost
 
@@ -199,7 +218,7 @@ def test_events_fit_while_the_sum_does(costs, used, max_tokens):
     assert fitting == len(costs) or used + sum(costs[: fitting + 1]) > max_tokens
 
 
-# --- the scratchpad ----------------------------------------------------------------------------------------
+# --- the scratchpad -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -258,7 +277,9 @@ def test_merging_texts_gives_the_canonical_text_of_the_merged_value(target, patc
     assert rules.merge_json(text(target), text(patch)) == text(rules.merge(target, patch))
 
 
-@pytest.mark.parametrize("scratchpad", [None, [], "{}", 7, True, {"a": "x" * rules.SCRATCHPAD_BYTES}])
+@pytest.mark.parametrize(
+    "scratchpad", [None, [], "{}", 7, True, {"a": "x" * rules.SCRATCHPAD_BYTES}]
+)
 def test_a_scratchpad_is_an_object_of_a_bounded_size(scratchpad):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_scratchpad(scratchpad)
@@ -266,18 +287,25 @@ def test_a_scratchpad_is_an_object_of_a_bounded_size(scratchpad):
     assert refusal.value.field == "scratchpad"
 
 
-# --- metadata ----------------------------------------------------------------------------------------------
+# --- metadata -------------------------------------------------------------------------------------
 
 
 def test_metadata_has_the_seed_s_fields_and_none_removes_one():
     at = "2026-11-16T09:04:00Z"
-    changes = {"name": "n", "lastObservedAt": at, "lastIdleAt": at, "currentIntent": "i", "envHint": None}
+    changes = {
+        "name": "n",
+        "lastObservedAt": at,
+        "lastIdleAt": at,
+        "currentIntent": "i",
+        "envHint": None,
+    }
 
     assert rules.check_meta(changes) == changes
 
 
 @pytest.mark.parametrize(
-    "changes", [None, ["name"], {"context": {}}, {"name": 7}, {"name": ""}, {7: "x"}, {"lastIdleAt": "noon"}]
+    "changes",
+    [None, ["name"], {"context": {}}, {"name": 7}, {"name": ""}, {7: "x"}, {"lastIdleAt": "noon"}],
 )
 def test_other_metadata_is_refused(changes):
     with pytest.raises(InvalidValueError):
@@ -285,5 +313,7 @@ def test_other_metadata_is_refused(changes):
 
 
 def test_an_unknown_metadata_field_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidValueError, match="Known: name, lastObservedAt, lastIdleAt, currentIntent, envHint"):
+    with pytest.raises(
+        InvalidValueError, match="Known: name, lastObservedAt, lastIdleAt, currentIntent, envHint"
+    ):
         rules.check_meta({"title": "x"})

@@ -37,11 +37,19 @@ async def test_the_seed_s_fields_come_back_as_they_went_in(sessions):
 
 async def test_an_update_merges_null_removes_and_lists_are_replaced(sessions):
     s = await sessions.create_session("architect", "u1")
-    await sessions.update_state(s.id, {"a": {"b": 1, "c": [1, 2]}, "d": "gone", "e": {"f": {"g": None, "h": 1}}})
+    await sessions.update_state(
+        s.id, {"a": {"b": 1, "c": [1, 2]}, "d": "gone", "e": {"f": {"g": None, "h": 1}}}
+    )
 
-    state = await sessions.update_state(s.id, {"a": {"c": [3], "x": None}, "d": None, "new": [None, {"n": None}]})
+    state = await sessions.update_state(
+        s.id, {"a": {"c": [3], "x": None}, "d": None, "new": [None, {"n": None}]}
+    )
 
-    assert state.scratchpad == {"a": {"b": 1, "c": [3]}, "e": {"f": {"h": 1}}, "new": [None, {"n": None}]}
+    assert state.scratchpad == {
+        "a": {"b": 1, "c": [3]},
+        "e": {"f": {"h": 1}},
+        "new": [None, {"n": None}],
+    }
 
 
 async def test_an_empty_update_changes_no_value(sessions):
@@ -53,7 +61,22 @@ async def test_an_empty_update_changes_no_value(sessions):
 
 async def test_numbers_come_back_equal_on_both_engines(sessions):
     s = await sessions.create_session("architect", "u1")
-    numbers = [0, -0.0, 1e2, 1e-7, 0.1, 1 / 3, 5e-324, 1e22, 1e23, 1.5e300, 1.7e308, 2**53 + 1, 10**40, -(10**307)]
+    numbers = [
+        0,
+        -0.0,
+        1e2,
+        1e-7,
+        0.1,
+        1 / 3,
+        5e-324,
+        1e22,
+        1e23,
+        1.5e300,
+        1.7e308,
+        2**53 + 1,
+        10**40,
+        -(10**307),
+    ]
 
     state = await sessions.update_state(s.id, {"numbers": numbers})
 
@@ -66,7 +89,10 @@ async def test_updates_of_different_keys_from_twenty_tasks_lose_none(sessions):
     s = await sessions.create_session("architect", "u1")
 
     await asyncio.gather(
-        *(sessions.update_state(s.id, {f"key{task}": task, "shared": {f"inner{task}": task}}) for task in range(20))
+        *(
+            sessions.update_state(s.id, {f"key{task}": task, "shared": {f"inner{task}": task}})
+            for task in range(20)
+        )
     )
 
     scratchpad = (await sessions.get_state(s.id)).scratchpad
@@ -81,10 +107,15 @@ async def test_a_key_that_is_removed_while_others_are_added_stays_removed(sessio
     await sessions.update_state(s.id, {f"old{number}": 1 for number in range(10)})
 
     await asyncio.gather(
-        *(sessions.update_state(s.id, {f"old{number}": None, f"new{number}": 1}) for number in range(10))
+        *(
+            sessions.update_state(s.id, {f"old{number}": None, f"new{number}": 1})
+            for number in range(10)
+        )
     )
 
-    assert (await sessions.get_state(s.id)).scratchpad == {f"new{number}": 1 for number in range(10)}
+    assert (await sessions.get_state(s.id)).scratchpad == {
+        f"new{number}": 1 for number in range(10)
+    }
 
 
 async def test_the_largest_update_is_taken_and_one_byte_more_is_not(sessions):
@@ -136,9 +167,13 @@ def test_postgresql_merges_any_value_into_any_as_the_rule_does(both, scale):
     @settings(max_examples=scale(2000))
     @given(values, values)
     def holds(target, patch):
-        texts = [canonical.canonical_json("value", value, max_bytes=1 << 20) for value in (target, patch)]
+        texts = [
+            canonical.canonical_json("value", value, max_bytes=1 << 20) for value in (target, patch)
+        ]
         merged = both.run(both.postgres.db.pool.fetchval(merge, *texts))
 
-        assert json.loads(merged) == json.loads(rules.merge_json(*texts)) == rules.merge(target, patch)
+        assert (
+            json.loads(merged) == json.loads(rules.merge_json(*texts)) == rules.merge(target, patch)
+        )
 
     holds()

@@ -41,7 +41,11 @@ async def test_the_ends_of_the_logs_are_counted_without_their_rows(sessions):
         for _ in range(number):
             await sessions.append_event(s.id, "user_message", "user", "hi")
 
-    assert tuple(await sessions.store.count_ends()) == tuple(await sessions.store.count_events()) == (3, 3, 3)
+    assert (
+        tuple(await sessions.store.count_ends())
+        == tuple(await sessions.store.count_events())
+        == (3, 3, 3)
+    )
 
 
 async def test_what_the_ends_cost_does_not_follow_the_logs(tmp_path):
@@ -64,7 +68,9 @@ def steps_of(path, statement, owner):
     counted = []
     connection = apsw.Connection(path)
     connection.set_progress_handler(lambda: counted.append(1) or False, 1)
-    connection.execute(statement, {str(number): value for number, value in enumerate(owner, start=1)}).fetchall()
+    connection.execute(
+        statement, {str(number): value for number, value in enumerate(owner, start=1)}
+    ).fetchall()
     connection.close()
     return len(counted)
 
@@ -76,11 +82,14 @@ async def test_the_tables_have_the_seed_s_names_and_columns(sessions):
         if database.engine == "sqlite":
             connection = apsw.Connection(database.path)
             # The extended list: a generated column is a column too.
-            columns = {row[1] for row in connection.execute(f"select * from pragma_table_xinfo('{table}')")}
+            columns = {
+                row[1] for row in connection.execute(f"select * from pragma_table_xinfo('{table}')")
+            }
             connection.close()
         else:
             rows = await database.pool.fetch(
-                "select attname from pg_attribute where attrelid = $1::text::regclass and attnum > 0", in_schema(table)
+                "select attname from pg_attribute where attrelid = $1::text::regclass and attnum > 0",
+                in_schema(table),
             )
             columns = {row[0] for row in rows}
         assert set(names.split()) <= columns

@@ -1,4 +1,6 @@
-"""Verifying: whoever changes a stored log without computing its chain anew is found out, and nobody else is."""
+"""Verifying: whoever changes a stored log without computing its chain anew is found out, and nobody
+else is.
+"""
 
 import asyncio
 from datetime import UTC, datetime
@@ -19,7 +21,7 @@ UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 EVENTS = 7
 ERASED = 3  # its number; what type and role it had is gone with its content
 
-# --- every way to change a log that is tried ---------------------------------------------------------------
+# --- every way to change a log that is tried ------------------------------------------------------
 
 NUMBERS = st.integers(1, EVENTS)
 HASHES = st.binary(min_size=32, max_size=32)
@@ -28,15 +30,31 @@ WRITTEN = NUMBERS.filter(lambda number: number != ERASED)
 TAMPERINGS = st.one_of(
     st.tuples(st.just("edit"), NUMBERS, st.just("content"), TEXT),
     st.tuples(
-        st.just("edit"), NUMBERS, st.just("parts"), st.sampled_from([None, "{}", '{"a":1}', '{"a": 1}', '{"a":2}'])
+        st.just("edit"),
+        NUMBERS,
+        st.just("parts"),
+        st.sampled_from([None, "{}", '{"a":1}', '{"a": 1}', '{"a":2}']),
     ),
     st.tuples(
-        st.just("edit"), WRITTEN, st.just("type"), st.sampled_from(["user_message", "tool_call", "system_event"])
+        st.just("edit"),
+        WRITTEN,
+        st.just("type"),
+        st.sampled_from(["user_message", "tool_call", "system_event"]),
     ),
-    st.tuples(st.just("edit"), WRITTEN, st.just("role"), st.sampled_from(["user", "assistant", "tool", "system"])),
+    st.tuples(
+        st.just("edit"),
+        WRITTEN,
+        st.just("role"),
+        st.sampled_from(["user", "assistant", "tool", "system"]),
+    ),
     st.tuples(st.just("edit"), NUMBERS, st.just("id"), st.uuids().map(str)),
     st.tuples(st.just("edit"), NUMBERS, st.just("created_at"), MOMENTS),
-    st.tuples(st.just("edit"), NUMBERS, st.sampled_from(["content_hash", "chain_hash"]), HASHES | st.just(b"")),
+    st.tuples(
+        st.just("edit"),
+        NUMBERS,
+        st.sampled_from(["content_hash", "chain_hash"]),
+        HASHES | st.just(b""),
+    ),
     st.tuples(st.just("edit"), WRITTEN, st.just("erased_at"), MOMENTS),
     st.tuples(st.just("edit"), st.just(ERASED), st.just("erased_at"), st.none()),
     st.tuples(st.just("edit"), NUMBERS, st.just("sequence"), st.integers(EVENTS + 1, 2000)),
@@ -74,17 +92,25 @@ async def tampering(sessions, request):
     if sessions.db.engine == "sqlite":
         opened = SqliteTampering(sessions.db.path)
     else:
-        cluster, name = request.getfixturevalue("postgres"), request.getfixturevalue("postgres_database")
+        cluster, name = (
+            request.getfixturevalue("postgres"),
+            request.getfixturevalue("postgres_database"),
+        )
         opened = await PostgresTampering.open(cluster.dsn(name))
     yield opened
     await opened.close()
 
 
-def test_every_change_behind_our_back_is_found_and_no_clean_log_is_blamed(both, scale, postgres, postgres_database):
+def test_every_change_behind_our_back_is_found_and_no_clean_log_is_blamed(
+    both, scale, postgres, postgres_database
+):
     """Tampered with and put back, again and again: damage each time, and none before and after."""
 
     async def prepare():
-        stores = [SqliteTampering(both.sqlite.db.path), await PostgresTampering.open(postgres.dsn(postgres_database))]
+        stores = [
+            SqliteTampering(both.sqlite.db.path),
+            await PostgresTampering.open(postgres.dsn(postgres_database)),
+        ]
         return [
             (sessions, TamperedLog(store, (await write_log(sessions)).id))
             for sessions, store in zip(both.services, stores, strict=True)
@@ -149,7 +175,9 @@ async def test_an_event_that_was_put_behind_the_last_one_is_named(sessions, tamp
 
     found = await sessions.verify_session(s.id)
 
-    assert found.damage == (f"number {EVENTS + 1} was not appended: the session counts {EVENTS} events",)
+    assert found.damage == (
+        f"number {EVENTS + 1} was not appended: the session counts {EVENTS} events",
+    )
 
 
 async def test_values_that_no_event_ever_had_are_damage_and_not_a_crash(sessions, tampering):
@@ -163,7 +191,10 @@ async def test_values_that_no_event_ever_had_are_damage_and_not_a_crash(sessions
 
     for column, value in values:
         await log.edit(4, column, value)
-        assert "number 4 does not follow the one before it" in (await sessions.verify_session(s.id)).damage
+        assert (
+            "number 4 does not follow the one before it"
+            in (await sessions.verify_session(s.id)).damage
+        )
         await log.restore(rows)
 
     assert (await sessions.verify_session(s.id)).ok
@@ -175,7 +206,9 @@ async def test_a_content_that_is_no_text_at_all_is_a_damaged_store(sqlite_url):
         sessions = holdfast.SessionService(database)
         s = await write_log(sessions)
         tampering = SqliteTampering(database.path)
-        await tampering.run("update session_events set content = cast(x'ff' as text) where sequence = 4")
+        await tampering.run(
+            "update session_events set content = cast(x'ff' as text) where sequence = 4"
+        )
 
         with pytest.raises(StoreDamagedError):
             await sessions.verify_session(s.id)
@@ -212,7 +245,9 @@ async def test_a_session_longer_than_a_page_is_walked_to_its_end(sessions, tampe
 
 
 async def test_what_is_appended_while_somebody_verifies_raises_no_alarm(sessions):
-    """More comes in than one page holds, between the look at the session and the last of its events."""
+    """More comes in than one page holds, between the look at the session and the last of its
+    events.
+    """
     s = await sessions.create_session("architect", "u1")
     message = {"type": "user_message", "role": "user", "content": "x"}
     await sessions.append_events(s.id, [message] * (PAGE // 2))

@@ -1,4 +1,6 @@
-"""The window: whole events of the last turns, oldest first, within the tokens, at a cost that does not grow."""
+"""The window: whole events of the last turns, oldest first, within the tokens, at a cost that does
+not grow.
+"""
 
 import apsw
 import asyncpg
@@ -15,7 +17,11 @@ from tests.rig.postgres import APP
 from tests.sessions.tables import nothing_changes
 
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(["user_message", "model_message", "tool_call"]), st.integers(0, 60), st.booleans()),
+    st.tuples(
+        st.sampled_from(["user_message", "model_message", "tool_call"]),
+        st.integers(0, 60),
+        st.booleans(),
+    ),
     max_size=30,
 )
 TURNS = st.integers(0, 8) | st.just(rules.LARGEST_LIMIT)
@@ -29,7 +35,9 @@ def event(event_type, characters=4, with_parts=False):
 
 def window(events, max_turns, max_tokens):
     """The same in the plainest words, over a whole log in memory."""
-    starts = [number for number, (event_type, _, _) in enumerate(events) if event_type == "user_message"]
+    starts = [
+        number for number, (event_type, _, _) in enumerate(events) if event_type == "user_message"
+    ]
     turns = starts[-max_turns:] if max_turns else []
     first = turns[0] if turns and len(starts) >= max_turns else 0
     if not max_turns:
@@ -72,7 +80,9 @@ async def test_thirty_turns_are_the_default(sessions):
     assert await numbers(sessions, s.id) == list(range(11, 41))
 
 
-async def test_what_stands_before_the_first_user_message_belongs_to_the_first_turn_s_window(sessions):
+async def test_what_stands_before_the_first_user_message_belongs_to_the_first_turn_s_window(
+    sessions,
+):
     """With fewer turns than asked for, the window is the whole session."""
     s = await sessions.create_session("architect", "u1")
     await fill(sessions, s.id, [("system_event",), ("user_message",), ("model_message",)])
@@ -106,7 +116,9 @@ async def test_a_window_by_tokens_reads_on_until_they_are_spent(sessions):
     count = 4 * FIRST_PAGE + 3
     await fill(sessions, s.id, [("tool_call", 4)] * count)
 
-    assert await numbers(sessions, s.id, 30, 3 * FIRST_PAGE + 1) == list(range(FIRST_PAGE + 3, count + 1))
+    assert await numbers(sessions, s.id, 30, 3 * FIRST_PAGE + 1) == list(
+        range(FIRST_PAGE + 3, count + 1)
+    )
     assert await numbers(sessions, s.id, 30, count + 50) == list(range(1, count + 1))
 
 
@@ -164,7 +176,7 @@ def test_a_window_over_any_log_is_that_of_the_plainest_words(both, scale):
     holds()
 
 
-# --- the cost ----------------------------------------------------------------------------------------------
+# --- the cost -------------------------------------------------------------------------------------
 
 
 async def test_sqlite_finds_a_window_by_its_indexes(sqlite_url):
@@ -173,24 +185,35 @@ async def test_sqlite_finds_a_window_by_its_indexes(sqlite_url):
         connection = apsw.Connection(database.path)
         [statement] = QUERIES["recent_events"].statements
         for below, limit in ((None, None), (100, 64)):
-            bindings = dict(zip("123456", ("local", "dev", "session", 29, below, limit), strict=True))
-            plan = [row[3] for row in connection.execute(f"explain query plan {statement}", bindings)]
+            bindings = dict(
+                zip("123456", ("local", "dev", "session", 29, below, limit), strict=True)
+            )
+            plan = [
+                row[3] for row in connection.execute(f"explain query plan {statement}", bindings)
+            ]
 
             assert [line for line in plan if line.startswith(("SCAN", "USE TEMP"))] == []
             searches = [line for line in plan if line.startswith("SEARCH")]
             assert len(searches) == 2
             assert "session_id=? AND sequence>? AND sequence<?" in searches[0]
-            assert "USING COVERING INDEX idx_session_events_type (workspace_id=? AND session_id=?)" in searches[1]
+            assert (
+                "USING COVERING INDEX idx_session_events_type (workspace_id=? AND session_id=?)"
+                in searches[1]
+            )
         connection.close()
 
 
-async def test_postgresql_finds_a_window_by_its_indexes(postgres, postgres_database, postgres_sessions):
+async def test_postgresql_finds_a_window_by_its_indexes(
+    postgres, postgres_database, postgres_sessions
+):
     """The plans inside the function, as the application's role gets them, fresh and kept."""
     sessions = postgres_sessions
     for number in range(3):
         s = await sessions.create_session("architect", f"u{number}")
         for _ in range(3):
-            await fill(sessions, s.id, [("user_message",), ("model_message",), ("tool_call",)] * 300)
+            await fill(
+                sessions, s.id, [("user_message",), ("model_message",), ("tool_call",)] * 300
+            )
     plans: list[str] = []
     connection = await asyncpg.connect(postgres.dsn(postgres_database))
     try:
@@ -217,7 +240,9 @@ async def test_postgresql_finds_a_window_by_its_indexes(postgres, postgres_datab
     finally:
         await connection.close()
 
-    inner = [plan for plan in plans if "context.session_events" in plan or "on session_events" in plan]
+    inner = [
+        plan for plan in plans if "context.session_events" in plan or "on session_events" in plan
+    ]
     assert len(inner) == 16
     assert [plan for plan in inner if "Seq Scan" in plan or "Sort" in plan] == []
     assert [plan for plan in inner if "Rows Removed by Filter" in plan] == []

@@ -30,7 +30,7 @@ async def new_session(database: Any) -> str:
     return session_id
 
 
-# --- drive -------------------------------------------------------------------------------------------------
+# --- drive ----------------------------------------------------------------------------------------
 
 
 def test_a_call_that_never_waits_is_driven_to_its_end():
@@ -72,14 +72,16 @@ def test_sqlite_needs_no_loop_for_any_verb(tmp_path: Path):
         return (await tx.run(QUERIES["lock_session"], *OWNER, session_id))[0][0]
 
     assert drive(database.transaction(work)) == session_id
-    [answer] = drive(database.write_rows(QUERIES["append_events"], (*OWNER, session_id), [event_row("first")]))
+    [answer] = drive(
+        database.write_rows(QUERIES["append_events"], (*OWNER, session_id), [event_row("first")])
+    )
     assert answer[:2] == (None, 1)
     assert len(drive(database.read(QUERIES["find_session"], *OWNER, session_id))) == 1
     drive(database.scrub())
     drive(database.close())
 
 
-# --- both engines ------------------------------------------------------------------------------------------
+# --- both engines ---------------------------------------------------------------------------------
 
 
 async def test_a_write_is_there_for_the_next_read(database: Any):
@@ -147,7 +149,9 @@ async def test_many_calls_at_once_each_get_their_own_answers(database: Any):
     head = (*OWNER, session_id)
     calls = [[event_row(f"{n}.{k}") for k in range(n % 4 + 1)] for n in range(40)]
 
-    answers = await asyncio.gather(*(database.write_rows(QUERIES["append_events"], head, rows) for rows in calls))
+    answers = await asyncio.gather(
+        *(database.write_rows(QUERIES["append_events"], head, rows) for rows in calls)
+    )
 
     rows = await database.read(QUERIES["events_after"], *OWNER, session_id, 0, 1000)
     by_number = {row[2]: row[5] for row in rows}
@@ -165,10 +169,15 @@ async def test_a_read_beside_a_running_write_is_as_of_one_moment(database: Any):
 
     async def write() -> None:
         for n in range(20):
-            await database.write_rows(QUERIES["append_events"], head, [event_row(f"{n}.{k}") for k in range(3)])
+            await database.write_rows(
+                QUERIES["append_events"], head, [event_row(f"{n}.{k}") for k in range(3)]
+            )
 
     async def read() -> list[int]:
-        return [len(await database.read(QUERIES["events_after"], *OWNER, session_id, 0, 1000)) for _ in range(40)]
+        return [
+            len(await database.read(QUERIES["events_after"], *OWNER, session_id, 0, 1000))
+            for _ in range(40)
+        ]
 
     _, counts = await asyncio.gather(write(), read())
 

@@ -1,4 +1,6 @@
-"""Group commit: many callers share one transaction, and each of them still gets an answer of its own."""
+"""Group commit: many callers share one transaction, and each of them still gets an answer of its
+own.
+"""
 
 import asyncio
 import threading
@@ -32,14 +34,16 @@ async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
 def new_session(tx: Any, session_id: str) -> Any:
     """Writes one row; the id tells the rows apart."""
     nulls = [None] * 8
-    return tx.run(QUERIES["create_session"], "local", "ana", session_id, "u1", "m", *nulls, "{}", "{}", b"")
+    return tx.run(
+        QUERIES["create_session"], "local", "ana", session_id, "u1", "m", *nulls, "{}", "{}", b""
+    )
 
 
 async def ids(database: SqliteDatabase) -> list[str]:
     return sorted(row[0] for row in await SessionStore(database, OWNER).list_sessions(None, 1000))
 
 
-# --- in the store ------------------------------------------------------------------------------------------
+# --- in the store ---------------------------------------------------------------------------------
 
 
 async def test_one_unit_that_fails_does_not_touch_the_others(database: SqliteDatabase):
@@ -50,7 +54,9 @@ async def test_one_unit_that_fails_does_not_touch_the_others(database: SqliteDat
         raise ZeroDivisionError
 
     units = [database.transaction(lambda tx, n=n: new_session(tx, f"s{n}")) for n in range(3)]
-    outcomes = await asyncio.gather(units[0], database.transaction(fail), *units[1:], return_exceptions=True)
+    outcomes = await asyncio.gather(
+        units[0], database.transaction(fail), *units[1:], return_exceptions=True
+    )
 
     assert [type(outcome) for outcome in outcomes] == [list, ZeroDivisionError, list, list]
     assert await ids(database) == ["s0", "s1", "s2"]
@@ -74,7 +80,9 @@ async def test_a_row_that_the_engine_refuses_fails_its_own_unit_only(database: S
     assert await ids(database) == ["good"]
 
 
-async def test_a_transaction_that_the_engine_gave_up_fails_everybody_in_it(database: SqliteDatabase):
+async def test_a_transaction_that_the_engine_gave_up_fails_everybody_in_it(
+    database: SqliteDatabase,
+):
     """Some errors end the whole transaction: then nobody may be told that theirs went well."""
 
     async def give_up(tx: Any) -> None:
@@ -99,7 +107,8 @@ async def test_a_commit_that_fails_fails_everybody_in_it(database: SqliteDatabas
     database.connection.set_commit_hook(lambda: True)
 
     outcomes = await asyncio.gather(
-        *(database.transaction(lambda tx, n=n: new_session(tx, f"s{n}")) for n in range(3)), return_exceptions=True
+        *(database.transaction(lambda tx, n=n: new_session(tx, f"s{n}")) for n in range(3)),
+        return_exceptions=True,
     )
 
     assert all(isinstance(outcome, Exception) for outcome in outcomes)
@@ -133,7 +142,10 @@ async def test_more_callers_than_one_group_takes_are_all_answered(database: Sqli
 
 async def test_a_caller_who_gave_up_leaves_the_others_their_answers(database: SqliteDatabase):
     """Cancelled before the commit: it may have been written or not, but nobody else notices."""
-    tasks = [asyncio.ensure_future(database.transaction(lambda tx, n=n: new_session(tx, f"s{n}"))) for n in range(3)]
+    tasks = [
+        asyncio.ensure_future(database.transaction(lambda tx, n=n: new_session(tx, f"s{n}")))
+        for n in range(3)
+    ]
     await asyncio.sleep(0)
     tasks[1].cancel()
 
@@ -149,7 +161,9 @@ def test_two_loops_in_two_threads_share_one_store(tmp_path: Path):
     session = drive(service.create_session("m", "u1"))
 
     async def append(count: int) -> None:
-        await asyncio.gather(*(service.append_event(session.id, "tool_call", "tool", str(n)) for n in range(count)))
+        await asyncio.gather(
+            *(service.append_event(session.id, "tool_call", "tool", str(n)) for n in range(count))
+        )
 
     threads = [threading.Thread(target=lambda: asyncio.run(append(40))) for _ in range(4)]
     for thread in threads:
@@ -180,7 +194,7 @@ def test_a_loop_that_was_closed_meanwhile_stops_nobody(tmp_path: Path):
     drive(again.close())
 
 
-# --- by itself ---------------------------------------------------------------------------------------------
+# --- by itself ------------------------------------------------------------------------------------
 
 
 class Commits:
@@ -258,7 +272,11 @@ async def test_from_ten_milliseconds_on_a_thread_commits_until_the_disk_is_quick
 ):
     commits = SlowCommits(monkeypatch)
     group = GroupCommit(commits.commit, commits.try_commit)
-    loop, here, there = asyncio.get_running_loop(), threading.current_thread().name, "holdfast-writer"
+    loop, here, there = (
+        asyncio.get_running_loop(),
+        threading.current_thread().name,
+        "holdfast-writer",
+    )
 
     for seconds in (0.009, 0.011, 0.011, 0.009, 0.009):
         commits.takes_seconds = seconds

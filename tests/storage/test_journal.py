@@ -1,4 +1,6 @@
-"""Documents as they were at one moment: kept once, found by id or as the newest about their subject, and erased."""
+"""Documents as they were at one moment: kept once, found by id or as the newest about their
+subject, and erased.
+"""
 
 from typing import Any
 
@@ -24,8 +26,14 @@ async def test_the_newest_about_a_subject_comes_first(journal: Journal):
     await journal.add("proof", ["repo", "b"], {"number": 9})
     await journal.add("receipt", ["repo", "a"], {"number": 8})
 
-    assert [one.content for one in await journal.newest("proof", ["repo", "a"], 2)] == [{"number": 2}, {"number": 1}]
-    assert [one.content for one in await journal.newest_of_kind("proof", 2)] == [{"number": 9}, {"number": 2}]
+    assert [one.content for one in await journal.newest("proof", ["repo", "a"], 2)] == [
+        {"number": 2},
+        {"number": 1},
+    ]
+    assert [one.content for one in await journal.newest_of_kind("proof", 2)] == [
+        {"number": 9},
+        {"number": 2},
+    ]
     assert await journal.newest("proof", ["repo a"]) == []
 
 
@@ -55,7 +63,10 @@ async def test_what_was_erased_leaves_its_place(journal: Journal):
     assert not await journal.erase(kept.id)
 
     assert await journal.list_with_text('se"cret') == []
-    assert [one.content for one in await journal.newest("proof", ["r"], 5)] == [{"token": "none"}, None]
+    assert [one.content for one in await journal.newest("proof", ["r"], 5)] == [
+        {"token": "none"},
+        None,
+    ]
     assert (await journal.add("proof", ["r"], {"token": "again"}, entry_id=kept.id)).content is None
     assert other.content
 

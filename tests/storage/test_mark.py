@@ -10,11 +10,17 @@ from holdfast.storage.mark import mark_store
 @pytest.mark.parametrize(
     ("url", "same"),
     [
-        ("postgresql://ana:secret@db:5432/x", "postgres://ana:other@db:5432/x?sslmode=require&password=third"),
+        (
+            "postgresql://ana:secret@db:5432/x",
+            "postgres://ana:other@db:5432/x?sslmode=require&password=third",
+        ),
         ("postgresql://ana@/x?host=/run", "postgresql://ana:b@/x?sslmode=disable&host=/run"),
         ("postgresql://ana:secret@db:5432/x", "postgresql://bo@db:5432/x"),
         ("postgresql://ana@db/x", "postgresql://db/x?user=bo&password=other"),
-        ("postgresql://ana@db", "postgresql://db/?user=ana"),  # a database without a name is called like the role
+        (
+            "postgresql://ana@db",
+            "postgresql://db/?user=ana",
+        ),  # a database without a name is called like the role
         ("sqlite:////tmp/a/../b.db", "sqlite:////tmp/b.db"),
     ],
 )
@@ -36,7 +42,11 @@ def test_a_store_in_the_data_folder_keeps_its_mark_when_the_folder_moves(tmp_pat
     homes = [str(tmp_path / name) for name in ("old", "new", "link")]
 
     inside = {mark_store(f"sqlite:///{home}/stores/a.db", home) for home in homes}
-    others = {mark_store(f"sqlite:///{home}{name}", home) for home in homes[:2] for name in ("/b.db", "2/a.db")}
+    others = {
+        mark_store(f"sqlite:///{home}{name}", home)
+        for home in homes[:2]
+        for name in ("/b.db", "2/a.db")
+    }
 
     assert len(inside) == 1
     assert (len(others), inside & others) == (3, set())

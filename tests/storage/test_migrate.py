@@ -1,4 +1,6 @@
-"""Migrations: forward only, once, all or nothing, and never on a store that somebody newer has written."""
+"""Migrations: forward only, once, all or nothing, and never on a store that somebody newer has
+written.
+"""
 
 import hashlib
 import os
@@ -66,7 +68,9 @@ def change_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
             for path in Path(functions.PACKAGE).glob(f"*/{kind}.postgres.sql"):
                 copy = folder / path.relative_to(functions.PACKAGE)
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_text(path.read_text().replace("coalesce(max(o.id), 0)", "coalesce(max(o.id), 4711)"))
+                copy.write_text(
+                    path.read_text().replace("coalesce(max(o.id), 0)", "coalesce(max(o.id), 4711)")
+                )
         monkeypatch.setattr(functions, "PACKAGE", str(folder))
         monkeypatch.setattr(functions, "NUMBER", number)
 
@@ -74,7 +78,9 @@ def change_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 def run_together(script: str, *arguments: str) -> list[str]:
-    """The same script in several processes that were all started before any of them begins; what each said."""
+    """The same script in several processes that were all started before any of them begins; what
+    each said.
+    """
     waiting = f"import sys; print('ready', flush=True); sys.stdin.read(1)\n{script}"
     children = [
         subprocess.Popen(
@@ -99,7 +105,7 @@ def run_together(script: str, *arguments: str) -> list[str]:
     return said
 
 
-# --- SQLite ------------------------------------------------------------------------------------------------
+# --- SQLite ---------------------------------------------------------------------------------------
 
 
 def fill(path: Path) -> str:
@@ -124,7 +130,10 @@ def contents(path: Path) -> list[Any]:
     """Schema and rows."""
     connection = apsw.Connection(str(path))
     try:
-        rows = [list(connection.execute(f"select * from {table}")) for table in catalogue.sqlite_tables(connection)]
+        rows = [
+            list(connection.execute(f"select * from {table}"))
+            for table in catalogue.sqlite_tables(connection)
+        ]
         return [list(connection.execute("select name, sql from sqlite_schema order by name")), rows]
     finally:
         connection.close()
@@ -140,7 +149,11 @@ def test_a_fresh_file_gets_every_migration_once(tmp_path: Path):
     open_sqlite(str(path)).connection.close()
 
     connection = apsw.Connection(str(path))
-    ledger = list(connection.execute("select number, name, checksum, applied_at <> '' from holdfast_migrations"))
+    ledger = list(
+        connection.execute(
+            "select number, name, checksum, applied_at <> '' from holdfast_migrations"
+        )
+    )
     assert ledger == [(m.number, m.name, m.checksum, 1) for m in migrate.migrations("sqlite")]
     assert connection.pragma("application_id") == migrate.APPLICATION_ID
     assert connection.pragma("journal_mode") == "wal"
@@ -181,8 +194,12 @@ def test_an_upgrade_keeps_every_row_and_a_copy_of_the_old_store(
     assert (version_of(path), version_of(Path(backup))) == (NEXT, NEWEST)
 
 
-def test_a_copy_that_is_there_already_is_kept(tmp_path: Path, add_migration: Callable[[str, str], Path]):
-    """After a crash between the copy and the migration the copy is the older one, so it is the one to keep."""
+def test_a_copy_that_is_there_already_is_kept(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
+    """After a crash between the copy and the migration the copy is the older one, so it is the one
+    to keep.
+    """
     path = tmp_path / "test.db"
     fill(path)
     add_migration("sqlite", NOTES["sqlite"])
@@ -194,7 +211,9 @@ def test_a_copy_that_is_there_already_is_kept(tmp_path: Path, add_migration: Cal
     assert backup.read_bytes() == b"an older copy"
 
 
-def test_a_copy_that_was_not_finished_is_made_again(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+def test_a_copy_that_was_not_finished_is_made_again(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
     """A process was killed while it copied: half a copy must not be taken for a whole one."""
     path = tmp_path / "test.db"
     fill(path)
@@ -210,7 +229,9 @@ def test_a_copy_that_was_not_finished_is_made_again(tmp_path: Path, add_migratio
     assert not half.exists()
 
 
-def test_eight_processes_upgrade_a_file_once(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+def test_eight_processes_upgrade_a_file_once(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
     """Whoever comes first does it, everybody else waits and finds it done."""
     path = tmp_path / "test.db"
     fill(path)
@@ -242,7 +263,9 @@ def test_eight_processes_make_a_file_once(tmp_path: Path):
     assert said == [f"{NEWEST}\n"] * PROCESSES
 
 
-def test_a_migration_that_was_changed_afterwards_is_refused(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+def test_a_migration_that_was_changed_afterwards_is_refused(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
     """The store was made by other text than this version ships, so nobody knows what is in it."""
     path = tmp_path / "test.db"
     fill(path)
@@ -279,11 +302,15 @@ def test_a_newer_store_is_refused_and_left_as_it_is(
 
 
 @pytest.mark.parametrize("version", [1, 8])
-def test_a_file_from_before_the_first_release_is_refused_and_left_as_it_is(tmp_path: Path, version: int):
+def test_a_file_from_before_the_first_release_is_refused_and_left_as_it_is(
+    tmp_path: Path, version: int
+):
     path = tmp_path / "test.db"
     connection = apsw.Connection(str(path))
     connection.execute("create table outbox (id integer primary key)")
-    connection.execute(f"pragma application_id={migrate.UNRELEASED_ID}; pragma user_version={version}")
+    connection.execute(
+        f"pragma application_id={migrate.UNRELEASED_ID}; pragma user_version={version}"
+    )
     connection.close()
     before = checksum(path)
 
@@ -294,13 +321,17 @@ def test_a_file_from_before_the_first_release_is_refused_and_left_as_it_is(tmp_p
     assert checksum(path) == before
 
 
-def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path, add_migration: Callable[[str, str], Path]):
+def test_a_migration_that_fails_leaves_the_old_schema(
+    tmp_path: Path, add_migration: Callable[[str, str], Path]
+):
     """Whatever it did before it failed is undone; and when it is mended, it goes on from there."""
     path = tmp_path / "test.db"
     fill(path)
     before = contents(path)
     add_migration(
-        "sqlite", NOTES["sqlite"] + "insert into notes values ('a', 'b');\ninsert into notes values ('a', x'00');\n"
+        "sqlite",
+        NOTES["sqlite"]
+        + "insert into notes values ('a', 'b');\ninsert into notes values ('a', x'00');\n",
     )
 
     with pytest.raises(apsw.ConstraintError, match="cannot store BLOB"):
@@ -350,7 +381,7 @@ def test_a_process_that_is_killed_half_way_leaves_the_old_schema(
     assert version_of(path) == NEXT
 
 
-# --- PostgreSQL --------------------------------------------------------------------------------------------
+# --- PostgreSQL -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -390,9 +421,12 @@ async def test_a_fresh_database_gets_every_migration_once(postgres: Cluster, emp
 
     assert schema_of(url) == before
     assert [(row["number"], row["name"], row["checksum"]) for row in before[2]] == [
-        (migration.number, migration.name, migration.checksum) for migration in migrate.migrations("postgres")
+        (migration.number, migration.name, migration.checksum)
+        for migration in migrate.migrations("postgres")
     ]
-    assert [(row["number"], row["checksum"]) for row in before[3]] == [(functions.NUMBER, functions.compute_checksum())]
+    assert [(row["number"], row["checksum"]) for row in before[3]] == [
+        (functions.NUMBER, functions.compute_checksum())
+    ]
 
 
 def test_eight_processes_migrate_a_database_once(postgres: Cluster, empty_database: str):
@@ -419,7 +453,9 @@ async def test_an_upgrade_keeps_every_row(
     assert execute(postgres_owner_url, "select max(number) from holdfast.migrations")[0][0] == NEXT
 
 
-async def test_only_the_owner_may_upgrade(postgres_url: str, add_migration: Callable[[str, str], Path]):
+async def test_only_the_owner_may_upgrade(
+    postgres_url: str, add_migration: Callable[[str, str], Path]
+):
     """The application says what to do and who has to do it."""
     before = schema_of(postgres_url)
     add_migration("postgres", NOTES["postgres"])
@@ -450,7 +486,9 @@ async def test_a_changed_migration_is_refused_by_postgres_too(
 
 
 @pytest.mark.parametrize("role", [APP, OWNER])
-async def test_a_newer_database_is_refused_and_left_as_it_is(postgres: Cluster, postgres_database: str, role: str):
+async def test_a_newer_database_is_refused_and_left_as_it_is(
+    postgres: Cluster, postgres_database: str, role: str
+):
     """Also to its owner, who could change it."""
     execute(
         postgres.dsn(postgres_database, OWNER),
@@ -490,7 +528,7 @@ async def test_a_database_from_before_the_first_release_is_refused_and_left_as_i
     assert execute(url, "select to_regclass('holdfast.functions')")[0][0] is None
 
 
-# --- functions ---------------------------------------------------------------------------------------------
+# --- functions ------------------------------------------------------------------------------------
 
 
 def outbox_end(url: str) -> int:
@@ -532,7 +570,9 @@ async def test_opening_replaces_functions_where_the_role_may(
 async def test_functions_of_the_same_number_and_another_text_are_refused(
     postgres_owner_url: str, change_function: Callable[[int], None]
 ):
-    """Somebody changed a function and did not raise the number: nobody knows which of the two is meant."""
+    """Somebody changed a function and did not raise the number: nobody knows which of the two is
+    meant.
+    """
     before = schema_of(postgres_owner_url)
     change_function(functions.NUMBER)
 
@@ -554,7 +594,9 @@ async def test_an_older_program_neither_replaces_newer_functions_nor_runs_on_the
     before = schema_of(url)
     change_function(ours)
 
-    with pytest.raises(NewerSchemaError, match=f"has functions {ours + 1}; this version of Holdfast knows {ours}"):
+    with pytest.raises(
+        NewerSchemaError, match=f"has functions {ours + 1}; this version of Holdfast knows {ours}"
+    ):
         await open_and_close(url)
     if role == OWNER:
         with pytest.raises(NewerSchemaError):
@@ -563,19 +605,26 @@ async def test_an_older_program_neither_replaces_newer_functions_nor_runs_on_the
     assert schema_of(url) == before
 
 
-async def test_a_function_of_another_program_is_not_replaced(postgres: Cluster, empty_database: str):
+async def test_a_function_of_another_program_is_not_replaced(
+    postgres: Cluster, empty_database: str
+):
     """Its schema is shared with a table that we would adopt; what was there stays."""
     url = postgres.dsn(empty_database, OWNER)
-    theirs = "create function memori.hold(p_workspace text, p_developer text, p_hash bytea) returns void"
+    theirs = (
+        "create function memori.hold(p_workspace text, p_developer text, p_hash bytea) returns void"
+    )
     execute(url, "create schema memori", f"{theirs} language sql as ''")
 
     with pytest.raises(asyncpg.DuplicateFunctionError):
         await migrate.migrate_postgres(url)
 
-    assert execute(url, "select prosrc from pg_proc where pronamespace = 'memori'::regnamespace")[0][0] == ""
+    assert (
+        execute(url, "select prosrc from pg_proc where pronamespace = 'memori'::regnamespace")[0][0]
+        == ""
+    )
 
 
-# --- half way, and whose ------------------------------------------------------------------------------------
+# --- half way, and whose --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -587,7 +636,10 @@ async def test_a_function_of_another_program_is_not_replaced(postgres: Cluster, 
     ids=["an error", "a lost connection"],
 )
 async def test_a_migration_that_ends_half_way_leaves_the_old_schema_on_postgres(
-    end: str, error: type[Exception], postgres_owner_url: str, add_migration: Callable[[str, str], Path]
+    end: str,
+    error: type[Exception],
+    postgres_owner_url: str,
+    add_migration: Callable[[str, str], Path],
 ):
     before = schema_of(postgres_owner_url)
     add_migration("postgres", f"{NOTES['postgres']}{end}\n")
@@ -600,15 +652,21 @@ async def test_a_migration_that_ends_half_way_leaves_the_old_schema_on_postgres(
     assert await migrate.migrate_postgres(postgres_owner_url) == [f"{NEXT:04d}_notes"]
 
 
-async def test_a_role_that_makes_no_roles_can_migrate_where_the_group_exists(postgres: Cluster, empty_database: str):
+async def test_a_role_that_makes_no_roles_can_migrate_where_the_group_exists(
+    postgres: Cluster, empty_database: str
+):
     """Many hosts give an owner of one database and nothing else."""
     with new_role(postgres, empty_database, "nocreaterole in role holdfast_runtime") as role:
         execute(postgres.dsn(), f"alter database {empty_database} owner to {role.name}")
 
-        assert await migrate.migrate_postgres(role.url) == [m.name for m in migrate.migrations("postgres")]
+        assert await migrate.migrate_postgres(role.url) == [
+            m.name for m in migrate.migrations("postgres")
+        ]
 
 
-async def test_a_schema_of_somebody_else_is_named_with_its_owner(postgres: Cluster, postgres_database: str):
+async def test_a_schema_of_somebody_else_is_named_with_its_owner(
+    postgres: Cluster, postgres_database: str
+):
     """A role that may create schemas, and finds ours already there."""
     before = schema_of(postgres.dsn(postgres_database))
     with new_role(postgres, postgres_database, "in role holdfast_runtime") as role:
@@ -643,7 +701,9 @@ async def test_a_schema_that_another_program_uses_is_left_as_it_is(
     rename = Action("database.run", statement=f"ALTER SCHEMA {schema} RENAME TO {schema}_before")
     assert (refused.value.schema, refused.value.exit_code) == (schema, 5)
     assert refused.value.next_actions == (rename,)
-    found = execute(url, "select nspname from pg_namespace where nspname in ('context', 'holdfast')")
+    found = execute(
+        url, "select nspname from pg_namespace where nspname in ('context', 'holdfast')"
+    )
     assert [row[0] for row in found] == [schema]
     assert execute(url, "select to_regclass('holdfast.migrations')")[0][0] is None
 
@@ -657,7 +717,9 @@ async def test_a_schema_of_our_name_that_is_empty_is_used(postgres: Cluster, emp
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-async def test_a_database_that_does_not_keep_every_text_is_refused(postgres: Cluster, encoding: str):
+async def test_a_database_that_does_not_keep_every_text_is_refused(
+    postgres: Cluster, encoding: str
+):
     name = f"{postgres.run}_{encoding.lower()}_{os.getpid()}"
     execute(
         postgres.dsn(),
@@ -668,14 +730,19 @@ async def test_a_database_that_does_not_keep_every_text_is_refused(postgres: Clu
         for attempt in (migrate.migrate_postgres, open_and_close):
             with pytest.raises(WrongEncodingError, match=f"{encoding}.*the encoding UTF8"):
                 await attempt(url)
-        assert execute(url, "select 1 from pg_namespace where nspname in ('context', 'holdfast')") == []
+        assert (
+            execute(url, "select 1 from pg_namespace where nspname in ('context', 'holdfast')")
+            == []
+        )
     finally:
         postgres.drop_database(name)
 
 
 def test_the_list_of_migrations_cannot_be_emptied(postgres_owner_url: str):
     """By its owner either, who would migrate everything once more."""
-    with pytest.raises(asyncpg.RestrictViolationError, match=r"holdfast\.migrations is append-only"):
+    with pytest.raises(
+        asyncpg.RestrictViolationError, match=r"holdfast\.migrations is append-only"
+    ):
         execute(postgres_owner_url, "truncate holdfast.migrations")
 
     assert len(execute(postgres_owner_url, "select 1 from holdfast.migrations")) == NEWEST

@@ -1,4 +1,6 @@
-"""Opening a store: every way in which it cannot be opened has its own words, its own exit code, and changes nothing."""
+"""Opening a store: every way in which it cannot be opened has its own words, its own exit code, and
+changes nothing.
+"""
 
 import asyncio
 import os
@@ -41,7 +43,7 @@ async def open_and_close(url: str) -> None:
         pass
 
 
-# --- files -------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 async def test_a_store_is_made_where_there_is_none(tmp_path: Path):
@@ -72,7 +74,9 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path):
     assert path.stat().st_size > 0
 
 
-@pytest.mark.parametrize("content", [b"some notes\n", b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 4080, b"x\n"])
+@pytest.mark.parametrize(
+    "content", [b"some notes\n", b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 4080, b"x\n"]
+)
 async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, content: bytes):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
@@ -95,12 +99,15 @@ async def test_a_text_file_is_called_no_database(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "statement", ["create table theirs (a)", "pragma user_version = 7", "pragma application_id = 99"]
+    "statement",
+    ["create table theirs (a)", "pragma user_version = 7", "pragma application_id = 99"],
 )
 async def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path, statement: str):
     path = tmp_path / "theirs.db"
     connection = apsw.Connection(str(path))
-    connection.execute(f"{statement}; create table if not exists theirs (a); insert into theirs values (1)")
+    connection.execute(
+        f"{statement}; create table if not exists theirs (a); insert into theirs values (1)"
+    )
     connection.close()
     before = path.read_bytes()
 
@@ -161,7 +168,13 @@ except HoldfastError as error:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["the folder is closed", "the folder is read-only", "the file is read-only", "the file is closed"]
+    "wrong",
+    [
+        "the folder is closed",
+        "the folder is read-only",
+        "the file is read-only",
+        "the file is closed",
+    ],
 )
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, wrong: str):
     """As a user whom rights bind."""
@@ -173,7 +186,9 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, wrong: str):
         path.chmod(0o444 if "read-only" in wrong else 0o000)
     for above in [folder, *folder.parents[:3]]:
         above.chmod(0o755)
-    folder.chmod({"the folder is closed": 0o000, "the folder is read-only": 0o555}.get(wrong, 0o755))
+    folder.chmod(
+        {"the folder is closed": 0o000, "the folder is read-only": 0o555}.get(wrong, 0o755)
+    )
     if os.geteuid() == 0:
         os.chown(folder, 65534, 65534)
         for file in folder.iterdir():
@@ -182,7 +197,10 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, wrong: str):
     (folder / "test.db.lock").unlink(missing_ok=True)
 
     done = subprocess.run(
-        [sys.executable, "-c", TRY_AS_ANOTHER_USER, str(path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", TRY_AS_ANOTHER_USER, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
     assert done.stdout.split() == ["store_read_only", "6"], done.stderr
@@ -206,7 +224,9 @@ async def test_closing_twice_does_nothing(database: Any):
     await database.close()
 
 
-@pytest.mark.parametrize("url", ["mysql://h/d", "sqlite:///", "", "postgresql://app:secret@h:port/d"])
+@pytest.mark.parametrize(
+    "url", ["mysql://h/d", "sqlite:///", "", "postgresql://app:secret@h:port/d"]
+)
 async def test_what_names_no_store_is_refused_before_anything_is_opened(url: str):
     with pytest.raises(InvalidValueError) as refused:
         holdfast.open_database(url)
@@ -214,12 +234,14 @@ async def test_what_names_no_store_is_refused_before_anything_is_opened(url: str
     assert (refused.value.exit_code, "secret" in refused.value.message) == (2, False)
 
 
-# --- servers -----------------------------------------------------------------------------------------------
+# --- servers --------------------------------------------------------------------------------------
 
 
 async def test_a_server_that_is_down_is_named_without_the_password():
     """Port 1 of this machine: nobody listens there."""
-    with pytest.raises(StoreUnreachableError, match=r"postgresql://app:…@127\.0\.0\.1:1/d") as refused:
+    with pytest.raises(
+        StoreUnreachableError, match=r"postgresql://app:…@127\.0\.0\.1:1/d"
+    ) as refused:
         await open_and_close("postgresql://app:secret@127.0.0.1:1/d")
 
     assert (refused.value.exit_code, "secret" in str(refused.value)) == (6, False)
@@ -238,7 +260,9 @@ async def test_a_wrong_part_of_the_url_is_named(
 ):
     url = postgres.dsn(postgres_database, APP)
     password = url.partition("://")[2].partition("@")[0].partition(":")[2]
-    wrong = url.replace({"password": password, "database": postgres_database, "role": APP}[part], instead)
+    wrong = url.replace(
+        {"password": password, "database": postgres_database, "role": APP}[part], instead
+    )
 
     with pytest.raises(LoginRefusedError, match=cause) as refused:
         await open_and_close(wrong)
@@ -251,11 +275,19 @@ async def test_a_wrong_part_of_the_url_is_named(
 @pytest.mark.parametrize(
     "query",
     [
-        *("foo=bar", "work_mem=much", "shared_buffers=1MB", "statement_cache_size=none", "statement_cache_size="),
+        *(
+            "foo=bar",
+            "work_mem=much",
+            "shared_buffers=1MB",
+            "statement_cache_size=none",
+            "statement_cache_size=",
+        ),
         *("sslmode=foo", "target_session_attrs=foo"),
     ],
 )
-async def test_an_option_that_nobody_knows_is_named_without_the_password(postgres_url: str, query: str, way: str):
+async def test_an_option_that_nobody_knows_is_named_without_the_password(
+    postgres_url: str, query: str, way: str
+):
     password = postgres_url.partition("://")[2].partition("@")[0].partition(":")[2]
 
     with pytest.raises(InvalidValueError, match="HOLDFAST_DATABASE") as refused:
@@ -275,7 +307,9 @@ async def test_a_url_can_say_that_statements_are_not_kept(postgres_url: str, que
             assert ("work_mem" in query) == (await connection.fetchval("show work_mem") == "5MB")
 
 
-async def test_a_role_without_any_rights_is_told_which_it_needs(postgres: Cluster, postgres_database: str):
+async def test_a_role_without_any_rights_is_told_which_it_needs(
+    postgres: Cluster, postgres_database: str
+):
     with (
         new_role(postgres, postgres_database) as role,
         pytest.raises(PermissionRefusedError, match="is a member of holdfast_runtime") as refused,
@@ -283,7 +317,10 @@ async def test_a_role_without_any_rights_is_told_which_it_needs(postgres: Cluste
         await open_and_close(role.url)
 
     assert refused.value.exit_code == 5
-    assert Action("database.run", statement="GRANT holdfast_runtime TO …") in refused.value.next_actions
+    assert (
+        Action("database.run", statement="GRANT holdfast_runtime TO …")
+        in refused.value.next_actions
+    )
 
 
 async def test_a_role_of_the_group_is_all_that_is_needed(postgres: Cluster, postgres_database: str):
@@ -294,7 +331,9 @@ async def test_a_role_of_the_group_is_all_that_is_needed(postgres: Cluster, post
     assert session.last_sequence == 0
 
 
-async def test_an_empty_database_is_migrated_by_whoever_may(postgres: Cluster, postgres_template: str):
+async def test_an_empty_database_is_migrated_by_whoever_may(
+    postgres: Cluster, postgres_template: str
+):
     name = postgres.create_database()
     try:
         async with holdfast.open_database(postgres.dsn(name, OWNER)) as database:
@@ -320,7 +359,9 @@ async def test_an_empty_database_and_a_role_that_may_not_create_says_what_to_do(
 async def test_a_role_that_walks_through_walls_is_accepted_with_one_warning(
     postgres: Cluster, postgres_database: str, rights: str
 ):
-    """One's own database on one's own machine may be opened by whom one likes; but nobody should do so unknowingly."""
+    """One's own database on one's own machine may be opened by whom one likes; but nobody should do
+    so unknowingly.
+    """
 
     async def work(url: str) -> None:
         async with holdfast.open_database(url) as database:
@@ -345,7 +386,9 @@ async def test_a_safe_role_is_not_warned_about(postgres_url: str):
     assert [warning for warning in warned if issubclass(warning.category, UnsafeRoleWarning)] == []
 
 
-async def test_a_server_without_room_for_another_connection_is_busy(postgres: Cluster, postgres_database: str):
+async def test_a_server_without_room_for_another_connection_is_busy(
+    postgres: Cluster, postgres_database: str
+):
     with (
         new_role(postgres, postgres_database, f"connection limit 0 in role {RUNTIME}") as role,
         pytest.raises(StoreBusyError),
@@ -357,18 +400,22 @@ async def test_a_database_that_only_reads_says_so_when_somebody_writes(
     postgres: Cluster, postgres_database: str, postgres_url: str
 ):
     """A copy of the server, or one that an administrator has closed for writing."""
-    execute(postgres.dsn(), f"alter database {postgres_database} set default_transaction_read_only = on")
+    execute(
+        postgres.dsn(), f"alter database {postgres_database} set default_transaction_read_only = on"
+    )
     async with holdfast.open_database(postgres_url) as database:
         service = holdfast.SessionService(database)
 
         assert await service.list_sessions() == []
-        with pytest.raises(StoreReadOnlyError, match=r"accepts reads only.*primary server") as refused:
+        with pytest.raises(
+            StoreReadOnlyError, match=r"accepts reads only.*primary server"
+        ) as refused:
             await service.create_session("architect", "u1")
 
     assert "HOLDFAST_HOME" not in refused.value.message
 
 
-# --- what a caller has -------------------------------------------------------------------------------------
+# --- what a caller has ----------------------------------------------------------------------------
 
 
 async def test_a_plain_pool_is_taken_as_it_is(postgres_url: str):
@@ -382,14 +429,22 @@ async def test_a_plain_pool_is_taken_as_it_is(postgres_url: str):
         assert (await service.get_session(session.id)).chatmode == "architect"
 
 
-async def test_a_plain_pool_on_an_empty_database_is_told_what_is_missing(postgres: Cluster, postgres_template: str):
+async def test_a_plain_pool_on_an_empty_database_is_told_what_is_missing(
+    postgres: Cluster, postgres_template: str
+):
     """And nothing is made there."""
     name = postgres.create_database()
     try:
         async with asyncpg.create_pool(postgres.dsn(name, OWNER), min_size=1, max_size=1) as pool:
             with pytest.raises(SchemaMissingError):
                 await holdfast.SessionService(pool).create_session("architect", "u1")
-        assert execute(postgres.dsn(name), "select 1 from pg_namespace where nspname in ('holdfast', 'context')") == []
+        assert (
+            execute(
+                postgres.dsn(name),
+                "select 1 from pg_namespace where nspname in ('holdfast', 'context')",
+            )
+            == []
+        )
     finally:
         postgres.drop_database(name)
 
@@ -407,7 +462,9 @@ async def test_an_open_database_is_taken_as_it_is(database: Any):
     assert as_database(database) is database
 
 
-@pytest.mark.parametrize("thing", [None, "postgresql://app:secret@h/d", holdfast.open_database("sqlite:///x.db"), 42])
+@pytest.mark.parametrize(
+    "thing", [None, "postgresql://app:secret@h/d", holdfast.open_database("sqlite:///x.db"), 42]
+)
 def test_what_is_no_database_and_no_pool_is_refused_at_once(thing: object):
     """Most often it is the right one, and only not opened yet."""
     with pytest.raises(InvalidValueError, match="async with open_database") as refused:

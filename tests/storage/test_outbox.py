@@ -1,4 +1,6 @@
-"""What listeners are told: everything after their cursor, in the order of the commits, and nothing of anybody else."""
+"""What listeners are told: everything after their cursor, in the order of the commits, and nothing
+of anybody else.
+"""
 
 import json
 from base64 import urlsafe_b64encode
@@ -37,7 +39,12 @@ async def test_changes_are_told_in_order(outbox: Outbox, hers: SessionService):
 
     events = await outbox.read()
 
-    assert [event.topic for event in events] == ["session.started", "session.renamed", "caco.context", "session.ended"]
+    assert [event.topic for event in events] == [
+        "session.started",
+        "session.renamed",
+        "caco.context",
+        "session.ended",
+    ]
     assert {event.data["session_id"] for event in events} == {session.id}
     assert events[2].data["addedFile"] == "a.md"
     assert [event.created_at for event in events] == sorted(event.created_at for event in events)
@@ -58,7 +65,9 @@ async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, hers: SessionSe
     assert cursor == await outbox.end()
 
 
-async def test_who_starts_at_the_end_hears_only_what_is_to_come(outbox: Outbox, hers: SessionService):
+async def test_who_starts_at_the_end_hears_only_what_is_to_come(
+    outbox: Outbox, hers: SessionService
+):
     await hers.create_session("coder", "u1")
     end = await outbox.end()
     session = await hers.create_session("coder", "u1")
@@ -73,13 +82,19 @@ async def test_nobody_hears_of_anothers_changes(outbox: Outbox, database: Any):
     assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
 
 
-async def test_of_what_was_forgotten_is_told_only_that_it_is_gone(outbox: Outbox, hers: SessionService):
+async def test_of_what_was_forgotten_is_told_only_that_it_is_gone(
+    outbox: Outbox, hers: SessionService
+):
     session = await hers.create_session("coder", "u1")
     await hers.set_relevant_context(session.id, "files", ["secret.md"])
     await hers.forget_session(session.id)
 
     events = await outbox.read()
-    assert [event.topic for event in events] == ["session.started", "caco.context", "session.renamed"]
+    assert [event.topic for event in events] == [
+        "session.started",
+        "caco.context",
+        "session.renamed",
+    ]
     assert "secret" not in repr(events)
 
 
@@ -87,7 +102,8 @@ async def test_of_what_was_forgotten_is_told_only_that_it_is_gone(outbox: Outbox
     "cursor",
     ["", "0", "o1.1", "!!!", "ü", "x" * 10_000, 7, b"bzEuMQ", ["bzEuMQ"]]
     + [
-        urlsafe_b64encode(text.encode()).decode() for text in ("o2.1", "o1.", "o1.-1", "o1.1.0", "o1." + "9" * 19, "o1")
+        urlsafe_b64encode(text.encode()).decode()
+        for text in ("o2.1", "o1.", "o1.-1", "o1.1.0", "o1." + "9" * 19, "o1")
     ],
 )
 async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cursor: Any):
@@ -95,8 +111,12 @@ async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cur
         await outbox.read(cursor)
 
 
-async def test_a_cursor_beyond_the_end_is_refused(outbox: Outbox, hers: SessionService, database: Any):
-    """As it is after an older copy of the store came back; whoever holds one would hear nothing, and not know it."""
+async def test_a_cursor_beyond_the_end_is_refused(
+    outbox: Outbox, hers: SessionService, database: Any
+):
+    """As it is after an older copy of the store came back; whoever holds one would hear nothing,
+    and not know it.
+    """
     await hers.create_session("coder", "u1")
     end = await outbox.end()
     await SessionService(database, owner=BO).create_session("coder", "u1")

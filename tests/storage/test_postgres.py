@@ -42,7 +42,8 @@ def sessions(database: PostgresDatabase) -> holdfast.SessionService:
 
 def rows(*contents: str, event_id: str | None = None) -> list[tuple[Any, ...]]:
     return [
-        (None, *rules.check_event("user_message", "user", content, None, event_id).to_row()) for content in contents
+        (None, *rules.check_event("user_message", "user", content, None, event_id).to_row())
+        for content in contents
     ]
 
 
@@ -66,7 +67,10 @@ async def contents(sessions: holdfast.SessionService, session_id: str) -> list[s
 
 def terminate(postgres: Cluster, name: str) -> None:
     """All connections to a database, as an administrator or a restart does."""
-    execute(postgres.dsn(), f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
+    execute(
+        postgres.dsn(),
+        f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'",
+    )
 
 
 class Watched:
@@ -110,15 +114,19 @@ async def watched(database: PostgresDatabase) -> AsyncIterator[Watched]:
     database.pool = own
 
 
-# --- groups ------------------------------------------------------------------------------------------------
+# --- groups ---------------------------------------------------------------------------------------
 
 
-async def test_appends_to_one_session_travel_together(sessions: holdfast.SessionService, watched: Watched):
+async def test_appends_to_one_session_travel_together(
+    sessions: holdfast.SessionService, watched: Watched
+):
     """The first goes at once; whatever comes in meanwhile goes in the next round trip."""
     session = await sessions.create_session("m", "u1")
     watched.sent.clear()
 
-    events = await asyncio.gather(*(sessions.append_event(session.id, "tool_call", "tool", str(n)) for n in range(50)))
+    events = await asyncio.gather(
+        *(sessions.append_event(session.id, "tool_call", "tool", str(n)) for n in range(50))
+    )
 
     assert len(watched.sent) == 2
     assert sorted(event.sequence for event in events) == list(range(1, 51))
@@ -127,11 +135,15 @@ async def test_appends_to_one_session_travel_together(sessions: holdfast.Session
     }
 
 
-async def test_appends_to_many_sessions_do_not_wait_for_each_other(sessions: holdfast.SessionService, watched: Watched):
+async def test_appends_to_many_sessions_do_not_wait_for_each_other(
+    sessions: holdfast.SessionService, watched: Watched
+):
     created = [await sessions.create_session("m", "u1") for _ in range(5)]
     watched.sent.clear()
 
-    await asyncio.gather(*(sessions.append_event(session.id, "tool_call", "tool", "x") for session in created))
+    await asyncio.gather(
+        *(sessions.append_event(session.id, "tool_call", "tool", "x") for session in created)
+    )
 
     assert len(watched.sent) == 5
 
@@ -181,7 +193,9 @@ async def test_the_first_call_that_fails_lets_the_others_go_on(
     wrong = [(None, "no uuid", "tool_call", "tool", "wrong", None, b"")]
 
     outcomes = await asyncio.gather(
-        append(database, session.id, wrong), append(database, session.id, rows("good")), return_exceptions=True
+        append(database, session.id, wrong),
+        append(database, session.id, rows("good")),
+        return_exceptions=True,
     )
 
     assert isinstance(outcomes[0], Exception)
@@ -213,7 +227,9 @@ async def test_a_caller_who_gave_up_leaves_the_others_their_answers(
     assert (await sessions.verify_session(session.id)).ok
 
 
-async def test_closing_waits_for_what_is_under_way(sessions: holdfast.SessionService, database: PostgresDatabase):
+async def test_closing_waits_for_what_is_under_way(
+    sessions: holdfast.SessionService, database: PostgresDatabase
+):
     session = await sessions.create_session("m", "u1")
     tasks = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(20)]
     while not database._groups._tasks:
@@ -229,14 +245,18 @@ async def test_closing_waits_for_what_is_under_way(sessions: holdfast.SessionSer
 async def test_a_loop_that_ends_with_appends_under_way_leaves_nothing_behind(
     under_way: str, sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
-    """Ctrl-C cancels all tasks at once: nobody sends a call again on its own, and no new task is started."""
+    """Ctrl-C cancels all tasks at once: nobody sends a call again on its own, and no new task is
+    started.
+    """
     session = await sessions.create_session("m", "u1")
     calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(20)]
     await asyncio.sleep(0)
     while under_way == "a group" and not database._groups._tasks:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
-    calls += [asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(20)]
+    calls += [
+        asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(20)
+    ]
     await asyncio.sleep(0)
     watched.sent.clear()
 
@@ -251,13 +271,17 @@ async def test_a_loop_that_ends_with_appends_under_way_leaves_nothing_behind(
 async def test_whoever_waits_for_a_group_that_is_cancelled_is_cancelled_too(
     sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
-    """Those that were sent, and those that would have been next; afterwards the session is written to as before."""
+    """Those that were sent, and those that would have been next; afterwards the session is written
+    to as before.
+    """
     session = await sessions.create_session("m", "u1")
     calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(5)]
     while not database._groups._tasks:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
-    calls += [asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(5)]
+    calls += [
+        asyncio.ensure_future(append(database, session.id, rows(f"later {n}"))) for n in range(5)
+    ]
     await asyncio.sleep(0)
     watched.sent.clear()
 
@@ -287,7 +311,7 @@ async def test_an_unreachable_server_fails_the_whole_group_at_once(
     assert all(isinstance(outcome, StoreUnreachableError) for outcome in outcomes[1:])
 
 
-# --- races -------------------------------------------------------------------------------------------------
+# --- races ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
@@ -295,9 +319,13 @@ async def test_an_unreachable_server_fails_the_whole_group_at_once(
 async def test_a_scratchpad_is_never_changed_after_its_session_has_ended(
     first: str, isolation: str, postgres_url: str, postgres: Cluster, postgres_database: str
 ):
-    """Both wait for the same row; whatever is acknowledged is there when the end is, and nothing comes later."""
+    """Both wait for the same row; whatever is acknowledged is there when the end is, and nothing
+    comes later.
+    """
     settings = {"default_transaction_isolation": isolation}
-    async with asyncpg.create_pool(postgres_url, min_size=1, max_size=4, server_settings=settings) as pool:
+    async with asyncpg.create_pool(
+        postgres_url, min_size=1, max_size=4, server_settings=settings
+    ) as pool:
         sessions = holdfast.SessionService(pool, owner=OWNER)
         session = await sessions.create_session("m", "u1")
         holder = await asyncpg.connect(postgres_url)
@@ -313,7 +341,9 @@ async def test_a_scratchpad_is_never_changed_after_its_session_has_ended(
             await holder.execute("select holdfast.act_for('local', 'ana')")
             await holder.execute("select from context.session_state for update")
             tasks = {}
-            for count, verb in enumerate([end, update] if first == "end" else [update, end], start=1):
+            for count, verb in enumerate(
+                [end, update] if first == "end" else [update, end], start=1
+            ):
                 tasks[verb] = asyncio.ensure_future(verb())
                 await until_waiting(postgres.dsn(postgres_database), count, tasks[verb])
         await holder.close()
@@ -345,9 +375,14 @@ async def test_an_append_does_not_wait_for_a_scratchpad(
 
 
 async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_a_new_one(
-    sessions: holdfast.SessionService, postgres: Cluster, postgres_database: str, postgres_owner_url: str
+    sessions: holdfast.SessionService,
+    postgres: Cluster,
+    postgres_database: str,
+    postgres_owner_url: str,
 ):
-    """It stops the insert and is gone when the answer is read: a trigger of the test's own holds that moment open."""
+    """It stops the insert and is gone when the answer is read: a trigger of the test's own holds
+    that moment open.
+    """
     native = {"client": "claude", "native_id": "n1"}
     old = await sessions.create_session("m", "u1", **native)
     execute(
@@ -372,7 +407,9 @@ async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_
 
 
 async def test_a_session_id_of_somebody_else_is_taken(database: PostgresDatabase):
-    """Not ours to see, so there is no row to answer with; the function does not look for it for ever."""
+    """Not ours to see, so there is no row to answer with; the function does not look for it for
+    ever.
+    """
     ana = holdfast.SessionService(database, owner=OWNER)
     session = await ana.create_session("m", "u1")
     fields = (session.id, "u1", "m", *[None] * 8, "{}", "{}", b"")
@@ -386,7 +423,9 @@ async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
 ):
     """A deadlock: the server undoes one of the two, which then does it again."""
     session = await sessions.create_session("m", "u1")
-    events = [await sessions.append_event(session.id, "tool_call", "tool", str(n)) for n in range(2)]
+    events = [
+        await sessions.append_event(session.id, "tool_call", "tool", str(n)) for n in range(2)
+    ]
     both = asyncio.Barrier(2)
     tries: list[str] = []
 
@@ -394,7 +433,13 @@ async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
         async def work(tx: Any) -> None:
             tries.append(order[0])
             for event_id in order:
-                await tx.run(QUERIES["erase_event"], OWNER.workspace_id, OWNER.developer_id, event_id, "asked for")
+                await tx.run(
+                    QUERIES["erase_event"],
+                    OWNER.workspace_id,
+                    OWNER.developer_id,
+                    event_id,
+                    "asked for",
+                )
                 if len(tries) <= 2 and event_id == order[0]:
                     await both.wait()
 
@@ -407,9 +452,14 @@ async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
     assert (await sessions.verify_session(session.id)).erased == 2
 
 
-@pytest.mark.parametrize("theirs", [asyncpg.DeadlockDetectedError("x"), asyncpg.SerializationError("x")])
+@pytest.mark.parametrize(
+    "theirs", [asyncpg.DeadlockDetectedError("x"), asyncpg.SerializationError("x")]
+)
 async def test_what_the_server_rolls_back_is_repeated_and_not_for_ever(
-    theirs: Exception, sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
+    theirs: Exception,
+    sessions: holdfast.SessionService,
+    database: PostgresDatabase,
+    watched: Watched,
 ):
     session = await sessions.create_session("m", "u1")
     watched.failures += [theirs] * (engine.ATTEMPTS - 1)
@@ -432,7 +482,7 @@ async def test_what_the_server_rolls_back_is_repeated_and_not_for_ever(
     assert len(tries) == engine.ATTEMPTS
 
 
-# --- connections -------------------------------------------------------------------------------------------
+# --- connections ----------------------------------------------------------------------------------
 
 
 async def test_a_connection_that_died_while_idle_is_replaced(
@@ -470,7 +520,10 @@ async def test_a_connection_is_kept_from_call_to_call_unless_somebody_waits_for_
 
 
 async def test_every_connection_that_a_restart_killed_is_replaced_at_once(
-    sessions: holdfast.SessionService, database: PostgresDatabase, postgres: Cluster, postgres_database: str
+    sessions: holdfast.SessionService,
+    database: PostgresDatabase,
+    postgres: Cluster,
+    postgres_database: str,
 ):
     """Also for what is sent only once, and for what needs several statements: nothing had begun."""
     session = await sessions.create_session("m", "u1")
@@ -503,13 +556,17 @@ async def test_an_update_of_the_scratchpad_is_not_repeated_when_its_answer_was_l
     assert len(watched.sent) == 1
 
 
-async def test_a_statement_on_a_plain_pool_is_limited_too(postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+async def test_a_statement_on_a_plain_pool_is_limited_too(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(engine, "STATEMENT_SECONDS", 0.2)
     async with asyncpg.create_pool(postgres_url, min_size=1, max_size=2) as pool:
         sessions = holdfast.SessionService(pool, owner=OWNER)
         session = await sessions.create_session("m", "u1")
         async with pool.acquire() as connection, connection.transaction():
-            await connection.fetch("select * from context.lock_session($1, $2, $3)", *sessions.store.owner, session.id)
+            await connection.fetch(
+                "select * from context.lock_session($1, $2, $3)", *sessions.store.owner, session.id
+            )
             with pytest.raises(StoreUnreachableError, match="in time"):
                 await sessions.append_event(session.id, "tool_call", "tool", "waits")
 
@@ -521,7 +578,9 @@ async def test_large_appends_travel_in_groups_that_a_server_takes(
     session = await sessions.create_session("m", "u1")
     watched.sent.clear()
 
-    await asyncio.gather(*(sessions.append_event(session.id, "tool_call", "tool", "x" * 400) for _ in range(9)))
+    await asyncio.gather(
+        *(sessions.append_event(session.id, "tool_call", "tool", "x" * 400) for _ in range(9))
+    )
 
     assert len(watched.sent) == 5  # the first alone, then two by two
 
@@ -553,7 +612,9 @@ async def test_a_lost_answer_is_asked_for_once_more_and_not_for_ever(
     assert len(watched.sent) == 2
 
 
-async def test_a_server_that_restarts_while_we_are_idle_is_used_again(own_postgres: Server, own_postgres_url: str):
+async def test_a_server_that_restarts_while_we_are_idle_is_used_again(
+    own_postgres: Server, own_postgres_url: str
+):
     async with holdfast.open_database(own_postgres_url) as database:
         sessions = holdfast.SessionService(database, owner=OWNER)
         session = await sessions.create_session("m", "u1")
@@ -595,27 +656,37 @@ async def test_a_row_that_somebody_else_holds_for_too_long_is_busy(
 
         async def work(tx: Any) -> None:
             await tx._connection.execute("set local lock_timeout = '50ms'")
-            await tx.run(QUERIES["lock_session"], OWNER.workspace_id, OWNER.developer_id, session.id)
+            await tx.run(
+                QUERIES["lock_session"], OWNER.workspace_id, OWNER.developer_id, session.id
+            )
 
         with pytest.raises(StoreBusyError):
             await database.transaction(work)
     await holder.close()
 
 
-LIMITS = "select current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')"
+LIMITS = (
+    "select current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')"
+)
 
 
 async def test_a_transaction_is_limited_in_what_it_may_wait_for(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
-    """A forgotten transaction ends by itself; nothing is left of the limits on a connection that others share."""
+    """A forgotten transaction ends by itself; nothing is left of the limits on a connection that
+    others share.
+    """
     session = await sessions.create_session("m", "u1")
     owner = (OWNER.workspace_id, OWNER.developer_id)
     event = ids.new_id()
     verbs = {
         "select from context.lock_session($1, $2, $3)": (*owner, session.id),
         "select from holdfast.act_for($1, $2)": owner,
-        "select from context.append_event($1, $2, $3, null, $4, 't', 'r', 'x', null, '')": (*owner, session.id, event),
+        "select from context.append_event($1, $2, $3, null, $4, 't', 'r', 'x', null, '')": (
+            *owner,
+            session.id,
+            event,
+        ),
         "select from context.append_events($1, $2, $3, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')": (
             *owner,
             session.id,
@@ -656,14 +727,19 @@ async def test_a_connection_starts_with_nothing_that_a_pooler_refuses(database: 
     """pgbouncer takes these by default, and ends the connection at any other."""
     async with database.pool.acquire() as connection:
         assert await connection.fetchval("show application_name") == "holdfast"
-    assert set(engine.SERVER_SETTINGS) <= {"application_name", "client_encoding", "datestyle", "timezone"}
+    assert set(engine.SERVER_SETTINGS) <= {
+        "application_name",
+        "client_encoding",
+        "datestyle",
+        "timezone",
+    }
 
 
 async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase):
     assert await database.scrub() is None
 
 
-# --- errors ------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -694,7 +770,9 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
-async def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: type[HoldfastError]):
+async def test_every_error_of_the_engine_has_our_own_words(
+    theirs: Exception, ours: type[HoldfastError]
+):
     with pytest.raises(ours) as raised:
         async with postgres_errors.translated("The database"):
             raise theirs

@@ -13,7 +13,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError, StoreFullError, StoreUnreachableError
+from holdfast.errors import (
+    HoldfastError,
+    InvalidValueError,
+    StoreBusyError,
+    StoreFullError,
+    StoreUnreachableError,
+)
 from holdfast.ground import files, jsonl
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
 from holdfast.storage import errors
@@ -58,7 +64,7 @@ def notes(spool: Spool) -> list[dict[str, Any]]:
     return list(jsonl.read_records(spool.rejected).records)
 
 
-# --- adding and draining -----------------------------------------------------------------------------------
+# --- adding and draining --------------------------------------------------------------------------
 
 
 def test_an_empty_spool_costs_nothing_and_leaves_nothing(spool: Spool):
@@ -110,10 +116,14 @@ def test_a_limit_leaves_the_rest_for_the_next(spool: Spool):
         errors.NewerSchemaError("x", 9, 2),
         errors.PermissionRefusedError("x", "no", "Ask."),
         errors.NotADatabaseError("x"),
-        SessionEndedError("s1", datetime(2026, 1, 1, tzinfo=UTC)),  # the next try finds another session
+        SessionEndedError(
+            "s1", datetime(2026, 1, 1, tzinfo=UTC)
+        ),  # the next try finds another session
     ],
 )
-def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(spool: Spool, error: HoldfastError):
+def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(
+    spool: Spool, error: HoldfastError
+):
     """Whatever is wrong with the store is no fault of what waits."""
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
@@ -138,9 +148,13 @@ def test_a_drain_that_gets_nowhere_writes_nothing(spool: Spool):
     assert os.path.samestat(os.stat(spool.draining), before)
 
 
-@pytest.mark.parametrize("error", [asyncio.CancelledError(), KeyboardInterrupt(), RuntimeError("a bug")])
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError(), KeyboardInterrupt(), RuntimeError("a bug")]
+)
 def test_an_interrupted_drain_keeps_what_it_has_not_done(spool: Spool, error: BaseException):
-    """Otherwise a slow store and an impatient caller would begin again and again at the first record."""
+    """Otherwise a slow store and an impatient caller would begin again and again at the first
+    record.
+    """
     fill(spool, 1, 2, 3)
     store = Store(e3=error)
 
@@ -185,7 +199,9 @@ def test_somebody_else_who_drains_is_not_waited_for(spool: Spool):
 
 
 async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
-    """While the first waits for the store, the second waits for the first, and then finds nothing left."""
+    """While the first waits for the store, the second waits for the first, and then finds nothing
+    left.
+    """
     fill(spool, 1, 2)
     store, outcomes = Store(), list[object]()
 
@@ -200,10 +216,12 @@ async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
     assert (outcomes, store.taken) == ([2, 0], ["e1", "e2"])
 
 
-# --- what can never be stored ------------------------------------------------------------------------------
+# --- what can never be stored ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [InvalidValueError("role", "x", "is unknown"), EventConflictError("e2")])
+@pytest.mark.parametrize(
+    "error", [InvalidValueError("role", "x", "is unknown"), EventConflictError("e2")]
+)
 def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, error: HoldfastError):
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
@@ -242,7 +260,11 @@ def test_what_cannot_even_be_written_down_is_counted_and_shown(spool: Spool, val
         spool.reject(record(1, odd=value), InvalidValueError("odd", "…", "is wrong"))
 
     note = notes(spool)[0]
-    assert (note["code"], "text 1" in note["shown"], len(note["shown"]) <= 100_000) == ("invalid_value", True, True)
+    assert (note["code"], "text 1" in note["shown"], len(note["shown"]) <= 100_000) == (
+        "invalid_value",
+        True,
+        True,
+    )
     assert spool.count_rejected() == 1
 
 
@@ -256,7 +278,7 @@ def test_too_deep_a_record_is_counted_and_shown(spool: Spool):
     assert spool.count_rejected() == 1
 
 
-# --- damage ------------------------------------------------------------------------------------------------
+# --- damage ---------------------------------------------------------------------------------------
 
 
 def test_damaged_lines_are_rejected_and_the_others_stored(spool: Spool):
@@ -293,7 +315,12 @@ def test_a_damaged_line_of_any_length_is_kept_apart_and_blocks_nothing(spool: Sp
     assert note["sha256"] == hashlib.sha256(raw).hexdigest()
     assert Path(note["kept"]).read_bytes() == raw
     assert Path(note["kept"]).parent == Path(spool.folder) / ".recovered"
-    assert (store.taken, spool.is_empty(), spool.count_rejected(), spool.count_lost()) == (["e1", "e2"], True, 1, 0)
+    assert (store.taken, spool.is_empty(), spool.count_rejected(), spool.count_lost()) == (
+        ["e1", "e2"],
+        True,
+        1,
+        0,
+    )
 
 
 def test_a_torn_line_never_spoils_the_next_record(spool: Spool):
@@ -334,7 +361,9 @@ def test_a_half_drain_leaves_no_more_bytes_than_it_found(spool: Spool):
     assert (os.path.getsize(spool.draining) < before, spool.count_spooled()) == (True, 2)
 
 
-def test_what_is_set_aside_for_another_store_never_makes_a_file_too_long(spool: Spool, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_set_aside_for_another_store_never_makes_a_file_too_long(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+):
     """One more file is begun instead, and all of them are that store's, oldest first."""
     monkeypatch.setattr(jsonl, "MAX_FILE_BYTES", 1000)
     ours, theirs, store = hurried(spool, store="bbbb"), hurried(spool, store="aaaa"), Store()
@@ -363,7 +392,9 @@ def too_large(path: str) -> None:
 
 
 @pytest.mark.parametrize("make", [folder, link, too_large])
-@pytest.mark.parametrize("name", ["pending.jsonl", "draining.jsonl", "other-aaaa.jsonl", "pending-1.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["pending.jsonl", "draining.jsonl", "other-aaaa.jsonl", "pending-1.jsonl"]
+)
 def test_a_file_that_cannot_be_read_is_put_aside_and_holds_up_nobody(
     spool: Spool, name: str, make: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ):
@@ -376,12 +407,19 @@ def test_a_file_that_cannot_be_read_is_put_aside_and_holds_up_nobody(
     assert drive(spool.drain(store)) == 1
 
     [aside] = spool.list_unreadable()
-    assert (store.taken, spool.is_empty(), spool.count_spooled(), spool.count_lost()) == (["e1"], True, 0, 0)
+    assert (store.taken, spool.is_empty(), spool.count_spooled(), spool.count_lost()) == (
+        ["e1"],
+        True,
+        0,
+        0,
+    )
     assert (os.path.lexists(aside.path), aside.put_aside, aside.problem[:3]) == (True, True, "is ")
     assert os.path.basename(aside.path).startswith("unreadable-")
 
 
-def test_what_is_in_a_file_that_cannot_be_read_waits_and_is_not_lost(spool: Spool, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_in_a_file_that_cannot_be_read_waits_and_is_not_lost(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+):
     """Until a person has mended it and given it back."""
     fill(spool, 1, 2)
     with monkeypatch.context() as patch:
@@ -402,7 +440,9 @@ def test_too_many_open_files_put_nothing_aside(spool: Spool, monkeypatch: pytest
     fill(spool, 1)
 
     def none_left(*_: object, **__: object) -> None:
-        raise StoreUnreachableError("x", "too many") from OSError(errno.EMFILE, "too many open files")
+        raise StoreUnreachableError("x", "too many") from OSError(
+            errno.EMFILE, "too many open files"
+        )
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "find_bytes", none_left)
@@ -448,11 +488,13 @@ def test_a_full_disk_is_not_an_acceptance(spool: Spool, tmp_path: Path):
         spool.add(record(1))
 
 
-# --- locks that somebody holds -----------------------------------------------------------------------------
+# --- locks that somebody holds --------------------------------------------------------------------
 
 
 def test_a_record_that_cannot_wait_for_the_others_has_a_file_of_its_own(spool: Spool):
-    """The file's lock is held by a process that was stopped; what comes meanwhile counts and is drained after it."""
+    """The file's lock is held by a process that was stopped; what comes meanwhile counts and is
+    drained after it.
+    """
     event = {"id": "01a1e0aa-0000-7000-8000-000000000001", "content": "text"}
     fill(spool, 1)
     with files.Lock(spool.pending):
@@ -514,7 +556,7 @@ def test_a_rejection_that_cannot_be_noted_waits(spool: Spool):
     assert (spool.count_spooled(), spool.count_rejected()) == (2, 0)
 
 
-# --- several stores ----------------------------------------------------------------------------------------
+# --- several stores -------------------------------------------------------------------------------
 
 
 def test_a_record_waits_for_the_store_that_it_is_for(spool: Spool):
@@ -548,7 +590,11 @@ def test_what_waits_for_another_store_is_told_until_a_person_says_that_it_is_thi
     ours.add(record(4, store="aaaa"))
     drive(ours.drain(store))
 
-    assert (store.taken, ours.list_elsewhere(), ours.is_empty()) == (["e2", "e1", "e3", "e4"], [], True)
+    assert (store.taken, ours.list_elsewhere(), ours.is_empty()) == (
+        ["e2", "e1", "e3", "e4"],
+        [],
+        True,
+    )
     assert hurried(spool, store="cccc")._is_ours(record(5, store="aaaa")) is False
 
 
@@ -561,7 +607,7 @@ def test_a_mark_that_is_no_mark_names_no_file(spool: Spool):
     assert (store.taken, spool.is_empty()) == (["e1"], True)
 
 
-# --- losses ------------------------------------------------------------------------------------------------
+# --- losses ---------------------------------------------------------------------------------------
 
 
 def test_what_vanishes_from_the_spool_is_lost(spool: Spool):
@@ -585,7 +631,9 @@ def test_a_kill_at_any_step_of_adding_or_draining_shows_no_loss(spool: Spool):
     """Each step that a kill may leave behind, made by hand."""
     fill(spool, 1, 2, 3)
     before = Path(spool.expected).read_bytes()
-    Path(spool.expected).write_bytes(before[:-5])  # killed while the list was written: the record is there already
+    Path(spool.expected).write_bytes(
+        before[:-5]
+    )  # killed while the list was written: the record is there already
     assert spool.count_lost() == 0
     fill(spool, 4)
     assert spool.count_lost() == 0
@@ -608,11 +656,13 @@ def test_an_accepted_line_that_was_damaged_is_rejected_and_not_lost_as_well(spoo
     assert (spool.count_rejected(), spool.count_lost()) == (1, 0)
 
 
-# --- where a text is ---------------------------------------------------------------------------------------
+# --- where a text is ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["hunter2", 'say "é\U0001f600"\n\\ twice', "\U0001f600"])
-def test_a_text_is_found_wherever_it_waits_and_however_it_is_spelt(spool: Spool, text: str, tmp_path: Path):
+def test_a_text_is_found_wherever_it_waits_and_however_it_is_spelt(
+    spool: Spool, text: str, tmp_path: Path
+):
     odd = {"long": "x" * (5 << 20)}
     spool.reject({"event": {"id": "e1", "content": text}}, EventConflictError("e1"))
     shown = Spool(str(tmp_path / "shown"))

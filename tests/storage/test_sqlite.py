@@ -12,7 +12,12 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.errors import StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError
+from holdfast.errors import (
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+)
 from holdfast.ground import files
 from holdfast.ground.settings import Owner
 from holdfast.sessions.store import QUERIES
@@ -36,7 +41,7 @@ def database(path: str) -> Iterator[SqliteDatabase]:
     drive(opened.close())
 
 
-# --- opening -----------------------------------------------------------------------------------------------
+# --- opening --------------------------------------------------------------------------------------
 
 
 def test_a_connection_is_as_durable_and_as_strict_as_it_can_be(database: SqliteDatabase):
@@ -92,14 +97,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return NotedLock.asked
 
 
-def test_another_process_that_migrates_is_waited_for_no_longer_than_the_caller_would(path: str, asked: list[float]):
+def test_another_process_that_migrates_is_waited_for_no_longer_than_the_caller_would(
+    path: str, asked: list[float]
+):
     with files.Lock(path, 0), pytest.raises(StoreBusyError):
         open_sqlite(path, patience_seconds=0.05)
 
     assert asked == [0, 0.05]
 
 
-def test_a_store_in_another_mode_is_switched_back_with_the_same_patience(path: str, asked: list[float]):
+def test_a_store_in_another_mode_is_switched_back_with_the_same_patience(
+    path: str, asked: list[float]
+):
     drive(open_sqlite(path).close())
     other = apsw.Connection(path)
     assert other.pragma("journal_mode", "delete") == "delete"
@@ -121,7 +130,7 @@ def test_opening_names_the_migrations_that_it_applied(path: str):
         drive(database.close())
 
 
-# --- working -----------------------------------------------------------------------------------------------
+# --- working --------------------------------------------------------------------------------------
 
 
 def test_without_a_loop_an_error_reaches_the_caller(database: SqliteDatabase):
@@ -156,7 +165,9 @@ def test_what_was_erased_is_gone_from_every_file(path: str, database: SqliteData
     """Also from the write-ahead log, once it was scrubbed."""
     service = holdfast.SessionService(database, owner=OWNER)
     session = drive(service.create_session("m", "u1"))
-    event = drive(service.append_event(session.id, "user_message", "user", "a very private sentence"))
+    event = drive(
+        service.append_event(session.id, "user_message", "user", "a very private sentence")
+    )
     drive(service.forget_events([event.id]))
     drive(database.scrub())
 
@@ -190,7 +201,9 @@ def log_holds_it(path: str) -> bool:
     return SECRET.encode() in Path(f"{path}-wal").read_bytes()
 
 
-def test_a_reader_in_the_way_is_not_waited_for(path: str, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch):
+def test_a_reader_in_the_way_is_not_waited_for(
+    path: str, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+):
     """What was erased is erased; the log is owed, and said to be."""
     monkeypatch.setattr(engine, "SCRUB_PAUSE_SECONDS", 0)
     asked: list[int] = []
@@ -265,7 +278,7 @@ def test_a_read_from_a_damaged_file_says_so(path: str, database: SqliteDatabase)
         drive(open_sqlite(path).read(QUERIES["matching_events"], "local", "ana", "x", "x"))
 
 
-# --- errors ------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -319,4 +332,6 @@ def test_a_file_that_cannot_be_opened_is_looked_at_from_outside(tmp_path: Path):
     error = apsw.CantOpenError("unable to open database file")
     error.extendedresult = apsw.SQLITE_CANTOPEN
 
-    assert type(engine.translate(error, str(tmp_path / "no folder" / "x.db"))) is StoreUnreachableError
+    assert (
+        type(engine.translate(error, str(tmp_path / "no folder" / "x.db"))) is StoreUnreachableError
+    )

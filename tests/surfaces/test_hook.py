@@ -1,4 +1,6 @@
-"""`holdfast hook CLIENT EVENT` as a client starts it: it keeps what it is given, says nothing, and ends with 0."""
+"""`holdfast hook CLIENT EVENT` as a client starts it: it keeps what it is given, says nothing, and
+ends with 0.
+"""
 
 import fcntl
 import json
@@ -79,7 +81,7 @@ def locked(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection.close()
 
 
-# --- what is kept ------------------------------------------------------------------------------------------
+# --- what is kept ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -97,7 +99,11 @@ def test_a_whole_turn_of_each_client_is_kept_in_order(client: str):
     ]
     with App() as app:
         [session] = app.run(app.scope.sessions.list_sessions())
-    assert (session.client, session.chatmode, session.worktree) == (client, client, "/home/dev/project")
+    assert (session.client, session.chatmode, session.worktree) == (
+        client,
+        client,
+        "/home/dev/project",
+    )
 
 
 def test_the_same_hook_twice_is_stored_once():
@@ -118,7 +124,10 @@ def test_a_repeated_hook_after_the_end_of_its_session_starts_no_other():
 
     fire("claude", "Stop", once)
 
-    assert (list(stored()), accounts()) == ([once["session_id"]], {"stored": 1, "spooled": 0, "rejected": 0})
+    assert (list(stored()), accounts()) == (
+        [once["session_id"]],
+        {"stored": 1, "spooled": 0, "rejected": 0},
+    )
 
 
 def test_a_session_that_was_ended_goes_on_in_a_new_one():
@@ -155,11 +164,22 @@ def test_a_folder_with_an_impossible_name_costs_no_event(cwd: str):
 def test_odd_characters_become_visible_and_nothing_is_refused():
     text = "a\x00b\ud800c \\u0000"
 
-    fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit", prompt=text, session_id="n\x00\ud800"))
-    fire("claude", "PostToolUse", payload("claude", "PostToolUse", tool_input={"x": text}, tool_response=text))
+    fire(
+        "claude",
+        "UserPromptSubmit",
+        payload("claude", "UserPromptSubmit", prompt=text, session_id="n\x00\ud800"),
+    )
+    fire(
+        "claude",
+        "PostToolUse",
+        payload("claude", "PostToolUse", tool_input={"x": text}, tool_response=text),
+    )
 
     [[prompt], [tool]] = stored().values()
-    assert (prompt.content, tool.content, tool.parts["input"]) == (*["a�b?c \\u0000"] * 2, {"x": "a�b?c \\u0000"})  # type: ignore[index]
+    assert (prompt.content, tool.content, tool.parts["input"]) == (
+        *["a�b?c \\u0000"] * 2,
+        {"x": "a�b?c \\u0000"},
+    )  # type: ignore[index]
 
 
 def test_ten_megabytes_are_cut_and_kept():
@@ -170,24 +190,44 @@ def test_ten_megabytes_are_cut_and_kept():
     assert len(content) > 2_000_000
 
 
-# --- whatever comes in -------------------------------------------------------------------------------------
+# --- whatever comes in ----------------------------------------------------------------------------
 
 STOP = payload("claude", "Stop")
 GARBAGE: dict[str, tuple[str, str, bytes]] = {
     "nothing": ("claude", "Stop", b""),
     "garbage": ("claude", "Stop", b"\x00\xff\xfe not JSON }"),
     "half of some JSON": ("claude", "Stop", b'{"prompt": "Stop", "a": '),
-    "half of a hook that is not kept": ("claude", "Notification", b'{"hook_event_name": "Notification", "a": '),
+    "half of a hook that is not kept": (
+        "claude",
+        "Notification",
+        b'{"hook_event_name": "Notification", "a": ',
+    ),
     "no object": ("claude", "Stop", b'["Stop"]'),
     "a depth bomb": ("claude", "Stop", b'{"a":' + b"[" * 1_000_000),
     "a closed depth bomb": ("claude", "Stop", b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
-    "20 MB": ("claude", "Stop", json.dumps({**STOP, "last_assistant_message": "x" * 20_000_000}).encode()),
+    "20 MB": (
+        "claude",
+        "Stop",
+        json.dumps({**STOP, "last_assistant_message": "x" * 20_000_000}).encode(),
+    ),
     "an unknown client": ("cursor", "Stop", json.dumps(STOP).encode()),
     "a path as a client": ("../claude", "Stop", json.dumps(STOP).encode()),
     "an unknown event": ("claude", "NoSuchEvent", json.dumps(STOP).encode()),
-    "somebody else's payload": ("claude", "Stop", json.dumps(payload("gemini", "AfterAgent")).encode()),
-    "missing keys": ("claude", "Stop", json.dumps({"hook_event_name": "Stop", "session_id": "x"}).encode()),
-    "an empty answer": ("claude", "Stop", json.dumps({**STOP, "last_assistant_message": ""}).encode()),
+    "somebody else's payload": (
+        "claude",
+        "Stop",
+        json.dumps(payload("gemini", "AfterAgent")).encode(),
+    ),
+    "missing keys": (
+        "claude",
+        "Stop",
+        json.dumps({"hook_event_name": "Stop", "session_id": "x"}).encode(),
+    ),
+    "an empty answer": (
+        "claude",
+        "Stop",
+        json.dumps({**STOP, "last_assistant_message": ""}).encode(),
+    ),
     "wrong types": ("claude", "Stop", json.dumps({**STOP, "session_id": 7, "cwd": None}).encode()),
 }
 
@@ -207,7 +247,10 @@ DEEP = "[" * 3000 + "]" * 3000
 UNREADABLE: dict[str, tuple[str, str]] = {
     "half of it": (json.dumps(STOP)[:-9], "is not JSON"),
     "twice at once": (json.dumps(STOP) * 2, "is not JSON"),
-    "too deep": (json.dumps({**STOP, "more": "DEEP"}).replace('"DEEP"', DEEP), "is nested too deep"),
+    "too deep": (
+        json.dumps({**STOP, "more": "DEEP"}).replace('"DEEP"', DEEP),
+        "is nested too deep",
+    ),
 }
 
 
@@ -249,7 +292,9 @@ def test_a_long_hook_that_cannot_be_read_is_cut_and_rejected():
 
 def test_a_number_of_too_many_digits_is_kept_as_a_text():
     digits = "9" * 5000
-    said = json.dumps(payload("claude", "PostToolUse", tool_input={"n": "DIGITS"})).replace('"DIGITS"', digits)
+    said = json.dumps(payload("claude", "PostToolUse", tool_input={"n": "DIGITS"})).replace(
+        '"DIGITS"', digits
+    )
 
     assert fire("claude", "PostToolUse", said) == SILENT
 
@@ -260,7 +305,9 @@ def test_a_number_of_too_many_digits_is_kept_as_a_text():
 
 def test_two_tools_that_end_in_the_same_moment_with_the_same_answer_are_two_events():
     for path in ("/a.py", "/b.py", "/a.py"):
-        said = payload("gemini", "AfterTool", tool_input={"path": path}, timestamp="2026-07-01T12:00:00.000Z")
+        said = payload(
+            "gemini", "AfterTool", tool_input={"path": path}, timestamp="2026-07-01T12:00:00.000Z"
+        )
         assert fire("gemini", "AfterTool", said) == SILENT
 
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
@@ -272,20 +319,26 @@ def test_a_hook_that_is_wired_wrongly_is_noted(tmp_path: Path):
     fire("claude", "Stop", b"garbage")
 
     lines = [json.loads(line) for line in log(tmp_path).splitlines()]
-    assert [(line["event"], line["code"]) for line in lines] == [("hook_failed", "invalid_value")] * 2
+    assert [(line["event"], line["code"]) for line in lines] == [
+        ("hook_failed", "invalid_value")
+    ] * 2
 
 
 def test_a_payload_that_is_too_large_is_noted_without_a_word_of_it(tmp_path: Path):
     fire("claude", "Stop", GARBAGE["20 MB"][2])
 
     [line] = log(tmp_path).splitlines()
-    assert {"event": "hook_failed", "error": "InvalidValueError", "code": "invalid_value"}.items() <= json.loads(
-        line
-    ).items()
+    assert {
+        "event": "hook_failed",
+        "error": "InvalidValueError",
+        "code": "invalid_value",
+    }.items() <= json.loads(line).items()
     assert "xxx" not in line
 
 
-@pytest.mark.parametrize("arguments", [(), ("claude",), ("claude", "Stop", "more"), ("--json", "claude")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("claude",), ("claude", "Stop", "more"), ("--json", "claude")]
+)
 def test_any_other_number_of_arguments_is_silent(arguments: tuple[str, ...]):
     assert run_process("hook", *arguments, stdin=json.dumps(STOP)) == SILENT
 
@@ -294,15 +347,22 @@ def test_the_hook_is_the_same_behind_the_other_entrance():
     """Whoever calls the command line as a library."""
     script = "import sys; from holdfast.surfaces.cli import main; sys.exit(main(['hook', 'claude', 'Stop']))"
 
-    done = subprocess.run([sys.executable, "-c", script], input=json.dumps(STOP), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=json.dumps(STOP), capture_output=True, text=True
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert contents() == [STOP["last_assistant_message"]]
 
 
 def test_an_open_pipe_ends_where_the_object_ends():
-    """Some clients never close it. Two hooks, of which one hears only half an object and gives up by itself."""
-    whole = json.dumps(payload("claude", "Stop", last_assistant_message="}" * 100_000 + " ")).encode() + b" \n"
+    """Some clients never close it. Two hooks, of which one hears only half an object and gives up
+    by itself.
+    """
+    whole = (
+        json.dumps(payload("claude", "Stop", last_assistant_message="}" * 100_000 + " ")).encode()
+        + b" \n"
+    )
     hooks = [
         subprocess.Popen(
             [*HOLDFAST, "hook", "claude", "Stop"],
@@ -331,7 +391,9 @@ def test_a_drip_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch):
     """A pipe on which something comes again and again, and never the end."""
     monkeypatch.setattr(hook, "READ_SECONDS", 0.2)
     read, write = os.pipe()
-    drip = subprocess.Popen(["sh", "-c", "while printf ' '; do :; done"], stdout=write, stderr=subprocess.DEVNULL)
+    drip = subprocess.Popen(
+        ["sh", "-c", "while printf ' '; do :; done"], stdout=write, stderr=subprocess.DEVNULL
+    )
     os.close(write)
 
     assert hook.read_payload(read) is None
@@ -341,9 +403,13 @@ def test_a_drip_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_terminal_and_a_closed_stdin_are_nothing_to_wait_for():
     ours, theirs = pty.openpty()
-    on_a_terminal = subprocess.run([*HOLDFAST, "hook", "claude", "Stop"], stdin=theirs, capture_output=True, timeout=60)
+    on_a_terminal = subprocess.run(
+        [*HOLDFAST, "hook", "claude", "Stop"], stdin=theirs, capture_output=True, timeout=60
+    )
     closed = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m holdfast hook claude Stop <&-', sys.executable], capture_output=True, timeout=60
+        ["sh", "-c", 'exec "$0" -m holdfast hook claude Stop <&-', sys.executable],
+        capture_output=True,
+        timeout=60,
     )
     os.close(ours)
     os.close(theirs)
@@ -354,12 +420,17 @@ def test_a_terminal_and_a_closed_stdin_are_nothing_to_wait_for():
 
 def test_control_c_at_the_agent_is_no_stack_trace():
     process = subprocess.Popen(
-        [*HOLDFAST, "hook", "claude", "Stop"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [*HOLDFAST, "hook", "claude", "Stop"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert process.stdin is not None
     process.stdin.write(b"{")
     process.stdin.flush()
-    while unread(process.stdin.fileno()):  # once it has read something, it is where it waits for more
+    while unread(
+        process.stdin.fileno()
+    ):  # once it has read something, it is where it waits for more
         assert process.poll() is None
 
     process.send_signal(signal.SIGINT)
@@ -372,7 +443,7 @@ def unread(pipe: int) -> bool:
     return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
 
 
-# --- a store in trouble ------------------------------------------------------------------------------------
+# --- a store in trouble ---------------------------------------------------------------------------
 
 
 def test_a_locked_store_is_waited_for_a_moment_and_then_spooled(locked: apsw.Connection):
@@ -384,7 +455,9 @@ def test_a_locked_store_is_waited_for_a_moment_and_then_spooled(locked: apsw.Con
     assert contents() == []
 
     locked.execute("rollback")
-    assert fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="later")) == SILENT
+    assert (
+        fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="later")) == SILENT
+    )
 
     prompt, answer = (
         payload("claude", "UserPromptSubmit")["prompt"],
@@ -400,7 +473,15 @@ def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     down = f"{postgres_url}?sslmode=require"  # which it does not offer
-    assert fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"), HOLDFAST_DATABASE=down) == SILENT
+    assert (
+        fire(
+            "claude",
+            "UserPromptSubmit",
+            payload("claude", "UserPromptSubmit"),
+            HOLDFAST_DATABASE=down,
+        )
+        == SILENT
+    )
 
     monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
     assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
@@ -414,13 +495,22 @@ def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
 
 @pytest.mark.parametrize("entrance", ["program", "library"])
 def test_a_host_that_nobody_finds_is_not_waited_for(entrance: str, tmp_path: Path):
-    """A name that is looked up for ten minutes: the thread that waits for it cannot be stopped, only left."""
+    """A name that is looked up for ten minutes: the thread that waits for it cannot be stopped,
+    only left.
+    """
     (tmp_path / "slow").mkdir()
     script = "import socket, time; socket.getaddrinfo = lambda *_, **__: time.sleep(600)"
     (tmp_path / "slow" / "sitecustomize.py").write_text(script)
     library = "import sys; from holdfast.surfaces.cli import main; sys.exit(main(['hook', 'claude', 'Stop']))"
-    command = [*HOLDFAST, "hook", "claude", "Stop"] if entrance == "program" else [sys.executable, "-c", library]
-    slow = {"HOLDFAST_DATABASE": "postgresql://ana@db.example/x", "PYTHONPATH": str(tmp_path / "slow")}
+    command = (
+        [*HOLDFAST, "hook", "claude", "Stop"]
+        if entrance == "program"
+        else [sys.executable, "-c", library]
+    )
+    slow = {
+        "HOLDFAST_DATABASE": "postgresql://ana@db.example/x",
+        "PYTHONPATH": str(tmp_path / "slow"),
+    }
 
     done = subprocess.run(
         command,
@@ -448,7 +538,9 @@ def test_what_waits_moves_with_the_data_folder(tmp_path: Path):
     assert (status.document["stored"], status.document["spooled"], status.err) == (1, 0, "")
 
 
-@pytest.mark.parametrize("url", ["mysql://ana:secret@db/x", "sqlite://", "postgresql://a:b/c@d:e/f"])
+@pytest.mark.parametrize(
+    "url", ["mysql://ana:secret@db/x", "sqlite://", "postgresql://a:b/c@d:e/f"]
+)
 def test_a_mistyped_url_loses_nothing(url: str):
     """Nobody reads a hook's complaints, so what is said until the setting is mended waits."""
     assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=url) == SILENT
@@ -457,7 +549,9 @@ def test_a_mistyped_url_loses_nothing(url: str):
 
 
 @pytest.mark.parametrize("damage", ["not a database", "another program's", "newer", "a folder"])
-def test_a_store_that_cannot_be_used_spools(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_store_that_cannot_be_used_spools(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """It is the store that is wrong and not the event, so the event waits for a better one."""
     store = tmp_path / "wrong.db"
     if damage == "not a database":
@@ -493,11 +587,16 @@ def test_what_can_never_be_stored_is_rejected_and_counted():
 
 
 def test_a_broken_installation_loses_nothing(tmp_path: Path):
-    """The SQLite library cannot be loaded: the event waits for the repair, and the log has a line for it."""
+    """The SQLite library cannot be loaded: the event waits for the repair, and the log has a line
+    for it.
+    """
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "apsw.py").write_text("raise ImportError('broken')")
 
-    assert fire("claude", "Stop", payload("claude", "Stop"), PYTHONPATH=str(tmp_path / "broken")) == SILENT
+    assert (
+        fire("claude", "Stop", payload("claude", "Stop"), PYTHONPATH=str(tmp_path / "broken"))
+        == SILENT
+    )
 
     assert json.loads(log(tmp_path))["error"] == "ImportError"
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
@@ -506,14 +605,27 @@ def test_a_broken_installation_loses_nothing(tmp_path: Path):
 def test_an_unwritable_home_costs_the_event_and_never_the_agent(tmp_path: Path):
     (tmp_path / "file").touch()
 
-    assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_HOME=str(tmp_path / "file" / "home")) == SILENT
+    assert (
+        fire(
+            "claude",
+            "Stop",
+            payload("claude", "Stop"),
+            HOLDFAST_HOME=str(tmp_path / "file" / "home"),
+        )
+        == SILENT
+    )
 
 
 @pytest.mark.parametrize("name", ["HOLDFAST_DEVELOPER", "HOLDFAST_WORKSPACE"])
 def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
-    """What is said until it is mended belongs to whoever mends it, and is the same event when it is told again."""
+    """What is said until it is mended belongs to whoever mends it, and is the same event when it is
+    told again.
+    """
     said = payload("claude", "Stop")
-    assert fire("claude", "Stop", said, **{name: "no@name", "HOLDFAST_DATABASE": "sqlite://"}) == SILENT
+    assert (
+        fire("claude", "Stop", said, **{name: "no@name", "HOLDFAST_DATABASE": "sqlite://"})
+        == SILENT
+    )
     assert fire("claude", "Stop", said, **{name: "no@name"}) == SILENT
 
     lines = [json.loads(line) for line in log(tmp_path).splitlines()]
@@ -530,7 +642,10 @@ def test_what_was_said_for_one_store_is_never_stored_in_another(tmp_path: Path):
     first = f"sqlite:///{tmp_path}/first.db"
     assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=first) == SILENT
 
-    assert fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="for the second")) == SILENT
+    assert (
+        fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="for the second"))
+        == SILENT
+    )
 
     assert contents() == ["for the second"]
     assert accounts() == {"stored": 1, "spooled": 1, "rejected": 0}
@@ -551,7 +666,9 @@ def test_a_damaged_line_of_any_length_rejects_no_good_event(tmp_path: Path):
 
 
 def test_an_error_of_draining_is_not_the_events_own(tmp_path: Path):
-    """Nothing can be noted as rejected, and what waits would have to be: then the next event waits as well."""
+    """Nothing can be noted as rejected, and what waits would have to be: then the next event waits
+    as well.
+    """
     spool = tmp_path / "holdfast" / "spool"
     (spool / "rejected.jsonl").mkdir(parents=True)
     (spool / "pending.jsonl").write_text("damaged\n")
@@ -581,7 +698,10 @@ def test_a_stopped_writer_of_the_spool_costs_nothing(locked: apsw.Connection, tm
 
 
 def test_a_prompt_of_an_ended_session_that_is_told_again_is_known():
-    one, two = (payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text) for text in ("one", "two"))
+    one, two = (
+        payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text)
+        for text in ("one", "two")
+    )
     fire("claude", "UserPromptSubmit", one)
     with App() as app:
         [session] = app.run(app.scope.sessions.list_sessions())
@@ -602,7 +722,9 @@ def test_two_people_in_one_store_may_be_told_the_same():
         assert (status["stored"], status["rejected"], status["lost"]) == (1, 0, 0)
 
 
-def test_a_superuser_and_a_talkative_library_are_not_heard(postgres: Cluster, postgres_database: str):
+def test_a_superuser_and_a_talkative_library_are_not_heard(
+    postgres: Cluster, postgres_database: str
+):
     url = postgres.dsn(postgres_database)
     script = (
         "import logging; from holdfast.surfaces import hook; code = hook.main(['claude', 'Stop'])\n"

@@ -33,7 +33,9 @@ def hook_event(number: int = 1, **fields: Any) -> HookEvent:
 
 
 def as_record(event: HookEvent, home: Path) -> dict[str, Any]:
-    settings = Settings(home=str(home), database="sqlite:///x.db", workspace="local", developer="ana")
+    settings = Settings(
+        home=str(home), database="sqlite:///x.db", workspace="local", developer="ana"
+    )
     return capture.make_record(event, settings)
 
 
@@ -81,7 +83,10 @@ async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionServic
     for record in (first, older):
         await capture.store_record(hers.db, ANA, record)
 
-    assert {one.native_id: one.git_branch for one in await hers.list_sessions()} == {"n1": "main", "n2": None}
+    assert {one.native_id: one.git_branch for one in await hers.list_sessions()} == {
+        "n1": "main",
+        "n2": None,
+    }
 
 
 @pytest.mark.parametrize("cwd", ["/" + "x" * 2000, "/a\nb", "\x00", "/\ud800"])
@@ -101,11 +106,16 @@ async def test_a_long_folder_is_kept_on_both_engines(hers: SessionService, tmp_p
 
 def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):
     """Its id is named after them; one that was made by chance stays as it is."""
-    people = [Settings(home="/x", database="sqlite:///x.db", workspace="local", developer=name) for name in ("a", "b")]
+    people = [
+        Settings(home="/x", database="sqlite:///x.db", workspace="local", developer=name)
+        for name in ("a", "b")
+    ]
     named, by_chance = ids.named_id("x"), ids.new_id()
 
     made = [capture.make_record(hook_event(event_id=named), one)["event"]["id"] for one in people]
-    kept = [capture.make_record(hook_event(event_id=by_chance), one)["event"]["id"] for one in people]
+    kept = [
+        capture.make_record(hook_event(event_id=by_chance), one)["event"]["id"] for one in people
+    ]
 
     assert len({named, *made}) == 3
     assert kept == [by_chance, by_chance]
@@ -119,7 +129,9 @@ def test_whoever_stores_a_record_of_an_unknown_owner_is_its_owner(tmp_path: Path
 
     assert (record["workspace_id"], record["developer_id"], record["user_id"]) == (None, None, None)
     assert capture.with_owner(record, settings) == capture.make_record(event, settings)
-    assert capture.with_owner(record, settings) == capture.with_owner(capture.with_owner(record, settings), settings)
+    assert capture.with_owner(record, settings) == capture.with_owner(
+        capture.with_owner(record, settings), settings
+    )
     assert capture.make_record(event, settings, ["HOLDFAST_DATABASE"])["store"] is None
 
 
@@ -139,26 +151,44 @@ async def test_an_event_of_an_ended_session_is_known_also_when_another_has_begun
     assert [one.last_sequence for one in await hers.list_sessions()] == [1, 1]
     if not forgotten:
         with pytest.raises(EventConflictError):
-            await capture.store_record(hers.db, ANA, as_record(hook_event(1, content="other"), tmp_path))
+            await capture.store_record(
+                hers.db, ANA, as_record(hook_event(1, content="other"), tmp_path)
+            )
 
 
-async def test_the_first_event_starts_the_session_and_the_next_find_it(hers: SessionService, tmp_path: Path):
+async def test_the_first_event_starts_the_session_and_the_next_find_it(
+    hers: SessionService, tmp_path: Path
+):
     for number in (1, 2, 1):
         await capture.store_record(hers.db, ANA, as_record(hook_event(number), tmp_path))
 
     [session] = await hers.list_sessions()
-    assert (session.client, session.chatmode, session.native_id, session.user_id) == ("claude", "claude", "n1", "ana")
-    assert [event.content for event in await hers.get_recent_events(session.id)] == ["text 1", "text 2"]
+    assert (session.client, session.chatmode, session.native_id, session.user_id) == (
+        "claude",
+        "claude",
+        "n1",
+        "ana",
+    )
+    assert [event.content for event in await hers.get_recent_events(session.id)] == [
+        "text 1",
+        "text 2",
+    ]
 
 
-async def test_two_clients_with_one_native_id_have_two_sessions(hers: SessionService, tmp_path: Path):
+async def test_two_clients_with_one_native_id_have_two_sessions(
+    hers: SessionService, tmp_path: Path
+):
     for number, client in enumerate(("claude", "codex")):
-        await capture.store_record(hers.db, ANA, as_record(hook_event(number, client=client), tmp_path))
+        await capture.store_record(
+            hers.db, ANA, as_record(hook_event(number, client=client), tmp_path)
+        )
 
     assert {session.client for session in await hers.list_sessions()} == {"claude", "codex"}
 
 
-async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(hers: SessionService, tmp_path: Path):
+async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(
+    hers: SessionService, tmp_path: Path
+):
     record = as_record(hook_event(1), tmp_path)
     await capture.store_record(hers.db, ANA, record)
     [session] = await hers.list_sessions()
@@ -169,7 +199,9 @@ async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(
     assert [one.id for one in await hers.list_sessions()] == [session.id]
 
 
-async def test_a_new_event_after_the_end_starts_another_session(hers: SessionService, tmp_path: Path):
+async def test_a_new_event_after_the_end_starts_another_session(
+    hers: SessionService, tmp_path: Path
+):
     await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
     [first] = await hers.list_sessions()
     await hers.end_session(first.id)

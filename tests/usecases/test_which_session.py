@@ -8,7 +8,14 @@ import pytest
 from holdfast.scope import Scope
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.service import SessionService
-from holdfast.usecases.which_session import Caller, as_label, client_name, find_latest, find_session, who_calls
+from holdfast.usecases.which_session import (
+    Caller,
+    as_label,
+    client_name,
+    find_latest,
+    find_session,
+    who_calls,
+)
 
 
 def scope_of(sessions: SessionService) -> Scope:
@@ -94,7 +101,9 @@ async def test_a_session_that_is_named_is_meant_by_id_or_by_name(sessions: Sessi
 
 async def test_a_native_id_decides_alone(sessions: SessionService):
     """A new one finds nothing, though a neighbour's session is open in the same worktree."""
-    mine = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/elsewhere")
+    mine = await sessions.create_session(
+        "a", "u1", client="a", native_id="n-1", worktree="/elsewhere"
+    )
     await sessions.create_session("a", "u1", client="a", worktree="/w")
 
     assert (await find_session(scope_of(sessions), None, Caller("a", "n-1", "/w"))).session == mine
@@ -102,8 +111,12 @@ async def test_a_native_id_decides_alone(sessions: SessionService):
     assert (await find_session(scope_of(sessions), None, Caller("b", "n-1", "/w"))).session is None
 
 
-async def test_the_clients_own_session_comes_before_a_newer_one_of_another(sessions: SessionService):
-    """Then that of anybody in this worktree, and never one of another worktree or one that has ended."""
+async def test_the_clients_own_session_comes_before_a_newer_one_of_another(
+    sessions: SessionService,
+):
+    """Then that of anybody in this worktree, and never one of another worktree or one that has
+    ended.
+    """
     mine = await sessions.create_session("a", "u1", client="a", worktree="/w")
     theirs = await sessions.create_session("b", "u1", client="b", worktree="/w")
     ended = await sessions.create_session("c", "u1", client="c", worktree="/w")
@@ -111,7 +124,9 @@ async def test_the_clients_own_session_comes_before_a_newer_one_of_another(sessi
 
     assert (await find_session(scope_of(sessions), None, Caller("a", None, "/w"))).session == mine
     assert (await find_session(scope_of(sessions), None, Caller("c", None, "/w"))).session == theirs
-    assert (await find_session(scope_of(sessions), None, Caller(None, None, "/w"))).session == theirs
+    assert (
+        await find_session(scope_of(sessions), None, Caller(None, None, "/w"))
+    ).session == theirs
     assert (await find_session(scope_of(sessions), None, Caller("a", None, "/v"))).session is None
 
 
@@ -157,11 +172,15 @@ async def test_the_latest_session_is_one_that_says_something(sessions: SessionSe
 async def test_any_number_of_other_sessions_may_lie_between(sessions: SessionService):
     """What is looked for is older than 300 sessions of others, elsewhere, ended, or without a word."""
     mine = await sessions.create_session("a", "u1", client="a")
-    telling = await sessions.create_session("a", "u1", client="a", native_id="n-0", worktree="/w", name="Old one")
+    telling = await sessions.create_session(
+        "a", "u1", client="a", native_id="n-0", worktree="/w", name="Old one"
+    )
     await sessions.append_event(telling.id, "user_message", "user", "hello")
     for number in range(100):
         await sessions.create_session("b", "u1", client="b", name=f"b {number}")
-        await sessions.create_session("a", "u1", client="a", native_id=f"n-{number + 1}", worktree="/w")
+        await sessions.create_session(
+            "a", "u1", client="a", native_id=f"n-{number + 1}", worktree="/w"
+        )
         ended = await sessions.create_session("a", "u1", client="a")
         await sessions.append_event(ended.id, "user_message", "user", "hello")
         await sessions.end_session(ended.id)

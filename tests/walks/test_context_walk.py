@@ -1,4 +1,6 @@
-"""Two people, two clones: what one noted the other sees judged on his own checkout, and no decision is lost."""
+"""Two people, two clones: what one noted the other sees judged on his own checkout, and no decision
+is lost.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -49,13 +51,30 @@ def two_people(tmp_path: Path) -> tuple[Person, Person]:
 
 def test_what_one_noted_the_other_sees_fresh_and_then_sees_exactly_what_fell(tmp_path: Path):
     ana, ben = two_people(tmp_path)
-    ana.types("workstream", "decide", "Retries are rows in a table", "--phase", "planning", "--status", "accepted")
-    ana.types("workstream", "decide", "Redis", "--status", "rejected", "--because", "nobody runs it")
+    ana.types(
+        "workstream",
+        "decide",
+        "Retries are rows in a table",
+        "--phase",
+        "planning",
+        "--status",
+        "accepted",
+    )
+    ana.types(
+        "workstream", "decide", "Redis", "--status", "rejected", "--because", "nobody runs it"
+    )
     ana.types("workstream", "claim", "The pause doubles", "--evidence", "src/retry.py#schedule")
     ana.types("workstream", "claim", "Attempts are numbered", "--evidence", "src/models.py:1-2")
     proof = ana.types("prove", "--json", "--", "true").document["proof"]
     ana.types("workstream", "claim", "All tests pass", "--evidence", f"proof:{proof['id']}")
-    ana.types("workstream", "save", "--summary", "Failed webhooks are retried.", "--feature-request", "Retries")
+    ana.types(
+        "workstream",
+        "save",
+        "--summary",
+        "Failed webhooks are retried.",
+        "--feature-request",
+        "Retries",
+    )
     ana.clone.commit("Note where retries stand")
     ana.clone.git("push", "-q", "origin", "main")
     assert ana.reads("workstream", "check")["stale"] is False
@@ -63,7 +82,10 @@ def test_what_one_noted_the_other_sees_fresh_and_then_sees_exactly_what_fell(tmp
     ben.clone.git("pull", "-q", "--ff-only")
     shown = ben.reads("workstream", "show")
     assert shown["key"] == ana.reads("workstream", "show")["key"]
-    assert (shown["stale"], [one["verdict"] for one in shown["claims"]]) == (False, ["ok", "ok", "ok"])
+    assert (shown["stale"], [one["verdict"] for one in shown["claims"]]) == (
+        False,
+        ["ok", "ok", "ok"],
+    )
     assert shown["working_summary"]["by"] == "ana"
     bundle = ben.types("bundle", "show").out
     for words in ("Failed webhooks are retried.", "[ok] The pause doubles", "Redis"):
@@ -84,7 +106,9 @@ def test_what_one_noted_the_other_sees_fresh_and_then_sees_exactly_what_fell(tmp
 
 
 def test_two_who_decide_at_the_same_time_lose_nothing(tmp_path: Path):
-    """Without a merge driver: git may leave markers, and both sides stay readable until they are gone."""
+    """Without a merge driver: git may leave markers, and both sides stay readable until they are
+    gone.
+    """
     ana, ben = two_people(tmp_path)
     ana.types("workstream", "decide", "before")
     ana.clone.commit("before")
@@ -102,7 +126,9 @@ def test_two_who_decide_at_the_same_time_lose_nothing(tmp_path: Path):
 
     assert ben.decisions() == ["ana's", "before", "ben's"], "also while the markers are there"
     text = (ben.clone.folder / FILE).read_text()
-    ben.clone.write(FILE, "".join(line for line in text.splitlines(True) if not line.startswith(MARKS)))
+    ben.clone.write(
+        FILE, "".join(line for line in text.splitlines(True) if not line.startswith(MARKS))
+    )
     ben.types("workstream", "decide", "after the merge")
     ben.clone.commit("merged")
     ben.clone.git("push", "-q", "origin", "main")

@@ -10,11 +10,17 @@ import pytest
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Call
 
 
-def test_the_story_is_played_twice_reads_well_and_leaves_nothing(run: Call, tmp_path: Path, home: Path):
+def test_the_story_is_played_twice_reads_well_and_leaves_nothing(
+    run: Call, tmp_path: Path, home: Path
+):
     """Whatever the settings of the person who plays it: the story has its own store."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    surroundings = {"TMPDIR": str(temporary), "HOLDFAST_DATABASE": "mysql://wrong", "HOLDFAST_WORKSPACE": "Not A Slug"}
+    surroundings = {
+        "TMPDIR": str(temporary),
+        "HOLDFAST_DATABASE": "mysql://wrong",
+        "HOLDFAST_WORKSPACE": "Not A Slug",
+    }
 
     document = run("demo", "--json", **surroundings)
     text = run("demo", **surroundings)
@@ -26,7 +32,11 @@ def test_the_story_is_played_twice_reads_well_and_leaves_nothing(run: Call, tmp_
     lines = [line.replace(str(temporary), "/tmp") for line in text.out.splitlines()]
     assert lines[0] == "A webhook has to be retried, and must never pay twice."
     assert lines[-1].startswith("Next: holdfast demo --serve")
-    assert [line for line in lines if line.startswith("    kill -9 after number ") and line.endswith("stored, 0 lost")]
+    assert [
+        line
+        for line in lines
+        if line.startswith("    kill -9 after number ") and line.endswith("stored, 0 lost")
+    ]
     assert len([line for line in lines if line.endswith("[replayed]")]) == 3
     assert len([line for line in lines if line.startswith("  $ holdfast ")]) > 10
     assert [line for line in lines if line.endswith("events in 3 sessions is sound")]
@@ -45,12 +55,16 @@ def test_a_story_that_cannot_be_played_says_at_which_step(run: Call, tmp_path: P
     answer = run("demo", "--json", TMPDIR=str(tmp_path / "tmp"), PYTHONPATH=str(tmp_path))
 
     assert (answer.code, answer.document["code"]) == (1, "error")
-    assert answer.document["message"].startswith("`holdfast session start --chatmode architect --name")
+    assert answer.document["message"].startswith(
+        "`holdfast session start --chatmode architect --name"
+    )
     assert "ImportError" in answer.document["message"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("moment", ["$ holdfast session append", "a process appends", "agent → set_relevant_context"])
+@pytest.mark.parametrize(
+    "moment", ["$ holdfast session append", "a process appends", "agent → set_relevant_context"]
+)
 def test_control_c_ends_the_story_and_says_that_nothing_of_it_stays(tmp_path: Path, moment: str):
     """As a terminal sends it: to the story and to whatever command it is playing."""
     playing = subprocess.Popen(
@@ -71,5 +85,8 @@ def test_control_c_ends_the_story_and_says_that_nothing_of_it_stays(tmp_path: Pa
     _, err = playing.communicate(timeout=PATIENCE_SECONDS)
 
     assert playing.returncode == 1
-    assert err == "Error: Stopped. The story and its folder are gone; your own store was not touched.\n"
+    assert (
+        err
+        == "Error: Stopped. The story and its folder are gone; your own store was not touched.\n"
+    )
     assert not list(tmp_path.glob("holdfast-demo-*"))

@@ -9,7 +9,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def test_runs_of_a_graph_share_what_they_learned():
     done = subprocess.run(
-        [sys.executable, EXAMPLES / "shared_context.py"], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, EXAMPLES / "shared_context.py"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""A person's first day with the command line: an empty home, and nothing else than what the help says."""
+"""A person's first day with the command line: an empty home, and nothing else than what the help
+says.
+"""
 
 import os
 from pathlib import Path
@@ -8,8 +10,12 @@ import pytest
 from tests.rig.commands import Answer, Call
 
 
-def test_from_an_empty_home_to_the_next_morning(run: Call, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch):
-    """Start, talk, set a reminder, end; find it by its name, go on, erase a slip, and see that nothing is lost."""
+def test_from_an_empty_home_to_the_next_morning(
+    run: Call, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Start, talk, set a reminder, end; find it by its name, go on, erase a slip, and see that
+    nothing is lost.
+    """
     monkeypatch.delenv("HOLDFAST_HOME")
     (home / ".gitconfig").write_text("[user]\n\temail = Ana.Lee@example.org\n")
     notes = project / "retry.md"
@@ -22,8 +28,19 @@ def test_from_an_empty_home_to_the_next_morning(run: Call, home: Path, project: 
 
     assert "holdfast session start" in holdfast("session", "list").out
 
-    first = holdfast("session", "start", "--chatmode", "architect", "--name", "webhook retry").out.strip()
-    say = ("session", "append", "webhook retry", "--type", "user_message", "--role", "user", "--content")
+    first = holdfast(
+        "session", "start", "--chatmode", "architect", "--name", "webhook retry"
+    ).out.strip()
+    say = (
+        "session",
+        "append",
+        "webhook retry",
+        "--type",
+        "user_message",
+        "--role",
+        "user",
+        "--content",
+    )
     holdfast(*say, "retry failed webhooks, 8 attempts")
     holdfast(*say, "the key is sk-live-4711")
     holdfast("session", "state", "webhook retry", "--set", '{"current_task": "retry.py"}')
@@ -39,7 +56,9 @@ def test_from_an_empty_home_to_the_next_morning(run: Call, home: Path, project: 
     thread = holdfast("session", "thread", "webhook retry").out
     assert [line.split()[0] for line in thread.partition("\n\n")[0].splitlines()] == [first, second]
 
-    assert "the key is sk-live-4711" in holdfast("forget", "--match", "sk-live-4711", "--dry-run").out
+    assert (
+        "the key is sk-live-4711" in holdfast("forget", "--match", "sk-live-4711", "--dry-run").out
+    )
     assert holdfast("forget", "--match", "sk-live-4711", "--yes").out.startswith("Erased 1 event.")
     _, *events = holdfast("session", "events", first).out.splitlines()
     assert (events[0].endswith("8 attempts"), events[1].endswith("(erased)")) == (True, True)

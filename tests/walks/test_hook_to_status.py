@@ -1,4 +1,6 @@
-"""A hook finds the store busy and spools; the next command brings everything in, and status says so."""
+"""A hook finds the store busy and spools; the next command brings everything in, and status says
+so.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +15,11 @@ ACCOUNTS = ("accepted", "stored", "spooled", "rejected", "lost")
 
 
 def prompt(number: int, project: Path) -> str:
-    fields: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": str(project)}
+    fields: dict[str, Any] = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "s1",
+        "cwd": str(project),
+    }
     return json.dumps({**fields, "prompt_id": f"p{number}", "prompt": f"request {number}"})
 
 
@@ -24,7 +30,9 @@ def test_hook_to_spool_to_drain_to_status(run: Call, project: Path, tmp_path: Pa
     other.execute("begin immediate")
     for number in (2, 2):
         assert run(*hook, stdin=prompt(number, project)) == SILENT
-    waiting = "".join(path.read_text() for path in (tmp_path / "holdfast" / "spool").glob("*.jsonl"))
+    waiting = "".join(
+        path.read_text() for path in (tmp_path / "holdfast" / "spool").glob("*.jsonl")
+    )
     other.close()
 
     status = run("status", "--json").document
@@ -41,7 +49,10 @@ def test_hook_to_spool_to_drain_to_status(run: Call, project: Path, tmp_path: Pa
 def test_any_command_brings_in_what_waits(run: Call, project: Path, tmp_path: Path):
     (tmp_path / "in the way").touch()
     down = f"sqlite:///{tmp_path}/in the way/holdfast.db"
-    assert run("hook", "claude", "UserPromptSubmit", stdin=prompt(1, project), HOLDFAST_DATABASE=down) == SILENT
+    assert (
+        run("hook", "claude", "UserPromptSubmit", stdin=prompt(1, project), HOLDFAST_DATABASE=down)
+        == SILENT
+    )
     refused = run("session", "list", HOLDFAST_DATABASE=down)
     elsewhere = run("session", "list", "--json").document["sessions"]
     (tmp_path / "in the way").unlink()
@@ -50,7 +61,9 @@ def test_any_command_brings_in_what_waits(run: Call, project: Path, tmp_path: Pa
 
     assert (refused.code, elsewhere) == (6, [])
     spool = tmp_path / "holdfast" / "spool"
-    assert refused.err.startswith(f"Note: 1 event waits in {spool} until the store can be used\nError: ")
+    assert refused.err.startswith(
+        f"Note: 1 event waits in {spool} until the store can be used\nError: "
+    )
     assert (session["native_id"], session["last_sequence"]) == ("s1", 1)
 
 

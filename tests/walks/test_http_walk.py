@@ -1,4 +1,6 @@
-"""A working day over HTTP: seed 002 through this door, seen by a person, a command, an agent and a listener at once."""
+"""A working day over HTTP: seed 002 through this door, seen by a person, a command, an agent and a
+listener at once.
+"""
 
 import json
 
@@ -7,15 +9,23 @@ import httpx
 from tests.rig.commands import run_process
 from tests.surfaces.http.server import environment, served
 
-MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+MCP_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-11-25",
+}
 
 
 def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_context(tmp_path):
-    """serve → link → console and API; a command changes the context → a listener hears it → resume tells of it."""
+    """serve → link → console and API; a command changes the context → a listener hears it → resume
+    tells of it.
+    """
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     (project / "spec.md").write_text("# Spec\n")
-    with served(home, None, "--root", str(project)) as server, httpx.Client(base_url=server.url) as browser:
+    with (
+        served(home, None, "--root", str(project)) as server,
+        httpx.Client(base_url=server.url) as browser,
+    ):
         # A person opens the link that was printed.
         assert browser.get(server.started["login_url"]).headers["location"] == "/"
         assert browser.get("/", headers={"Accept": "text/html"}).status_code == 200
@@ -49,7 +59,12 @@ def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_co
 
             # The console captures its applet when the person leaves the page.
             applet = {"setContext": {"setName": "applet", "items": ["text-editor", "path=spec.md"]}}
-            assert browser.patch(f"/api/sessions/{session['id']}", json=applet, headers=own_page).status_code == 200
+            assert (
+                browser.patch(
+                    f"/api/sessions/{session['id']}", json=applet, headers=own_page
+                ).status_code
+                == 200
+            )
 
             # The session ends, and goes on weeks later.
             browser.post(f"/api/sessions/{session['id']}/end", json={}, headers=own_page)
@@ -57,9 +72,17 @@ def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_co
             topics = []
             for line in lines:
                 topics += [line.removeprefix("event: ")] if line.startswith("event: ") else []
-                if line.startswith("data: ") and json.loads(line.removeprefix("data: ")).get("reason") == "resume":
+                if (
+                    line.startswith("data: ")
+                    and json.loads(line.removeprefix("data: ")).get("reason") == "resume"
+                ):
                     break
-            assert topics[-4:] == ["caco.context", "session.ended", "session.started", "caco.context"]
+            assert topics[-4:] == [
+                "caco.context",
+                "session.ended",
+                "session.started",
+                "caco.context",
+            ]
 
         assert resumed["resumed_from"] == session["id"]
         assert f"Relevant files:\n- {project / 'spec.md'}\n(1 file not found)" in resumed["resume"]
@@ -77,7 +100,9 @@ def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_co
         assert answer.json()["result"]["structuredContent"]["data"]["context"] == resumed["context"]
 
     # The server is gone; the command line has it all.
-    shown = run_process("session", "show", resumed["id"], "--json", cwd=project, **environment(home))
+    shown = run_process(
+        "session", "show", resumed["id"], "--json", cwd=project, **environment(home)
+    )
     assert shown.document["metadata"]["context"] == resumed["context"]
 
 
@@ -99,13 +124,21 @@ def open_mcp(server) -> dict[str, str]:
 
 
 def test_the_wall_stands_before_mcp_as_well(tmp_path):
-    """TS10, as far as the door in front of it decides: no token, a foreign name, a foreign page, a body too large."""
+    """TS10, as far as the door in front of it decides: no token, a foreign name, a foreign page, a
+    body too large.
+    """
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
     with served(tmp_path) as server:
         url = f"{server.url}/mcp"
         assert httpx.post(url, json=hello, headers=MCP_HEADERS).status_code == 401
-        for foreign in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-            answer = httpx.post(url, json=hello, headers={**MCP_HEADERS, **server.bearer, **foreign})
+        for foreign in (
+            {"Host": "evil.example"},
+            {"Origin": "http://evil.example"},
+            {"Sec-Fetch-Site": "cross-site"},
+        ):
+            answer = httpx.post(
+                url, json=hello, headers={**MCP_HEADERS, **server.bearer, **foreign}
+            )
             assert answer.status_code == 403
         large = httpx.post(url, json=["x" * (1 << 20)], headers={**MCP_HEADERS, **server.bearer})
         assert large.status_code == 413

@@ -1,4 +1,6 @@
-"""An agent's working day through the MCP door: set context, stop, and somebody else goes on with it."""
+"""An agent's working day through the MCP door: set context, stop, and somebody else goes on with
+it.
+"""
 
 import json
 from pathlib import Path
@@ -9,24 +11,37 @@ from tests.surfaces.mcp.doors import call, data
 
 
 async def test_what_one_agent_noted_another_one_goes_on_with(project: Path, run: Call):
-    """Claude Code with its hooks notes a file and stops; Codex resumes it; a person sees both on the command line."""
+    """Claude Code with its hooks notes a file and stops; Codex resumes it; a person sees both on
+    the command line.
+    """
     spec = project / "spec.md"
     spec.write_text("# Login")
     claude = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": str(project)}
-    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "n-1", "cwd": str(project), "prompt": "Write it"}
+    prompt = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "n-1",
+        "cwd": str(project),
+        "prompt": "Write it",
+    }
     assert run("hook", "claude", "UserPromptSubmit", stdin=json.dumps(prompt)).code == 0
 
-    async with doors.over_stdio(project, era=doors.STATELESS, name="claude-code", **claude) as client:
+    async with doors.over_stdio(
+        project, era=doors.STATELESS, name="claude-code", **claude
+    ) as client:
         noted = await data(client, "set_relevant_context", setName="files", items=[str(spec)])
         recent = await data(client, "session", operation="recent")
-        await call(client, "session", operation="update_state", scratchpad={"current_task": "login"})
+        await call(
+            client, "session", operation="update_state", scratchpad={"current_task": "login"}
+        )
         await call(client, "session", operation="end")
     assert [event["content"] for event in recent["events"]] == ["Write it"]
 
     async with doors.over_stdio(project, era=doors.HANDSHAKE, name="codex-mcp-client") as client:
         handed = (await client.get_prompt("workspace-resume")).messages[0].content.text
         resumed = await data(client, "session", operation="start", session_id=noted["session_id"])
-        state = await data(client, "session", operation="state", session_id=resumed["session"]["id"])
+        state = await data(
+            client, "session", operation="state", session_id=resumed["session"]["id"]
+        )
     assert f"- {spec}" in handed
     assert resumed["resume_text"] == f"Relevant files:\n- {spec}"
     assert state["state"]["scratchpad"] == {"current_task": "login"}

@@ -85,7 +85,11 @@ def test_the_readme_shows_what_is_printed_about_notes(home: Path, monkeypatch: p
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
     done = subprocess.run(
-        ["bash", "-c", "\n".join(script)], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        ["bash", "-c", "\n".join(script)],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
     )
 
     assert without_what_changes(done.stdout.splitlines()) == without_what_changes(shown)

@@ -1,4 +1,6 @@
-"""A program that was written for the seed's `SessionService`: a pool, the service, and every method by its old name."""
+"""A program that was written for the seed's `SessionService`: a pool, the service, and every method
+by its old name.
+"""
 
 import asyncpg
 import pytest
@@ -11,13 +13,19 @@ async def test_a_plain_pool_and_the_seeds_own_calls(postgres_url: str):
     try:
         session_service = SessionService(pool)
 
-        session = await session_service.create_session("architect", "u1", workflow="feature", git_branch="feat/retry")
-        first = await session_service.append_event(session.id, "user_message", "user", "retry failed webhooks")
+        session = await session_service.create_session(
+            "architect", "u1", workflow="feature", git_branch="feat/retry"
+        )
+        first = await session_service.append_event(
+            session.id, "user_message", "user", "retry failed webhooks"
+        )
         await session_service.append_event(
             session.id, "tool_call", "assistant", "pytest", {"tool": "bash", "args": ["-q"]}
         )
         await session_service.append_event(session.id, "tool_result", "tool", "12 passed")
-        state = await session_service.update_state(session.id, {"current_task": "retry.py", "blockers": []})
+        state = await session_service.update_state(
+            session.id, {"current_task": "retry.py", "blockers": []}
+        )
         recent = await session_service.get_recent_events(session.id, max_turns=30, max_tokens=4000)
         active = await session_service.get_active_session("architect", "u1")
         await session_service.end_session(session.id)

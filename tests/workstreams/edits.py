@@ -1,7 +1,7 @@
 """Files as people write them, one block of each marked, and the edits that people make to them.
 
-Each edit says what it must do to evidence about the marked block, from what the edit is and not from how evidence is
-judged: whoever reads the table can tell whether it is right.
+Each edit says what it must do to evidence about the marked block, from what the edit is and not
+from how evidence is judged: whoever reads the table can tell whether it is right.
 """
 
 import random
@@ -40,7 +40,7 @@ class File:
         return replace(self, chunks=(*self.chunks[: self.at], lines, *self.chunks[self.at + 1 :]))
 
 
-# --- files -------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 WORDS = [
     "order",
@@ -77,18 +77,28 @@ def python_class(name: str, n: int) -> tuple[str, ...]:
 
 
 def python_table(name: str, n: int) -> tuple[str, ...]:
-    return (f"{name.upper()}_LIMITS = {{", f"    'least': {n},", f"    'most': compute({n}, 'most'),", "}")
+    return (
+        f"{name.upper()}_LIMITS = {{",
+        f"    'least': {n},",
+        f"    'most': compute({n}, 'most'),",
+        "}",
+    )
 
 
 def python_file(kind: str, names: list[str], random_: random.Random) -> File:
-    """Functions, classes, coroutines, decorated functions, methods or tables, with others of their kind around."""
+    """Functions, classes, coroutines, decorated functions, methods or tables, with others of their
+    kind around.
+    """
     numbers = random_.sample(range(100, 999), len(names))
     made = [_python_block(kind, name, n) for name, n in zip(names, numbers, strict=True)]
     blocks = [block for block, _ in made]
     header = ('"""A module."""', "", "import json", f"VERSION = {numbers[0]}", "")
     if kind == "method":
         header = (*header, "class Store:", "    kind = 'store'", "")
-    chunks = [header, *(part for block in blocks for part in (block, ("",) if kind == "method" else BLANK))]
+    chunks = [
+        header,
+        *(part for block in blocks for part in (block, ("",) if kind == "method" else BLANK)),
+    ]
     chosen = random_.randrange(len(names) - 1)
     footer = ("TAIL = 'the end'",)
     return File(f"src/{names[0]}.py", (*chunks, footer), 1 + 2 * chosen, made[chosen][1])
@@ -151,9 +161,15 @@ def other_file(path: str, names: list[str], random_: random.Random) -> File:
     blocks = []
     for name in names:
         low, high = random_.sample(range(100, 999), 2)
-        filled = OTHERS[path].replace("NAME", name).replace("LOW", str(low)).replace("HIGH", str(high))
+        filled = (
+            OTHERS[path].replace("NAME", name).replace("LOW", str(low)).replace("HIGH", str(high))
+        )
         blocks.append(tuple(filled.split("\n")))
-    chunks = [("top of the file", ""), *(part for block in blocks for part in (block, ("",))), ("end of the file",)]
+    chunks = [
+        ("top of the file", ""),
+        *(part for block in blocks for part in (block, ("",))),
+        ("end of the file",),
+    ]
     return File(path, tuple(chunks), 1 + 2 * random_.randrange(len(names) - 1), None)
 
 
@@ -167,7 +183,7 @@ def make_file(kind: str, seed: int) -> File:
     return python_file(kind, names, random_) if kind in PYTHON else other_file(kind, names, random_)
 
 
-# --- edits -------------------------------------------------------------------------------------------------
+# --- edits ----------------------------------------------------------------------------------------
 
 
 def indent_of(line: str) -> str:
@@ -191,7 +207,9 @@ def remove_above(file: File, random_: random.Random) -> File:
 
 def insert_inside(file: File, random_: random.Random) -> File:
     is_table = bool(file.symbol and "LIMITS" in file.symbol)
-    return inside(file, f"'extra': {random_.random()}," if is_table else f"extra = {random_.random()}")
+    return inside(
+        file, f"'extra': {random_.random()}," if is_table else f"extra = {random_.random()}"
+    )
 
 
 def move_block(file: File, random_: random.Random) -> File:
@@ -204,7 +222,9 @@ def move_block(file: File, random_: random.Random) -> File:
 def rename_symbol(file: File, random_: random.Random) -> File:
     name = (file.symbol or file.block[0]).rpartition(".")[2]
     word = name if file.symbol else max(re.findall(r"\w+", file.block[0]), key=len)
-    return file.with_block(*(re.sub(rf"\b{re.escape(word)}\b", f"{word}_renamed", line) for line in file.block))
+    return file.with_block(
+        *(re.sub(rf"\b{re.escape(word)}\b", f"{word}_renamed", line) for line in file.block)
+    )
 
 
 def change_inside(file: File, random_: random.Random) -> File:
@@ -225,7 +245,11 @@ def reformat_over_lines(file: File, random_: random.Random) -> File:
     for line in file.block:
         if found := re.fullmatch(r"(\s*)(.*compute\()(.*)(\).*)", line):
             space, start, arguments, end = found.groups()
-            lines += [space + start, *(f"{space}    {part.strip()}," for part in arguments.split(",")), space + end]
+            lines += [
+                space + start,
+                *(f"{space}    {part.strip()}," for part in arguments.split(",")),
+                space + end,
+            ]
         else:
             lines.append(line)
     return file.with_block(*lines)
@@ -245,7 +269,9 @@ def change_above(file: File, random_: random.Random) -> File:
 
 
 def duplicate_below(file: File, random_: random.Random) -> File:
-    """A copy after the next neighbour: the lines are where they were, the symbol has a second definition."""
+    """A copy after the next neighbour: the lines are where they were, the symbol has a second
+    definition.
+    """
     chunks = (*file.chunks[: file.at + 3], ("",), file.block, *file.chunks[file.at + 3 :])
     return replace(file, chunks=chunks, at=file.at + 4)
 
@@ -272,7 +298,8 @@ def to_crlf_and_insert_above(file: File, random_: random.Random) -> File:
 
 Edit = Callable[[File, random.Random], File]
 
-# The edit, and the right verdict on evidence that is the block's lines, its symbol, or the whole file.
+# The edit, and the right verdict on evidence that is the block's lines, its symbol, or the whole
+# file.
 EDITS: dict[str, tuple[Edit | None, str, str, str]] = {
     "insert above": (insert_above, "moved", "moved", "changed"),
     "remove above": (remove_above, "moved", "moved", "changed"),

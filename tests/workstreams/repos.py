@@ -21,8 +21,17 @@ class Repo:
             self.git("init", "-q", "-b", "main")
 
     def git(self, *command: str, check: bool = True) -> str:
-        flags = ["-c", "user.name=Ana", "-c", "user.email=ana@example.org", "-c", "protocol.file.allow=always"]
-        done = subprocess.run(["git", *flags, *command], cwd=self.folder, capture_output=True, timeout=60)
+        flags = [
+            "-c",
+            "user.name=Ana",
+            "-c",
+            "user.email=ana@example.org",
+            "-c",
+            "protocol.file.allow=always",
+        ]
+        done = subprocess.run(
+            ["git", *flags, *command], cwd=self.folder, capture_output=True, timeout=60
+        )
         assert done.returncode == 0 or not check, done.stderr.decode()
         return done.stdout.decode(errors="surrogateescape").strip()
 

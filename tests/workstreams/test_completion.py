@@ -1,8 +1,10 @@
-"""The gate on completion: it errs on none of the sentences that were known when the rule was written.
+"""The gate on completion: it errs on none of the sentences that were known when the rule was
+written.
 
-`completion_sentences.tsv` is the table by which the rule was made. The tables of fifty were each written after the rule
-was finished and measured once, before anything was changed: 45 of the first fifty were right, 44 of the second, 44 of
-the third. What was learned from them is in the rule; what is still wrong is listed here by name.
+`completion_sentences.tsv` is the table by which the rule was made. The tables of fifty were each
+written after the rule was finished and measured once, before anything was changed: 45 of the first
+fifty were right, 44 of the second, 44 of the third. What was learned from them is in the rule; what
+is still wrong is listed here by name.
 """
 
 from collections import Counter
@@ -46,14 +48,22 @@ def table(name: str) -> list[tuple[str, str, str]]:
 
 
 KNOWN = table("completion_sentences.tsv")
-LATER = [row for which in ("first", "second", "third") for row in table(f"completion_sentences.{which}_fifty.tsv")]
+LATER = [
+    row
+    for which in ("first", "second", "third")
+    for row in table(f"completion_sentences.{which}_fifty.tsv")
+]
 
 
 def wrong(rows: list[tuple[str, str, str]]) -> set[str]:
-    return {text for label, _, text in rows if (claims_completion(text) is not None) != (label == "claim")}
+    return {
+        text
+        for label, _, text in rows
+        if (claims_completion(text) is not None) != (label == "claim")
+    }
 
 
-# --- the tables --------------------------------------------------------------------------------------------
+# --- the tables -----------------------------------------------------------------------------------
 
 
 def test_the_gate_errs_on_none_of_the_known_sentences(record_property):
@@ -79,7 +89,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     assert min(Counter(reason for _, reason, _ in KNOWN).values()) >= 8
 
 
-# --- what is found -----------------------------------------------------------------------------------------
+# --- what is found --------------------------------------------------------------------------------
 
 
 def test_every_word_that_claims_is_named_with_its_place():
@@ -104,7 +114,10 @@ def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denia
     assert not claims_completion(f'He wrote "{word}" on the board.')
 
 
-@given(st.sampled_from(sorted(completion_words.DONE | completion_words.CHANGED)), st.sampled_from("abcdefgxyz_"))
+@given(
+    st.sampled_from(sorted(completion_words.DONE | completion_words.CHANGED)),
+    st.sampled_from("abcdefgxyz_"),
+)
 def test_a_letter_more_makes_another_word(word: str, letter: str):
     """Words, never parts of words: `undone`, `prefixed`, `fixedx`, `done_`."""
     assert not claims_completion(f"The feature has been {letter}{word}.")

@@ -44,7 +44,9 @@ def texts(found: Document, key: Key = KEY) -> set[str | None]:
 
 def test_a_file_has_one_context_per_line_in_order_with_sorted_keys_and_a_last_newline():
     data = with_contexts(
-        context(key=KEY._replace(branch="z")), context(decision("u1", "é"), key=KEY._replace(branch="a")), revision=7
+        context(key=KEY._replace(branch="z")),
+        context(decision("u1", "é"), key=KEY._replace(branch="a")),
+        revision=7,
     )
 
     lines = data.decode().split("\n")
@@ -78,7 +80,9 @@ def test_a_newer_schema_may_only_be_read_about():
 
 
 def test_an_older_draft_with_one_context_is_understood():
-    found = from_bytes(json.dumps({"schema_version": 1, **context(decision("u1", "a")).to_dict()}).encode(), PATH)
+    found = from_bytes(
+        json.dumps({"schema_version": 1, **context(decision("u1", "a")).to_dict()}).encode(), PATH
+    )
 
     assert found.problem is None
     assert texts(found) == {"a"}
@@ -120,10 +124,15 @@ def test_no_bytes_raise(data: bytes):
 def test_no_damage_to_a_real_file_raises(data: st.DataObject):
     whole = with_contexts(context(decision("u1", "a"), checklist=["x"]), revision=3)
     place = data.draw(st.integers(0, len(whole) - 1))
-    from_bytes(whole[:place] + data.draw(st.binary(max_size=3)) + whole[place + data.draw(st.integers(0, 3)) :], PATH)
+    from_bytes(
+        whole[:place]
+        + data.draw(st.binary(max_size=3))
+        + whole[place + data.draw(st.integers(0, 3)) :],
+        PATH,
+    )
 
 
-# --- what git makes of two sides ---------------------------------------------------------------------------
+# --- what git makes of two sides ------------------------------------------------------------------
 
 
 def test_conflict_markers_show_both_sides_and_forbid_writing():
@@ -152,7 +161,8 @@ def test_after_the_marker_lines_are_deleted_the_rest_is_merged():
 
 def test_two_sides_that_gave_out_the_same_number_keep_both_decisions():
     merged = merge_contexts(
-        context(decision("u1", "queue", 1), decision("u2", "earlier", 0, "D2")), context(decision("u3", "table", 2))
+        context(decision("u1", "queue", 1), decision("u2", "earlier", 0, "D2")),
+        context(decision("u3", "table", 2)),
     )
 
     assert {entry.id: entry.text for entry in merged.open_decisions} == {
@@ -173,8 +183,16 @@ def test_of_two_changes_to_one_decision_the_later_wins_and_both_histories_stay()
 
 
 def test_a_summary_stays_with_its_own_checkpoint_and_the_other_is_kept():
-    one = context(working_summary={"text": "one", "updated_at": at(1)}, checkpoint={"git_head": "a"}, updated_at=at(9))
-    two = context(working_summary={"text": "two", "updated_at": at(2)}, checkpoint={"git_head": "b"}, updated_at=at(3))
+    one = context(
+        working_summary={"text": "one", "updated_at": at(1)},
+        checkpoint={"git_head": "a"},
+        updated_at=at(9),
+    )
+    two = context(
+        working_summary={"text": "two", "updated_at": at(2)},
+        checkpoint={"git_head": "b"},
+        updated_at=at(3),
+    )
 
     merged = merge_contexts(one, two)
 
@@ -184,7 +202,11 @@ def test_a_summary_stays_with_its_own_checkpoint_and_the_other_is_kept():
 
 ENTRIES = st.lists(
     st.builds(
-        decision, st.sampled_from("uvwx"), st.sampled_from(["a", "b"]), st.integers(0, 5), st.sampled_from(["D1", "D2"])
+        decision,
+        st.sampled_from("uvwx"),
+        st.sampled_from(["a", "b"]),
+        st.integers(0, 5),
+        st.sampled_from(["D1", "D2"]),
     ),
     max_size=4,
     unique_by=lambda entry: entry.uid,
@@ -211,7 +233,9 @@ def words_of(side: ContextFields) -> set[str | None]:
 
 
 @given(SIDES, SIDES)
-def test_merging_loses_no_entry_whichever_side_comes_first(one: ContextFields, other: ContextFields):
+def test_merging_loses_no_entry_whichever_side_comes_first(
+    one: ContextFields, other: ContextFields
+):
     merged = merge_contexts(one, other)
     again = merge_contexts(other, one)
 
@@ -243,7 +267,9 @@ def test_a_driver_does_not_merge_what_it_cannot_read():
 
 def git(folder: Path, *command: str, check: bool = True) -> str:
     flags = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *flags, *command], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["git", *flags, *command], cwd=folder, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0 or not check, done.stderr
     return done.stdout
 
@@ -291,7 +317,9 @@ def _grown(found: Document, chance: random.Random, uid: str) -> Document:
     key = KEY._replace(workstream_id=chance.choice(["a", "b", "c"]))
     fields = found.contexts.get(key, context(key=key))
     entry = decision(uid, uid, chance.randint(0, 59), next_decision_id(fields.open_decisions))
-    grown = replace(fields, open_decisions=(*fields.open_decisions, entry), updated_at=entry.created_at)
+    grown = replace(
+        fields, open_decisions=(*fields.open_decisions, entry), updated_at=entry.created_at
+    )
     return found.with_context(key, grown)
 
 

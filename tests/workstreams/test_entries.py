@@ -11,21 +11,33 @@ from holdfast.workstreams.entries import Checkpoint, Claim, ContextFields, Decis
 from holdfast.workstreams.evidence import BrokenEvidence, Evidence
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["L1-L2", "10", "src/a.py"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(["L1-L2", "10", "src/a.py"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
 
 def objects(*names: str, **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Some of these names with any value, some with one of their own form, and some that nobody knows."""
+    """Some of these names with any value, some with one of their own form, and some that nobody
+    knows.
+    """
     known = dict.fromkeys(names, VALUES) | {name: form | VALUES for name, form in inner.items()}
     return st.fixed_dictionaries({}, optional={**known, "later": VALUES})
 
 
-FILES = objects("text_hash", "copies", path=st.just("src/a.py"), lines=st.just("L1-L2"), symbol=st.just("run"))
+FILES = objects(
+    "text_hash", "copies", path=st.just("src/a.py"), lines=st.just("L1-L2"), symbol=st.just("run")
+)
 COMMANDS = objects("proof", "tree", command=st.just(["pytest", "-q"]), exit_code=st.integers(0, 2))
-DECISIONS = objects("id", "withdrawn_at", "because", text=st.text(max_size=5), files=st.lists(FILES, max_size=2))
+DECISIONS = objects(
+    "id", "withdrawn_at", "because", text=st.text(max_size=5), files=st.lists(FILES, max_size=2)
+)
 CLAIMS = objects("id", files=st.lists(FILES, max_size=2), commands=st.lists(COMMANDS, max_size=2))
 CONTEXTS = objects(
     "key",
@@ -55,7 +67,10 @@ def test_what_comes_back_is_the_same_to_the_letter(value: dict[str, Any]):
 def test_a_field_that_is_set_takes_the_place_of_a_null():
     decision = Decision.from_dict({"text": "a", "because": None})
 
-    assert Decision(text=decision.text, because="b", extra=decision.extra).to_dict() == {"text": "a", "because": "b"}
+    assert Decision(text=decision.text, because="b", extra=decision.extra).to_dict() == {
+        "text": "a",
+        "because": "b",
+    }
 
 
 def test_an_empty_list_is_something_else_than_none():
@@ -93,12 +108,17 @@ def test_nulls_and_names_that_we_do_not_know_may_be_anything(value: dict[str, An
 
 
 def test_evidence_that_leads_out_of_the_repository_is_kept_and_shows_nothing():
-    claim = Claim.from_dict({"files": [{"path": "../x", "later": 1}, {"path": "a.py", "lines": "10"}]})
+    claim = Claim.from_dict(
+        {"files": [{"path": "../x", "later": 1}, {"path": "a.py", "lines": "10"}]}
+    )
 
     broken, read = claim.files or ()
     assert isinstance(broken, BrokenEvidence)
     assert isinstance(read, Evidence)
-    assert claim.to_dict()["files"] == [{"path": "../x", "later": 1}, {"path": "a.py", "lines": "10"}]
+    assert claim.to_dict()["files"] == [
+        {"path": "../x", "later": 1},
+        {"path": "a.py", "lines": "10"},
+    ]
 
 
 def test_a_checkpoint_knows_what_was_uncommitted_unless_it_was_too_much():

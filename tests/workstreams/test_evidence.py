@@ -30,7 +30,7 @@ def take(named: str, text: str | None = TEXT) -> Evidence:
     return take_evidence(parse_evidence(named), text)
 
 
-# --- naming ------------------------------------------------------------------------------------------------
+# --- naming ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,9 @@ def take(named: str, text: str | None = TEXT) -> Evidence:
         ("src/..a/b..py", "src/..a/b..py", None, None),
     ],
 )
-def test_a_place_is_read_from_its_text(text: str, path: str, lines: tuple[int, int] | None, symbol: str | None):
+def test_a_place_is_read_from_its_text(
+    text: str, path: str, lines: tuple[int, int] | None, symbol: str | None
+):
     found = parse_evidence(text)
 
     assert (found.path, found.lines, found.symbol) == (path, lines, symbol)
@@ -85,7 +87,9 @@ def test_a_place_is_read_from_its_text(text: str, path: str, lines: tuple[int, i
         ("x" * 5000, "longer than"),
     ],
 )
-def test_what_names_no_place_in_the_repository_is_refused_with_what_to_write(text: str, problem: str):
+def test_what_names_no_place_in_the_repository_is_refused_with_what_to_write(
+    text: str, problem: str
+):
     with pytest.raises(InvalidValueError, match=problem):
         parse_evidence(text)
 
@@ -102,7 +106,7 @@ def test_whatever_is_named_stays_inside_the_repository(text: str):
     assert found.lines is None or 1 <= found.lines.first <= found.lines.last
 
 
-# --- as JSON -----------------------------------------------------------------------------------------------
+# --- as JSON --------------------------------------------------------------------------------------
 
 
 def test_it_is_kept_in_the_seeds_shape():
@@ -160,7 +164,7 @@ def test_lines_without_end_in_the_file_cost_nothing():
     assert judge_evidence(Evidence.from_dict(kept), TEXT + "x\n").verdict == "changed"
 
 
-# --- taking ------------------------------------------------------------------------------------------------
+# --- taking ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,9 @@ def test_lines_without_end_in_the_file_cost_nothing():
         ("web/a.js#x", "x = 1", "symbols are known in Python only; give lines"),
     ],
 )
-def test_evidence_that_is_not_there_is_refused_with_what_is_missing(named: str, text: str | None, problem: str):
+def test_evidence_that_is_not_there_is_refused_with_what_is_missing(
+    named: str, text: str | None, problem: str
+):
     with pytest.raises(EvidenceNotThereError, match=problem):
         take(named, text)
 
@@ -199,7 +205,7 @@ def test_an_empty_file_can_be_evidence_that_it_exists():
     assert judge_evidence(take("src/pkg/__init__.py", ""), "x = 1\n").verdict == "changed"
 
 
-# --- lines -------------------------------------------------------------------------------------------------
+# --- lines ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -224,7 +230,11 @@ def test_bytes_that_are_no_text_have_one_text_each():
     """Two files that differ only in broken bytes are two texts, and both can be noted."""
     texts = [
         text_of(data)
-        for data in (b"caf\xe9 is open today\n", b"caf\xe8 is open today\n", "café is open today\n".encode())
+        for data in (
+            b"caf\xe9 is open today\n",
+            b"caf\xe8 is open today\n",
+            "café is open today\n".encode(),
+        )
     ]
     first = take("menu.txt:1", texts[0])
 
@@ -238,7 +248,10 @@ def test_five_megabytes_are_judged_and_a_long_run_is_found_elsewhere():
     assert len(text) > 5_000_000
     assert judge_evidence(noted, text).verdict == "ok"
     assert judge_evidence(noted, "new\n" + text) == Judged("moved", Lines(50001, 90001))
-    assert judge_evidence(noted, "new\n" + text.replace("value_60000 ", "value_x ")).verdict == "changed"
+    assert (
+        judge_evidence(noted, "new\n" + text.replace("value_60000 ", "value_x ")).verdict
+        == "changed"
+    )
 
 
 def test_a_file_of_equal_lines_is_judged_without_comparing_each_run():
@@ -250,11 +263,13 @@ def test_a_file_of_equal_lines_is_judged_without_comparing_each_run():
     assert judge_evidence(noted, "x\n" * 30_000 + text[: len(text) // 2]).verdict == "changed"
 
 
-# --- judging -----------------------------------------------------------------------------------------------
+# --- judging --------------------------------------------------------------------------------------
 
 
 def test_two_hundred_edits_have_the_right_verdict_each_time(scale):
-    """Every kind of file with every kind of edit, for lines, symbols and whole files; the table says what is right."""
+    """Every kind of file with every kind of edit, for lines, symbols and whole files; the table
+    says what is right.
+    """
     wrong: list[str] = []
     for seed in range(1 + scale(2000) // (len(edits.KINDS) * len(edits.EDITS))):
         for kind in edits.KINDS:
@@ -269,7 +284,11 @@ def wrong_verdicts(file: edits.File, name: str, seed: int) -> list[str]:
     edit, *expected = edits.EDITS[name]
     edited = edit(file, random.Random(seed)) if edit else None
     first, last = file.place
-    names = [f"{file.path}:{first}-{last}", f"{file.path}#{file.symbol}" if file.symbol else "", file.path]
+    names = [
+        f"{file.path}:{first}-{last}",
+        f"{file.path}#{file.symbol}" if file.symbol else "",
+        file.path,
+    ]
     answers = []
     for named, verdict in zip(names, expected, strict=True):
         if named:
@@ -280,7 +299,9 @@ def wrong_verdicts(file: edits.File, name: str, seed: int) -> list[str]:
     return answers
 
 
-def right_place(file: edits.File, edited: edits.File | None, named: str, verdict: str) -> tuple[int, int] | None:
+def right_place(
+    file: edits.File, edited: edits.File | None, named: str, verdict: str
+) -> tuple[int, int] | None:
     if named == file.path or edited is None or verdict not in ("ok", "moved"):
         return None
     return file.place if verdict == "ok" else edited.place
@@ -305,12 +326,16 @@ def test_a_line_that_stands_anywhere_is_not_found_elsewhere(line: str):
     assert judge_evidence(noted, f"other()\n{line}\n").verdict == "ok"
 
 
-@pytest.mark.parametrize("lines", ["def g():\n    return 2", "    else:", "    return None", "pass", "x"])
+@pytest.mark.parametrize(
+    "lines", ["def g():\n    return 2", "    else:", "    return None", "pass", "x"]
+)
 def test_short_lines_that_stood_once_and_stand_once_have_moved(lines: str):
     count = lines.count("\n") + 1
     noted = take(f"a.py:2-{1 + count}", f"first()\n{lines}\nlast()\n")
 
-    assert judge_evidence(noted, f"new()\nfirst()\n{lines}\nlast()\n") == Judged("moved", Lines(3, 2 + count))
+    assert judge_evidence(noted, f"new()\nfirst()\n{lines}\nlast()\n") == Judged(
+        "moved", Lines(3, 2 + count)
+    )
     assert judge_evidence(noted, f"new()\nfirst()\n{lines}\n{lines}\n").verdict == "changed"
     assert judge_evidence(noted, "new()\nfirst()\nlast()\n").verdict == "changed"
 
@@ -325,7 +350,9 @@ def test_the_nearest_of_several_places_is_named():
     block = "retry_schedule = [30, 60, 120]\n"
     noted = take("a.txt:10", "x\n" * 9 + block)
 
-    assert judge_evidence(noted, block + "y\n" * 11 + block + "z\n" * 50 + block) == Judged("moved", Lines(13, 13))
+    assert judge_evidence(noted, block + "y\n" * 11 + block + "z\n" * 50 + block) == Judged(
+        "moved", Lines(13, 13)
+    )
 
 
 def test_a_copy_that_stood_there_before_does_not_stand_for_the_one_that_was_removed():
@@ -386,7 +413,10 @@ def test_every_definition_of_a_symbol_is_looked_at(named: str, text: str, old: s
 
 def test_what_was_noted_of_the_last_definition_alone_is_not_believed():
     """As it was once done: nobody knows what the other definitions were."""
-    last = take("a.py#cond", EITHER.partition("else:\n")[2].replace("    ", "", 1).replace("        ", "    "))
+    last = take(
+        "a.py#cond",
+        EITHER.partition("else:\n")[2].replace("    ", "", 1).replace("        ", "    "),
+    )
 
     assert judge_evidence(last, EITHER).verdict == "changed"
     assert judge_evidence(last, EITHER.replace("return 1", "return 10")).verdict == "changed"
@@ -399,11 +429,16 @@ def test_a_method_that_goes_to_another_class_is_gone():
     assert judge_evidence(noted, text.replace("class A", "class C")).verdict == "gone"
 
 
-FEW = st.lists(st.sampled_from(["alpha alpha alpha", "beta beta beta", "gamma gamma gamma", "x", "}", ""]), max_size=9)
+FEW = st.lists(
+    st.sampled_from(["alpha alpha alpha", "beta beta beta", "gamma gamma gamma", "x", "}", ""]),
+    max_size=9,
+)
 
 
 @given(FEW, FEW, st.data())
-def test_the_verdict_on_lines_is_what_comparing_the_texts_gives(old: list[str], new: list[str], data: st.DataObject):
+def test_the_verdict_on_lines_is_what_comparing_the_texts_gives(
+    old: list[str], new: list[str], data: st.DataObject
+):
     """A second, plain implementation that has the text and compares it at every place."""
     starts = [n for n, line in enumerate(old) if line]
     if not starts:
@@ -412,7 +447,9 @@ def test_the_verdict_on_lines_is_what_comparing_the_texts_gives(old: list[str], 
     end = data.draw(st.integers(start + 1, len(old)))
     run = old[start:end]
 
-    judged = judge_evidence(take(f"a.txt:{start + 1}-{end}", "\n".join(old) + "\n"), "\n".join(new) + "\n")
+    judged = judge_evidence(
+        take(f"a.txt:{start + 1}-{end}", "\n".join(old) + "\n"), "\n".join(new) + "\n"
+    )
 
     assert judged.verdict == plain_verdict(old, new, run, start)
     if judged.lines_now:
@@ -422,7 +459,9 @@ def test_the_verdict_on_lines_is_what_comparing_the_texts_gives(old: list[str], 
 def plain_verdict(old: list[str], new: list[str], run: list[str], start: int) -> str:
     if new[start : start + len(run)] == run:
         return "ok"
-    before, now = (sum(lines[n : n + len(run)] == run for n in range(len(lines))) for lines in (old, new))
+    before, now = (
+        sum(lines[n : n + len(run)] == run for n in range(len(lines))) for lines in (old, new)
+    )
     is_telling = any(len(line) > 10 for line in run) or (now == before == 1 and "x" in run)
     return "moved" if now >= before and is_telling else "changed"
 
@@ -438,7 +477,7 @@ def test_any_file_is_judged_and_the_same_file_is_ok(old: str, new: str):
         assert Evidence.from_dict(noted.to_dict()) == noted
 
 
-# --- commands ----------------------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------
 
 RAN = {"command": "pytest -q", "exit_code": 0, "tree": "abc", "ran_at": "2026-11-16T12:58:00Z"}
 
@@ -459,7 +498,9 @@ RAN = {"command": "pytest -q", "exit_code": 0, "tree": "abc", "ran_at": "2026-11
         ({"exit_code": 0.0}, "abc", "changed"),
     ],
 )
-def test_a_command_holds_only_if_it_passed_on_these_contents(change: dict[str, Any], tree: str | None, verdict: str):
+def test_a_command_holds_only_if_it_passed_on_these_contents(
+    change: dict[str, Any], tree: str | None, verdict: str
+):
     judged = judge_command(CommandEvidence.from_dict({**RAN, **change}), tree)
 
     assert judged.verdict == verdict
@@ -467,4 +508,6 @@ def test_a_command_holds_only_if_it_passed_on_these_contents(change: dict[str, A
 
 
 def test_a_command_without_an_outcome_never_reads_as_passed():
-    assert judge_command(CommandEvidence(command="pytest -q", tree="abc"), "abc").verdict == "changed"
+    assert (
+        judge_command(CommandEvidence(command="pytest -q", tree="abc"), "abc").verdict == "changed"
+    )

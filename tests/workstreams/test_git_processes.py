@@ -47,7 +47,9 @@ def test_a_claim_starts_at_most_three(work: tuple[App, WorkstreamService], start
     assert len(started) <= 3, started
 
 
-def test_a_claim_with_a_proof_looks_at_the_tree_once(work: tuple[App, WorkstreamService], started: list[str]):
+def test_a_claim_with_a_proof_looks_at_the_tree_once(
+    work: tuple[App, WorkstreamService], started: list[str]
+):
     app, workstreams = work
     proof = app.run(workstreams.prove(["true"]))
     started.clear()
@@ -75,7 +77,9 @@ def test_saving_looks_at_the_tree_once(work: tuple[App, WorkstreamService], star
     assert len(started) <= 6, started
 
 
-def test_loading_and_a_bundle_look_at_the_tree_once(work: tuple[App, WorkstreamService], started: list[str]):
+def test_loading_and_a_bundle_look_at_the_tree_once(
+    work: tuple[App, WorkstreamService], started: list[str]
+):
     app, workstreams = work
     app.run(workstreams.save("Where it stands."))
     for verb in (workstreams.load, app.bundles(workstreams).build):

@@ -53,10 +53,12 @@ async def saved(work: WorkstreamService, *claims: tuple[str, str]) -> None:
     await work.save("Goal: failed webhooks are retried.", by_hand=True)
 
 
-# --- fresh and stale ---------------------------------------------------------------------------------------
+# --- fresh and stale ------------------------------------------------------------------------------
 
 
-async def test_saving_and_committing_the_context_leaves_it_fresh(repo: Repo, work: WorkstreamService):
+async def test_saving_and_committing_the_context_leaves_it_fresh(
+    repo: Repo, work: WorkstreamService
+):
     await saved(work)
     assert not (await work.load("implementation")).staleness.stale
 
@@ -67,7 +69,9 @@ async def test_saving_and_committing_the_context_leaves_it_fresh(repo: Repo, wor
     assert (judged.staleness.commits, judged.staleness.uncommitted) == (1, 0)
 
 
-async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(repo: Repo, work: WorkstreamService):
+async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(
+    repo: Repo, work: WorkstreamService
+):
     await saved(
         work,
         ("schedule() doubles the pause", "src/retry.py#schedule"),
@@ -85,7 +89,9 @@ async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(repo: Repo,
     assert judged.to_dict()["working_summary"]["stale"] is True
 
 
-async def test_a_file_that_nobody_noted_makes_it_stale_and_is_only_counted(repo: Repo, work: WorkstreamService):
+async def test_a_file_that_nobody_noted_makes_it_stale_and_is_only_counted(
+    repo: Repo, work: WorkstreamService
+):
     await saved(work)
     repo.write("README.md", "other\n")
 
@@ -118,7 +124,9 @@ async def test_a_new_head_with_the_same_contents_is_not_stale(repo: Repo, work: 
     assert not (await work.load("implementation")).staleness.stale
 
 
-async def test_uncommitted_edits_at_the_checkpoint_are_part_of_it(repo: Repo, work: WorkstreamService):
+async def test_uncommitted_edits_at_the_checkpoint_are_part_of_it(
+    repo: Repo, work: WorkstreamService
+):
     repo.write("src/retry.py", RETRY.replace("30", "45"))
     await saved(work)
     assert not (await work.load("implementation")).staleness.stale
@@ -213,7 +221,9 @@ async def test_a_branch_has_a_context_of_its_own(repo: Repo, work: WorkstreamSer
     assert listed == {"main": True, "feat": False}
 
 
-async def test_a_checkpoint_whose_commit_is_gone_is_stale_without_a_count(repo: Repo, work: WorkstreamService):
+async def test_a_checkpoint_whose_commit_is_gone_is_stale_without_a_count(
+    repo: Repo, work: WorkstreamService
+):
     await saved(work)
     file = repo.folder / "data/context/implementation_context.json"
     file.write_text(file.read_text().replace(repo.git("rev-parse", "HEAD"), "0" * 40))
@@ -237,7 +247,9 @@ async def test_no_commit_yet_and_no_remote(tmp_path: Path, database: Any):
     repo.commit("first")
     judged = await work.load("implementation")
 
-    assert judged.context.summary is not None, "the key changed from a place to the first commit, the context did not"
+    assert judged.context.summary is not None, (
+        "the key changed from a place to the first commit, the context did not"
+    )
     assert judged.staleness.stale  # the file was untracked, and is tracked now
     await work.decide("goes on under the new key")
     assert len(await work.list_judged()) == 1
@@ -259,10 +271,15 @@ async def test_two_clones_share_the_key_and_a_reader_judges_on_his_own_checkout(
 
     assert (await theirs.load("implementation")).staleness.stale
     assert not (await work.load("implementation")).staleness.stale
-    assert str(repo.folder) not in (other.folder / "data/context/implementation_context.json").read_text()
+    assert (
+        str(repo.folder)
+        not in (other.folder / "data/context/implementation_context.json").read_text()
+    )
 
 
-async def test_crlf_in_a_checkout_changes_nothing(repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path):
+async def test_crlf_in_a_checkout_changes_nothing(
+    repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path
+):
     repo.write(".gitattributes", "* text=auto\n")
     repo.commit("attributes")
     await saved(work)
@@ -303,7 +320,9 @@ async def test_a_shallow_clone_a_submodule_and_odd_names(
     assert judged.staleness.others == 1
 
 
-async def test_a_removed_worktree_loses_nothing(repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path):
+async def test_a_removed_worktree_loses_nothing(
+    repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path
+):
     repo.git("worktree", "add", "-q", "-b", "feat", str(tmp_path / "tree"))
     tree = Repo(tmp_path / "tree", begin=False)
     await service_in(tree, database).decide("keep the queue", status="accepted")
@@ -320,7 +339,7 @@ async def test_a_removed_worktree_loses_nothing(repo: Repo, work: WorkstreamServ
     assert judged.context.notes == ()
 
 
-# --- what is written ---------------------------------------------------------------------------------------
+# --- what is written ------------------------------------------------------------------------------
 
 
 async def test_done_needs_something_that_shows_it(repo: Repo, work: WorkstreamService):
@@ -337,7 +356,16 @@ async def test_done_needs_something_that_shows_it(repo: Repo, work: WorkstreamSe
 
 
 @pytest.mark.parametrize(
-    "shown", ["src/gone.py", "src/retry.py:1-99", "src/retry.py#nothing", "README.md#name", "../x", "/etc/passwd", ""]
+    "shown",
+    [
+        "src/gone.py",
+        "src/retry.py:1-99",
+        "src/retry.py#nothing",
+        "README.md#name",
+        "../x",
+        "/etc/passwd",
+        "",
+    ],
 )
 async def test_evidence_has_to_be_there(repo: Repo, work: WorkstreamService, shown: str):
     with pytest.raises((Refused, Invalid, NotFound)):
@@ -345,7 +373,9 @@ async def test_evidence_has_to_be_there(repo: Repo, work: WorkstreamService, sho
     assert not (repo.folder / "data").exists()
 
 
-async def test_a_link_out_of_the_repository_shows_nothing(repo: Repo, work: WorkstreamService, tmp_path: Path):
+async def test_a_link_out_of_the_repository_shows_nothing(
+    repo: Repo, work: WorkstreamService, tmp_path: Path
+):
     (tmp_path / "secret").write_text("x\n")
     (repo.folder / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(repo.folder / "pipe")
@@ -370,7 +400,9 @@ async def test_a_proof_is_evidence_on_its_own_tree_only(repo: Repo, work: Workst
     assert (again.command, again.tree) == (proof.command, judged.tree)
 
 
-async def test_a_failing_command_proves_nothing_and_its_code_is_kept(repo: Repo, work: WorkstreamService):
+async def test_a_failing_command_proves_nothing_and_its_code_is_kept(
+    repo: Repo, work: WorkstreamService
+):
     proof = await work.prove(["python3", "-c", "raise SystemExit(3)"])
     assert (proof.exit_code, proof.passed) == (3, False)
     with pytest.raises(errors.ProofFailedError, match="exit code 3"):
@@ -385,7 +417,9 @@ async def test_a_failing_command_proves_nothing_and_its_code_is_kept(repo: Repo,
         await work.prove([], again="nothing")
 
 
-async def test_a_command_that_changes_tracked_files_is_bound_to_no_tree(repo: Repo, work: WorkstreamService):
+async def test_a_command_that_changes_tracked_files_is_bound_to_no_tree(
+    repo: Repo, work: WorkstreamService
+):
     proof = await work.prove(["python3", "-c", "open('README.md', 'a').write('x')"])
 
     assert (proof.exit_code, proof.tree, proof.passed) == (0, None, False)
@@ -411,7 +445,9 @@ async def test_a_failed_run_changes_nothing_else(repo: Repo, work: WorkstreamSer
     before = (await work.load("implementation")).context.fields
 
     for number in range(12):
-        await work.fail(step="pytest", error=f"assert {number} == 8", next_action="look at next_attempt()")
+        await work.fail(
+            step="pytest", error=f"assert {number} == 8", next_action="look at next_attempt()"
+        )
 
     after = (await work.load("implementation")).context.fields
     assert after.last_run.failed_step == "pytest"
@@ -438,7 +474,9 @@ async def test_decisions_have_numbers_reasons_and_a_history(work: WorkstreamServ
         await work.decide("x", decision_id="X1")
 
 
-async def test_one_phase_shows_the_others_decisions_without_reading_its_file(repo: Repo, work: WorkstreamService):
+async def test_one_phase_shows_the_others_decisions_without_reading_its_file(
+    repo: Repo, work: WorkstreamService
+):
     await work.decide("integer cents", phase="planning", status="accepted")
     os.remove(repo.folder / "data/context/planning_context.json")
 
@@ -455,7 +493,9 @@ async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
     await work.save(f"token is {token}", by_hand=True, feature_request=f"use {token}")
     proof = await work.prove(["true", token])
     assert token not in json.dumps((await work.load("implementation")).to_dict())
-    assert (await work.prove([], again=proof.id)).command == ("true", token), "what is run again is what was run"
+    assert (await work.prove([], again=proof.id)).command == ("true", token), (
+        "what is run again is what was run"
+    )
     await work.claim("It is done", [f"proof:{proof.id}"])
     with pytest.raises(InvalidValueError, match="looks like a secret"):
         await work.decide("x", workstream_id=token)
@@ -509,7 +549,12 @@ async def test_a_save_on_an_older_revision_is_refused(work: WorkstreamService):
 
 async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Repo, database: Any):
     inside = service_in(repo, database, folder="src")
-    for given in ("retry.py#schedule", "src/retry.py#schedule", "./retry.py#schedule", "../src/retry.py:1-2"):
+    for given in (
+        "retry.py#schedule",
+        "src/retry.py#schedule",
+        "./retry.py#schedule",
+        "../src/retry.py:1-2",
+    ):
         [shown] = (await inside.claim("It is done", [given])).evidence
         assert (shown.path, shown.verdict) == ("src/retry.py", "ok")
     pointers = (await inside.point(["src/models.py", "retry.py"])).pointers
@@ -545,7 +590,9 @@ async def test_whatever_git_sees_of_a_noted_file_names_it(repo: Repo, work: Work
     assert changed(await work.load("implementation")) == [("src/retry.py", "changed")]
 
 
-async def test_a_number_that_somebody_wrote_into_the_file_is_no_number_of_ours(repo: Repo, work: WorkstreamService):
+async def test_a_number_that_somebody_wrote_into_the_file_is_no_number_of_ours(
+    repo: Repo, work: WorkstreamService
+):
     await work.decide("first")
     file = repo.folder / CONTEXT
     for number in ("9" * 5_000, "٣", "-7", "1e3"):
@@ -555,7 +602,7 @@ async def test_a_number_that_somebody_wrote_into_the_file_is_no_number_of_ours(r
         assert (await work.decide(f"after {number[:3]}")).id.removeprefix("D").isdecimal()
 
 
-# --- a hostile look ----------------------------------------------------------------------------------------
+# --- a hostile look -------------------------------------------------------------------------------
 
 DODGES = [
     "The retry is done",
@@ -581,7 +628,9 @@ async def test_no_spelling_of_done_needs_no_evidence(work: WorkstreamService, te
     assert (await work.claim(text, ["README.md:1"])).kind == "completion"
 
 
-async def test_a_claim_that_is_made_again_has_the_newer_evidence(repo: Repo, work: WorkstreamService):
+async def test_a_claim_that_is_made_again_has_the_newer_evidence(
+    repo: Repo, work: WorkstreamService
+):
     await work.claim("The retry is done.", ["src/retry.py#schedule"])
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     assert [one.verdict for one in (await work.load("implementation")).claims] == ["changed"]
@@ -606,9 +655,15 @@ async def test_a_quotation_inside_a_claim_is_still_one(work: WorkstreamService):
 
 
 async def test_evidence_takes_no_word_about_itself(repo: Repo, work: WorkstreamService):
-    """Hashes, exit codes and trees are ours to note: a caller who brings them is refused, not believed."""
+    """Hashes, exit codes and trees are ours to note: a caller who brings them is refused, not
+    believed.
+    """
     tree = (await work.prove(["false"])).tree
-    for more in ({"command": ["pytest"], "exit_code": 0, "tree": tree}, {"text_hash": "0" * 64}, {"later": 1}):
+    for more in (
+        {"command": ["pytest"], "exit_code": 0, "tree": tree},
+        {"text_hash": "0" * 64},
+        {"later": 1},
+    ):
         with pytest.raises(InvalidValueError, match="not taken with a place"):
             await work.claim("It is done", [{"path": "README.md", **more}])
     with pytest.raises(InvalidValueError):
@@ -616,7 +671,9 @@ async def test_evidence_takes_no_word_about_itself(repo: Repo, work: WorkstreamS
     assert not (repo.folder / "data").exists()
 
 
-async def test_nothing_but_a_save_makes_a_summary_fresh(repo: Repo, work: WorkstreamService, database: Any):
+async def test_nothing_but_a_save_makes_a_summary_fresh(
+    repo: Repo, work: WorkstreamService, database: Any
+):
     """Not a proof, not a merge, not another phase, not the journal, not a copy of the file."""
     await saved(work)
     file = repo.folder / "data/context/implementation_context.json"
@@ -629,7 +686,9 @@ async def test_nothing_but_a_save_makes_a_summary_fresh(repo: Repo, work: Workst
     contexts = json.loads(file.read_text())
     mine, other = sorted(contexts["contexts"], key=lambda one: str(one["key"]["workstream_id"]))
     merged = {**mine, "checkpoint": other["checkpoint"]}
-    repo.write(str(file.relative_to(repo.folder)), json.dumps({**contexts, "contexts": [merged, other]}))
+    repo.write(
+        str(file.relative_to(repo.folder)), json.dumps({**contexts, "contexts": [merged, other]})
+    )
     assert (await work.load("implementation")).staleness.reasons == ("summary",)
 
     file.unlink()
@@ -666,7 +725,9 @@ async def test_one_phase_never_opens_the_others_file(repo: Repo, work: Workstrea
     assert (await work.load("planning")).context.read_only
 
 
-async def test_who_changed_it_is_told_of_a_bounded_number_of_files(repo: Repo, work: WorkstreamService):
+async def test_who_changed_it_is_told_of_a_bounded_number_of_files(
+    repo: Repo, work: WorkstreamService
+):
     """Each costs a git process, and whoever commits the file says how many it names."""
     names = [f"many/{number}.py" for number in range(60)]
     for name in names:
@@ -705,14 +766,22 @@ ODD: list[Any] = [
 ]
 VALUES = st.recursive(
     st.sampled_from(ODD) | st.text(max_size=8) | st.integers() | st.floats(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
 def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield at
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for name, item in inner:
         yield from _places(item, (*at, name))
 
@@ -726,14 +795,18 @@ def _with(value: Any, at: tuple[Any, ...], new: Any) -> Any:
 
 
 def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Callable[[int], int]):
-    """Read: shown or told. Written: refused with the bytes as they were, or done. Never anything else."""
+    """Read: shown or told. Written: refused with the bytes as they were, or done. Never anything
+    else.
+    """
     file = repo.folder / "data/context/implementation_context.json"
     with App() as app:
         work = app.workstreams(str(repo.folder), share=True)
         whole = app.run(_filled(work, file))
         places = list(_places(whole))
 
-        @hypothesis.settings(max_examples=scale(2_000), suppress_health_check=list(hypothesis.HealthCheck))
+        @hypothesis.settings(
+            max_examples=scale(2_000), suppress_health_check=list(hypothesis.HealthCheck)
+        )
         @hypothesis.given(at=st.sampled_from(places), value=VALUES)
         def try_it(at: tuple[Any, ...], value: Any) -> None:
             text = json.dumps(_with(whole, at, value))
@@ -756,7 +829,9 @@ async def _filled(work: WorkstreamService, file: Path) -> Any:
     await work.decide("one", status="rejected", because="b")
     await work.decide("two", decision_id="D1")
     proof = await work.prove(["true"])
-    await work.claim("c", ["src/retry.py#schedule", "src/retry.py:1-2", "README.md", f"proof:{proof.id}"])
+    await work.claim(
+        "c", ["src/retry.py#schedule", "src/retry.py:1-2", "README.md", f"proof:{proof.id}"]
+    )
     await work.set_checklist(["a"])
     await work.point(["README.md"])
     await work.save("summary", by_hand=True, feature_request="f")
@@ -767,10 +842,12 @@ async def _filled(work: WorkstreamService, file: Path) -> Any:
     return {**whole, "pinned_rules": ["r"]}
 
 
-# --- thrown away, withdrawn, merged -------------------------------------------------------------------------
+# --- thrown away, withdrawn, merged ---------------------------------------------------------------
 
 
-async def test_what_was_thrown_away_is_told_and_can_be_put_back(repo: Repo, work: WorkstreamService):
+async def test_what_was_thrown_away_is_told_and_can_be_put_back(
+    repo: Repo, work: WorkstreamService
+):
     await work.decide("Queue or table?")
     repo.commit("notes")
     await work.decide("Precious note")
@@ -795,7 +872,9 @@ async def test_what_was_thrown_away_is_told_and_can_be_put_back(repo: Repo, work
     assert (await work.load("implementation")).context.fields == again.fields
 
 
-async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile(repo: Repo, work: WorkstreamService):
+async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile(
+    repo: Repo, work: WorkstreamService
+):
     await work.decide("first")
     repo.commit("notes")
     await work.decide("second")
@@ -836,10 +915,15 @@ async def test_what_was_said_once_more_is_not_lost(repo: Repo, work: WorkstreamS
     assert judged.context.notes == ()
     before = (repo.folder / CONTEXT).read_bytes()
     await work.restore()
-    assert json.loads((repo.folder / CONTEXT).read_bytes())["contexts"] == json.loads(before)["contexts"]
+    assert (
+        json.loads((repo.folder / CONTEXT).read_bytes())["contexts"]
+        == json.loads(before)["contexts"]
+    )
 
 
-async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_for(repo: Repo, work: WorkstreamService):
+async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_for(
+    repo: Repo, work: WorkstreamService
+):
     """The file is the truth; the log only remembers."""
     await work.decide("wrong")
     path = repo.folder / CONTEXT
@@ -852,7 +936,9 @@ async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_fo
     assert [one.decision.text for one in (await work.load("implementation")).decisions] == ["right"]
 
 
-async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo: Repo, work: WorkstreamService):
+async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(
+    repo: Repo, work: WorkstreamService
+):
     await work.decide("Use Redis")
     judged = await work.claim("schedule() doubles", ["src/retry.py#schedule"])
     before = (repo.folder / CONTEXT).read_bytes()
@@ -876,7 +962,9 @@ async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(repo
     await work.withdraw(" Use three   words ")
 
 
-async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo, work: WorkstreamService):
+async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(
+    repo: Repo, work: WorkstreamService
+):
     repo.git("checkout", "-qb", "feature")
     await work.decide("Retry by table", status="accepted")
     await work.claim("schedule() doubles", ["src/retry.py#schedule"])
@@ -887,7 +975,9 @@ async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(repo: Repo,
     repo.git("branch", "-qd", "feature")
 
     judged = await work.load("implementation")
-    assert [(one.of, one.decision.text) for one in judged.shared_decisions] == [("feature", "Retry by table")]
+    assert [(one.of, one.decision.text) for one in judged.shared_decisions] == [
+        ("feature", "Retry by table")
+    ]
     assert judged.claims == ()
 
     there = await work.load("implementation", "feature")
@@ -916,7 +1006,9 @@ async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
         await work.decide(None, decision_id="D7", status="accepted")
 
 
-async def test_a_command_that_somebody_left_out_of_the_file_shows_nothing(repo: Repo, work: WorkstreamService):
+async def test_a_command_that_somebody_left_out_of_the_file_shows_nothing(
+    repo: Repo, work: WorkstreamService
+):
     proof = await work.prove(["true"])
     await work.claim("It is done", [f"proof:{proof.id}"])
     file = repo.folder / CONTEXT
@@ -944,7 +1036,7 @@ async def test_both_sides_of_a_merged_decision_are_told(repo: Repo, work: Workst
     assert "measured" in [past.because for past in decision.history]
 
 
-# --- the flag ----------------------------------------------------------------------------------------------
+# --- the flag -------------------------------------------------------------------------------------
 
 
 async def test_when_the_flag_is_off_nothing_is_read_written_or_started(
@@ -998,16 +1090,22 @@ async def test_consent_for_one_repository_only(repo: Repo, database: Any):
     home.mkdir(exist_ok=True)
     found = git.find_repository(str(repo.folder))
     assert found is not None
-    (home / "settings.json").write_text(json.dumps({"repositories": {found.repo: {"shared_context": True}}}))
+    (home / "settings.json").write_text(
+        json.dumps({"repositories": {found.repo: {"shared_context": True}}})
+    )
     assert await is_on(service_in(repo, database, environment={}))
-    (home / "settings.json").write_text(json.dumps({"repositories": {"other": {"shared_context": True}}}))
+    (home / "settings.json").write_text(
+        json.dumps({"repositories": {"other": {"shared_context": True}}})
+    )
     assert not await is_on(service_in(repo, database, environment={}))
 
 
-# --- rules -------------------------------------------------------------------------------------------------
+# --- rules ----------------------------------------------------------------------------------------
 
 
-async def test_pinned_rules_come_from_the_person_and_the_default_branch_only(repo: Repo, work: WorkstreamService):
+async def test_pinned_rules_come_from_the_person_and_the_default_branch_only(
+    repo: Repo, work: WorkstreamService
+):
     home = Path(os.environ["HOLDFAST_HOME"])
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({"pinned_rules": ["No new dependency."]}))
@@ -1019,10 +1117,15 @@ async def test_pinned_rules_come_from_the_person_and_the_default_branch_only(rep
     _pin(path, ["Do whatever the issue says."])
     repo.commit("rules on a branch")
 
-    assert (await work.load("implementation")).rules == ("No new dependency.", "Money is integer cents.")
+    assert (await work.load("implementation")).rules == (
+        "No new dependency.",
+        "Money is integer cents.",
+    )
 
 
-async def test_rules_that_are_too_long_are_refused_when_the_person_set_them(repo: Repo, work: WorkstreamService):
+async def test_rules_that_are_too_long_are_refused_when_the_person_set_them(
+    repo: Repo, work: WorkstreamService
+):
     home = Path(os.environ["HOLDFAST_HOME"])
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({"pinned_rules": ["x" * 200, "y" * 151]}))
@@ -1041,13 +1144,15 @@ def _pin(path: Path, rules: list[str]) -> None:
     path.write_text(json.dumps(found))
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------------------
 
 TEXTS: list[Any] = ["", "   ", "a\x00b", "\ud800", "x" * 5_000_000, 5, None]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda value: f"{type(value).__name__}")
-async def test_a_text_that_is_none_is_refused_and_nothing_is_written(repo: Repo, work: WorkstreamService, text: Any):
+async def test_a_text_that_is_none_is_refused_and_nothing_is_written(
+    repo: Repo, work: WorkstreamService, text: Any
+):
     for verb in (
         lambda: work.save(text, by_hand=True),
         lambda: work.decide(text),
@@ -1093,7 +1198,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-async def test_a_file_that_must_not_be_written_is_shown_and_left_alone(repo: Repo, work: WorkstreamService, name: str):
+async def test_a_file_that_must_not_be_written_is_shown_and_left_alone(
+    repo: Repo, work: WorkstreamService, name: str
+):
     repo.write("data/context/implementation_context.json", BROKEN[name])
 
     judged = await work.load("implementation")
@@ -1105,7 +1212,9 @@ async def test_a_file_that_must_not_be_written_is_shown_and_left_alone(repo: Rep
     assert (repo.folder / "data/context/implementation_context.json").read_text() == BROKEN[name]
 
 
-@pytest.mark.parametrize("place", ["data", "data/context", "data/context/implementation_context.json"])
+@pytest.mark.parametrize(
+    "place", ["data", "data/context", "data/context/implementation_context.json"]
+)
 async def test_a_link_or_a_pipe_in_our_place_is_told_and_never_followed(
     repo: Repo, work: WorkstreamService, tmp_path: Path, place: str
 ):
@@ -1124,7 +1233,9 @@ async def test_a_link_or_a_pipe_in_our_place_is_told_and_never_followed(
     assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["context"]
 
 
-async def test_pointers_have_to_be_in_the_repository(repo: Repo, work: WorkstreamService, database: Any):
+async def test_pointers_have_to_be_in_the_repository(
+    repo: Repo, work: WorkstreamService, database: Any
+):
     inside = service_in(repo, database, folder="src")
     pointers = (await inside.point(["retry.py#schedule", "../README.md"])).pointers
     assert pointers == [Pointer("src/retry.py", "schedule"), Pointer("README.md")]
@@ -1133,10 +1244,14 @@ async def test_pointers_have_to_be_in_the_repository(repo: Repo, work: Workstrea
             await inside.point([path])
 
 
-async def test_evidence_that_somebody_made_up_in_the_file_is_gone_and_not_followed(repo: Repo, work: WorkstreamService):
+async def test_evidence_that_somebody_made_up_in_the_file_is_gone_and_not_followed(
+    repo: Repo, work: WorkstreamService
+):
     await saved(work)
     file = repo.folder / "data/context/implementation_context.json"
-    file.write_text(file.read_text().replace('"path": "src/retry.py"', '"path": "../../etc/passwd"'))
+    file.write_text(
+        file.read_text().replace('"path": "src/retry.py"', '"path": "../../etc/passwd"')
+    )
 
     judged = await work.load("implementation")
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from holdfast.workstreams import symbols
-from holdfast.workstreams.symbols import Lines, UnreadableSource, find_symbol, list_namesakes, read_symbol, symbol_shape
+from holdfast.workstreams.symbols import (
+    Lines,
+    UnreadableSource,
+    find_symbol,
+    list_namesakes,
+    read_symbol,
+    symbol_shape,
+)
 
 PACKAGE = Path(symbols.__file__).parents[1]
 SOURCE = '''\
@@ -118,14 +125,16 @@ def test_who_left_out_the_class_is_told_the_whole_name():
 
 
 def test_line_numbers_are_those_of_editors_and_git():
-    """CRLF, a byte order mark, form feeds and separators that only some programs take for line ends."""
+    """CRLF, a byte order mark, form feeds and separators that only some programs take for line
+    ends.
+    """
     text = "\ufeffx = 1\r\n\x0c\r\ns = '\u2028\u0085'\r\ndef f():\r\n    pass\r\n"
 
     assert find_symbol(text, "a.py", "f") == (4, 5)
     assert isinstance(read_symbol("x = 1\ry = 2\n", "a.py", "y"), UnreadableSource)
 
 
-# --- shape -------------------------------------------------------------------------------------------------
+# --- shape ----------------------------------------------------------------------------------------
 
 PLAIN = '''\
 def f(a, b=1):
@@ -185,7 +194,9 @@ def test_every_other_change_changes_the_shape(text: str):
 
 
 def test_a_shape_is_the_same_for_every_reader():
-    """It is committed and compared by colleagues, so it is pinned: another value would turn all into `changed`."""
+    """It is committed and compared by colleagues, so it is pinned: another value would turn all
+    into `changed`.
+    """
     assert shape(PLAIN) == "b527bca7d1c6dd087d8fc01145eabba1192db1d3a8042e1490259242b7853244"
 
 
@@ -312,10 +323,17 @@ def test_an_edit_of_any_definition_or_of_what_chooses_between_them_changes_the_s
         (MATCHED, "f", "log()", "trace()"),
         (CLASSES, "Box.value", "return 3", "return 10"),
         (AGAIN, "f.total", "return total", "return -total"),
-        (f"if True:\n  class A:\n    {OVERLOADS.replace(chr(10), chr(10) + '    ')}\n", "A.f", "if True", "if False"),
+        (
+            f"if True:\n  class A:\n    {OVERLOADS.replace(chr(10), chr(10) + '    ')}\n",
+            "A.f",
+            "if True",
+            "if False",
+        ),
     ],
 )
-def test_an_edit_beside_several_definitions_keeps_their_shape(text: str, name: str, old: str, new: str):
+def test_an_edit_beside_several_definitions_keeps_their_shape(
+    text: str, name: str, old: str, new: str
+):
     edited = text.replace(old, new)
 
     assert edited != text
@@ -324,8 +342,13 @@ def test_an_edit_beside_several_definitions_keeps_their_shape(text: str, name: s
 
 def test_the_shape_of_a_single_definition_has_nothing_of_what_is_around_it():
     """Evidence that was noted before a symbol could have several definitions still holds."""
-    assert shape("LIMIT = 10\n", "LIMIT") == "4b89983baf83794cf729bbdaf93a259f5c5d68162ce3529f9b38fed094c8c76a"
-    assert shape("if a:\n    LIMIT = 10\nelse:\n    OTHER = 1\n", "LIMIT") == shape("LIMIT = 10\n", "LIMIT")
+    assert (
+        shape("LIMIT = 10\n", "LIMIT")
+        == "4b89983baf83794cf729bbdaf93a259f5c5d68162ce3529f9b38fed094c8c76a"
+    )
+    assert shape("if a:\n    LIMIT = 10\nelse:\n    OTHER = 1\n", "LIMIT") == shape(
+        "LIMIT = 10\n", "LIMIT"
+    )
     assert shape("A, A = A = 1, 2\n", "A") == shape("\n\nA, A = A = 1, 2\n", "A")
 
 
@@ -377,7 +400,7 @@ def test_a_real_formatter_keeps_the_shape():
         assert shape(formatted, name) == shape(text, name), name
 
 
-# --- what cannot be read -----------------------------------------------------------------------------------
+# --- what cannot be read --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -414,7 +437,9 @@ def test_other_languages_are_refused(path: str):
     assert "Python only" in found.why
 
 
-@pytest.mark.parametrize("text", ["x = '\\d'\n", "x = 0x" + "f" * 50_000, "x = 1 is 1\n", "x = " + "[" * 90 + "]" * 90])
+@pytest.mark.parametrize(
+    "text", ["x = '\\d'\n", "x = 0x" + "f" * 50_000, "x = 1 is 1\n", "x = " + "[" * 90 + "]" * 90]
+)
 def test_odd_but_valid_python_is_read_without_a_warning(text: str):
     assert find_symbol(text, "a.py", "x") == Lines(1, 1)
     assert symbol_shape(text, "a.py", "x")

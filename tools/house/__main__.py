@@ -1,4 +1,5 @@
-"""Print how open the lines are, how long functions are, and which names to look at. Nothing here passes or fails.
+"""Print how open the lines are, how long functions are, and which names to look at. Nothing here
+passes or fails.
 
 make house                    figures of the package, and how many names to look at
 make house ARGS=--list        with the place of each
@@ -18,7 +19,9 @@ from tools.house.source import load_files
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make house", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("src/holdfast"))
-    parser.add_argument("--list", action="store_true", dest="is_long", help="name the place of each finding")
+    parser.add_argument(
+        "--list", action="store_true", dest="is_long", help="name the place of each finding"
+    )
     parser.add_argument("--unused", action="store_true", help="list public names that nothing uses")
     return parser.parse_args()
 

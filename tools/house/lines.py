@@ -1,7 +1,8 @@
 """How much a line holds, and how long functions and files are.
 
-A node is an expression or a statement of the syntax tree (`ast.expr`, `ast.stmt`). A code line is one that is neither
-blank nor a comment; the lines of a docstring count, as they do in the figures of other packages that we compare with.
+A node is an expression or a statement of the syntax tree (`ast.expr`, `ast.stmt`). A code line is
+one that is neither blank nor a comment; the lines of a docstring count, as they do in the figures
+of other packages that we compare with.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def length(function: Function) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1
 
 
-# --- what is printed ---------------------------------------------------------------------------------------
+# --- what is printed ------------------------------------------------------------------------------
 
 
 def print_figures(files: list[SourceFile], folder: Path) -> None:
@@ -79,17 +80,29 @@ def print_long(files: list[SourceFile]) -> None:
         for function in file.functions
         if length(function) > LONG_FUNCTION_LINES
     ]
-    long_files = [f"{file.path}: {len(file.lines)} lines" for file in files if len(file.lines) > LONG_FILE_LINES]
-    wide = {str(file.path): sum(len(line) > LONG_LINE_COLUMNS for line in file.lines) for file in files}
+    long_files = [
+        f"{file.path}: {len(file.lines)} lines"
+        for file in files
+        if len(file.lines) > LONG_FILE_LINES
+    ]
+    wide = {
+        str(file.path): sum(len(line) > LONG_LINE_COLUMNS for line in file.lines) for file in files
+    }
     print_list(f"Functions longer than {LONG_FUNCTION_LINES} lines", long_functions)
     print_list(f"Files longer than {LONG_FILE_LINES} lines", long_files)
-    print(f"\nLines over {LONG_LINE_COLUMNS} columns: {sum(wide.values())} in {sum(map(bool, wide.values()))} files")
+    print(
+        f"\nLines over {LONG_LINE_COLUMNS} columns: {sum(wide.values())} in {sum(map(bool, wide.values()))} files"
+    )
 
 
 def print_densest(files: list[SourceFile]) -> None:
-    found = [(density(file, function), file, function) for file in files for function in file.functions]
+    found = [
+        (density(file, function), file, function) for file in files for function in file.functions
+    ]
     found.sort(key=lambda entry: entry[0], reverse=True)
-    lines = [f"{dense:5.1f}  {file.place(function)} {function.name}" for dense, file, function in found]
+    lines = [
+        f"{dense:5.1f}  {file.place(function)} {function.name}" for dense, file, function in found
+    ]
     print_list(f"The {DENSEST_SHOWN} densest functions, nodes a line", lines[:DENSEST_SHOWN])
 
 

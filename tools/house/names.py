@@ -13,7 +13,18 @@ apart asked begun built done found given gone held kept known left lost made mea
 taken there thrown told went written
 """
 VERBS_IN_ED = ("embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed")
-ROWS = ("answer", "answers", "event", "found", "head", "result", "row", "rows", "session", "sessions")
+ROWS = (
+    "answer",
+    "answers",
+    "event",
+    "found",
+    "head",
+    "result",
+    "row",
+    "rows",
+    "session",
+    "sessions",
+)
 
 Place = tuple[str, str]
 
@@ -34,7 +45,9 @@ def find_participles(files: list[SourceFile]) -> Iterator[Place]:
     """Functions and classes that are called `told` or `joined`; a property may be."""
     for file in files:
         for node in ast.walk(file.tree):
-            is_named = isinstance(node, ast.ClassDef) or (isinstance(node, Function) and not is_property(node))
+            is_named = isinstance(node, ast.ClassDef) or (
+                isinstance(node, Function) and not is_property(node)
+            )
             if is_named and is_participle(node.name):
                 yield file.place(node), node.name
 
@@ -45,13 +58,17 @@ def is_property(function: Function) -> bool:
 
 def is_participle(name: str) -> bool:
     word = name.strip("_").lower()
-    return word in IRREGULAR.split() or (word.isalpha() and word.endswith("ed") and word not in VERBS_IN_ED)
+    return word in IRREGULAR.split() or (
+        word.isalpha() and word.endswith("ed") and word not in VERBS_IN_ED
+    )
 
 
 def find_bindings_called_one(files: list[SourceFile]) -> Iterator[Place]:
     for file in files:
         for node in ast.walk(file.tree):
-            is_target = isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store)
+            is_target = (
+                isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store)
+            )
             if is_target or (isinstance(node, ast.arg) and node.arg == "one"):
                 yield file.place(node), "one"
 

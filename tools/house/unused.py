@@ -1,8 +1,9 @@
 """Public names of the package that nothing in the package uses.
 
-Names are compared as words: a method counts as used when any attribute of that name is read anywhere, so something that
-is not listed may still be unused. What only strings, templates, prose or SQL name is listed apart; docstrings do not
-count. A function whose decorator registers it somewhere is used by that, and one that a framework calls is listed.
+Names are compared as words: a method counts as used when any attribute of that name is read
+anywhere, so something that is not listed may still be unused. What only strings, templates, prose
+or SQL name is listed apart; docstrings do not count. A function whose decorator registers it
+somewhere is used by that, and one that a framework calls is listed.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from tools.house.source import Function, SourceFile, load_files
 OTHER_FILES = (".html", ".md", ".sql", ".js")
 WORD = re.compile(r"[A-Za-z_]\w*")
 # These change how a function is called, and not who calls it.
-HARMLESS = re.compile(r"(.*\.)?(property|cached_property|classmethod|staticmethod|cache|lru_cache.*|dataclass.*)$")
-HARMLESS_MANAGERS = re.compile(r"(.*\.)?(contextmanager|asynccontextmanager|overload|wraps.*|final|override)$")
+HARMLESS = re.compile(
+    r"(.*\.)?(property|cached_property|classmethod|staticmethod|cache|lru_cache.*|dataclass.*)$"
+)
+HARMLESS_MANAGERS = re.compile(
+    r"(.*\.)?(contextmanager|asynccontextmanager|overload|wraps.*|final|override)$"
+)
 
 
 class Definition(NamedTuple):
@@ -60,7 +65,11 @@ def strings(tree: ast.AST) -> Iterator[str]:
     """Of the code; docstrings are left out."""
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in docstrings
+        ):
             yield node.value
 
 
@@ -101,16 +110,28 @@ def is_public(name: str) -> bool:
 
 def is_registered(node: Function | ast.ClassDef) -> bool:
     decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-    return any(not HARMLESS.match(text) and not HARMLESS_MANAGERS.match(text) for text in decorators)
+    return any(
+        not HARMLESS.match(text) and not HARMLESS_MANAGERS.match(text) for text in decorators
+    )
 
 
 def print_unused(package: Path, tests: Path) -> None:
     in_texts = count_uses(package).in_texts
     in_tests = {path: set(WORD.findall(path.read_text())) for path in sorted(tests.rglob("*.py"))}
-    groups: dict[str, list[str]] = {"Read by tests only": [], "Read nowhere": [], "Named in texts only": []}
+    groups: dict[str, list[str]] = {
+        "Read by tests only": [],
+        "Read nowhere": [],
+        "Named in texts only": [],
+    }
     for name, kind, place, _ in find_unused(package):
         found = [str(path) for path, words in in_tests.items() if name in words]
-        group = "Named in texts only" if name in in_texts else "Read by tests only" if found else "Read nowhere"
+        group = (
+            "Named in texts only"
+            if name in in_texts
+            else "Read by tests only"
+            if found
+            else "Read nowhere"
+        )
         groups[group].append(f"{place} {kind}{name}  {' '.join(found)}".rstrip())
     for title, lines in groups.items():
         print_list(title, lines)

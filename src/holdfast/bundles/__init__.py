@@ -1,1 +1,3 @@
-"""Bundles: bounded text for an agent, checked against the repository, with a receipt for every line of it."""
+"""Bundles: bounded text for an agent, checked against the repository, with a receipt for every line
+of it.
+"""

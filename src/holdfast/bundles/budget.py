@@ -1,10 +1,11 @@
 """How much of each section a bundle holds. Pure: the same sections and total give the same answer.
 
-The head's first line and pinned sections stand whole, or the total is refused. What is left goes round three times, in
-the order of rank: first each section gets its minimum, and its first item though that is longer; then each has up to
-its maximum; then whoever still has something gets whatever nobody else wanted. A section keeps its items from the
-first on and counts the rest, and it stands with one of them at least or not at all. Prose may end at a word, and so
-may an item that would be the only one. Whatever is not there, or not whole, is a cut with its reason.
+The head's first line and pinned sections stand whole, or the total is refused. What is left goes
+round three times, in the order of rank: first each section gets its minimum, and its first item
+though that is longer; then each has up to its maximum; then whoever still has something gets
+whatever nobody else wanted. A section keeps its items from the first on and counts the rest, and it
+stands with one of them at least or not at all. Prose may end at a word, and so may an item that
+would be the only one. Whatever is not there, or not whole, is a cut with its reason.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def total_for(phase: str, *limits: int | None) -> int:
     """The phase's own total, or less where a client or a caller takes less."""
     total = min([TOTALS[phase], *(limit for limit in limits if limit is not None)])
     if total < LEAST:
-        raise InvalidValueError("limit", total, f"is too small: a head and pinned rules need {LEAST} characters")
+        raise InvalidValueError(
+            "limit", total, f"is too small: a head and pinned rules need {LEAST} characters"
+        )
     return total
 
 
@@ -36,7 +39,9 @@ def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
     room = total - len(head_line(head)) - sum(map(_cost, shown))
     if room < 0:
         raise InvalidValueError(
-            "limit", total, f"is too small: the head and the pinned rules need {total - room} characters"
+            "limit",
+            total,
+            f"is too small: the head and the pinned rules need {total - room} characters",
         )
     marks = (item.verdict for section in sections for item in section.items)
     has_notice, room = _afford(head.notice, room, total)
@@ -45,7 +50,9 @@ def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
 
 
 def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
-    """Lines that explain are worth less than what they explain: they take nothing where it is tight."""
+    """Lines that explain are worth less than what they explain: they take nothing where it is
+    tight.
+    """
     left = room - len(line) - 1
     return (True, left) if line and left >= total // 3 else (False, room)
 
@@ -63,7 +70,9 @@ def _share(shown: list[Shown], room: int, total: int) -> list[Shown]:
 
 
 def _least(section: Section) -> int:
-    """The minimum, or what one whole item takes; prose may end early, so the minimum is enough for it."""
+    """The minimum, or what one whole item takes; prose may end early, so the minimum is enough for
+    it.
+    """
     if not section.min_chars or not section.items or section.items[0].is_prose:
         return section.min_chars
     first = section.write([section.items[0].text], len(section.items) - 1 + len(section.held))
@@ -87,7 +96,9 @@ def _fit_section(section: Section, room: int, total: int) -> Shown:
 
 
 def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
-    """So many items, and the beginning of the next one where that is prose, or where it would be the only one."""
+    """So many items, and the beginning of the next one where that is prose, or where it would be
+    the only one.
+    """
     kept, rest = section.items[:count], section.items[count:]
     if not rest or (kept and not rest[0].is_prose):
         return kept
@@ -97,7 +108,9 @@ def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]
 
 
 def _beginning(item: Item, room: int) -> Item | None:
-    """As much of an item as there is room for, with what has to stand at its end; a path is no use in part."""
+    """As much of an item as there is room for, with what has to stand at its end; a path is no use
+    in part.
+    """
     at = len(item.text) - item.keep
     body, end = item.text[:at], item.text[at:]
     if room - len(end) < SHORTEST:
@@ -116,7 +129,9 @@ def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> S
     for item, whole in zip(kept, section.items, strict=False):
         if item != whole:
             cuts.append(Cut(section.name, whole.text, whole.source, f"shortened; {full}"))
-    return Shown(section, kept, len(rest) + len(section.held), text, (*cuts, *section.held, *section.gone))
+    return Shown(
+        section, kept, len(rest) + len(section.held), text, (*cuts, *section.held, *section.gone)
+    )
 
 
 def _whole(section: Section) -> Shown:

@@ -10,7 +10,9 @@ class ReceiptNotFoundError(NotFound):
 
     def __init__(self, receipt_id: object):
         self.receipt_id = receipt_id
-        super().__init__(f"Receipt {shown(receipt_id)} does not exist.", next_actions=[Action("bundle.show")])
+        super().__init__(
+            f"Receipt {shown(receipt_id)} does not exist.", next_actions=[Action("bundle.show")]
+        )
 
 
 class ReceiptForgottenError(NotFound):

@@ -1,4 +1,6 @@
-"""Everything that a bundle may be made of, gathered once: notes, the session to continue from, memories."""
+"""Everything that a bundle may be made of, gathered once: notes, the session to continue from,
+memories.
+"""
 
 from __future__ import annotations
 
@@ -86,8 +88,8 @@ class Gatherer:
     async def _find_earlier_session(self, wanted: Wanted) -> Session | None:
         """Whose log is continued: the newest that says something here.
 
-        Not the asking session's own where its client has a name for it: that one is in its window, and grows with
-        every turn. Without a name it may be another program's, which stopped there.
+        Not the asking session's own where its client has a name for it: that one is in its window,
+        and grows with every turn. Without a name it may be another program's, which stopped there.
         """
         session, place = wanted.session, wanted.place
         if session and session.native_id:
@@ -102,11 +104,19 @@ class Gatherer:
         if session is None or not session.last_sequence:
             return []
         return await self.sessions.list_turn_events(
-            session.id, max_turns=1, max_events=TURN_EVENTS, max_chars=REQUEST_CHARS, max_bytes=TURN_BYTES
+            session.id,
+            max_turns=1,
+            max_events=TURN_EVENTS,
+            max_chars=REQUEST_CHARS,
+            max_bytes=TURN_BYTES,
         )
 
-    async def _recall(self, judged: JudgedContext | None, request: LastRequest | None) -> tuple[RecalledMemory, ...]:
-        """What is known about the work, then about the request: asked together, each would hide the other's answers."""
+    async def _recall(
+        self, judged: JudgedContext | None, request: LastRequest | None
+    ) -> tuple[RecalledMemory, ...]:
+        """What is known about the work, then about the request: asked together, each would hide the
+        other's answers.
+        """
         if self.recall is None:
             return ()
         label = judged.context.fields.feature_request if judged else None
@@ -115,7 +125,9 @@ class Gatherer:
         recalled: dict[str, RecalledMemory] = {}
         for query in queries:
             for found in await self.recall(query, limit=RECALLED):
-                first = recalled.pop(found.memory.id, None)  # what both find stands with what the request finds
+                first = recalled.pop(
+                    found.memory.id, None
+                )  # what both find stands with what the request finds
                 recalled[found.memory.id] = first or _make_recalled(found)
         return tuple(recalled.values())
 
@@ -147,11 +159,15 @@ def _find_last_request(events: Sequence[SessionEvent]) -> LastRequest | None:
     return LastRequest(last.content, f"event {last.id}", last.created_at)
 
 
-def _find_last_session(session: Session | None, events: Sequence[SessionEvent]) -> LastSession | None:
+def _find_last_session(
+    session: Session | None, events: Sequence[SessionEvent]
+) -> LastSession | None:
     if session is None or not events:
         return None
     last = events[-1]
-    return LastSession(session.client or session.chatmode, last.created_at, last.type == "model_message")
+    return LastSession(
+        session.client or session.chatmode, last.created_at, last.type == "model_message"
+    )
 
 
 def _make_recalled(found: Any) -> RecalledMemory:

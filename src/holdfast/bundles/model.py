@@ -1,7 +1,9 @@
-"""What bundles are about: everything that may be in one, the sections it is cut into, and the text that is handed over.
+"""What bundles are about: everything that may be in one, the sections it is cut into, and the text
+that is handed over.
 
-Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Sections are kept in the
-receipt as plain JSON, so that the same bytes can be made again without asking anybody.
+Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Sections
+are kept in the receipt as plain JSON, so that the same bytes can be made again without asking
+anybody.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ PHASES = ("planning", "implementation")
 OURS = "holdfast"  # the source of our own words
 
 
-# --- gathered ----------------------------------------------------------------------------------------------
+# --- gathered -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,21 @@ class Gathered:
     recalled: tuple[RecalledMemory, ...] = ()
 
 
-# --- sections ----------------------------------------------------------------------------------------------
+# --- sections -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that stands whole or not at all; prose may end early, and so may whatever would stand alone."""
+    """One thing that stands whole or not at all; prose may end early, and so may whatever would
+    stand alone.
+    """
 
     text: str
     source: str
     verdict: str | None = None
     is_prose: bool = False
-    keep: int = 0  # so many characters at its end stand even where it ends early: its verdict, how it came out
+    # so many characters at its end stand even where it ends early: its verdict, how it came out
+    keep: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
@@ -107,9 +112,11 @@ def no_room(total: int) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a bundle. Title and tail are our own words and stand whole where the section stands.
+    """One part of a bundle. Title and tail are our own words and stand whole where the section
+    stands.
 
-    A title with items is a heading and never stands without one of them; a title without any is all there is to say.
+    A title with items is a heading and never stands without one of them; a title without any is all
+    there is to say.
     """
 
     name: str
@@ -125,7 +132,9 @@ class Section:
     indent: str = ""
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
-    gone: tuple[Cut, ...] = ()  # kept out and not counted: it is no longer there, or stands elsewhere or in short
+    gone: tuple[
+        Cut, ...
+    ] = ()  # kept out and not counted: it is no longer there, or stands elsewhere or in short
 
     def write(self, items: Sequence[str], left_out: int) -> str:
         """The section with these items, and with the number of those that are left out."""
@@ -187,7 +196,9 @@ class Head:
 
 @dataclass(frozen=True)
 class Layout:
-    """A bundle after the budget: which parts of the head have room, and what is left of each section."""
+    """A bundle after the budget: which parts of the head have room, and what is left of each
+    section.
+    """
 
     head: Head
     total: int
@@ -204,7 +215,7 @@ class Layout:
         return (Cut("notice", notice, OURS, no_room(self.total)), *of_sections)
 
 
-# --- handed over -------------------------------------------------------------------------------------------
+# --- handed over ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -240,7 +251,9 @@ class Receipt:
     worktree: str | None = None
 
     @classmethod
-    def from_dict(cls, receipt_id: str, created_at: datetime, content: Mapping[str, Any]) -> Receipt:
+    def from_dict(
+        cls, receipt_id: str, created_at: datetime, content: Mapping[str, Any]
+    ) -> Receipt:
         """As the journal has it."""
         return cls(
             id=receipt_id,

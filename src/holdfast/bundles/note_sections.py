@@ -1,6 +1,8 @@
-"""What was noted about the work: decisions, the summary, claims with their verdicts, and where to look. Pure.
+"""What was noted about the work: decisions, the summary, claims with their verdicts, and where to
+look. Pure.
 
-A claim whose evidence changed is never shown as true, and one whose evidence is gone is not shown at all.
+A claim whose evidence changed is never shown as true, and one whose evidence is gone is not shown
+at all.
 """
 
 from __future__ import annotations
@@ -29,7 +31,13 @@ from holdfast.bundles.quoting import (
 )
 from holdfast.workstreams.completion import claims_completion
 from holdfast.workstreams.entries import Summary
-from holdfast.workstreams.model import VERDICTS, JudgedClaim, JudgedContext, JudgedDecision, JudgedEvidence
+from holdfast.workstreams.model import (
+    VERDICTS,
+    JudgedClaim,
+    JudgedContext,
+    JudgedDecision,
+    JudgedEvidence,
+)
 
 STALE_SHOWN = 3
 DECISIONS_SHOWN = 5
@@ -41,13 +49,15 @@ PlaceText = Callable[[JudgedEvidence], str]
 _DECISION_ID = re.compile(r"D[0-9]{1,7}")
 
 
-# --- decisions ---------------------------------------------------------------------------------------------
+# --- decisions ------------------------------------------------------------------------------------
 
 
 def make_decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]) -> Section:
-    """Open ones first, then the newest; those of the other phase and of other branches after one's own.
+    """Open ones first, then the newest; those of the other phase and of other branches after one's
+    own.
 
-    Where there are too many, accepted ones stay out first: what is open or was ruled out would be tried again.
+    Where there are too many, accepted ones stay out first: what is open or was ruled out would be
+    tried again.
     """
     own = order_decisions(judged.decisions, statuses)
     shared = order_decisions(judged.shared_decisions, statuses)
@@ -61,7 +71,9 @@ def make_decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]
     return list_section("decisions", "DECISIONS", items, held, gone=gone)
 
 
-def order_decisions(decisions: Iterable[JudgedDecision], statuses: Sequence[str]) -> list[JudgedDecision]:
+def order_decisions(
+    decisions: Iterable[JudgedDecision], statuses: Sequence[str]
+) -> list[JudgedDecision]:
     found = [each for each in decisions if each.status in statuses]
     newest_first = sorted(found, key=_decision_age, reverse=True)
     return sorted(newest_first, key=lambda each: each.status != "open")
@@ -132,7 +144,7 @@ def _decision_age(judged: JudgedDecision) -> tuple[str, str]:
     return judged.decision.made_at, judged.decision.id or ""
 
 
-# --- the summary -------------------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------
 
 
 def make_summary(judged: JudgedContext, now: datetime) -> Section:
@@ -141,14 +153,20 @@ def make_summary(judged: JudgedContext, now: datetime) -> Section:
         return Section("summary", "")
     about = _describe_summary(judged, summary, now)
     items = [_write_summary_line(line) for line in quote_lines(summary.text)]
-    held = hold_back("summary", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown")
-    return list_section("summary", f"SUMMARY ({about})" if about else "SUMMARY", items[:PROSE_LINES], held)
+    held = hold_back(
+        "summary", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown"
+    )
+    return list_section(
+        "summary", f"SUMMARY ({about})" if about else "SUMMARY", items[:PROSE_LINES], held
+    )
 
 
 def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) -> str:
     commit = quote_commit(judged.context.checkpoint.git_head)
     written_at = f"written at {commit}" if commit else ""
-    written = join_parts(format_moment(summary.updated_at, now), quote(summary.by, WORD_CHARS), written_at)
+    written = join_parts(
+        format_moment(summary.updated_at, now), quote(summary.by, WORD_CHARS), written_at
+    )
     stale = "stale: holds only after a re-scan of what changed" if judged.staleness.stale else ""
     return "; ".join(part for part in (written, stale) if part)
 
@@ -160,24 +178,34 @@ def _write_summary_line(line: str) -> Item:
     return Item(f"| {line}", "working summary", is_prose=True)
 
 
-# --- claims ------------------------------------------------------------------------------------------------
+# --- claims ---------------------------------------------------------------------------------------
 
 
 def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceText) -> Section:
-    """What no longer holds first, and of that only the newest three; then what is shown, then what was only said."""
+    """What no longer holds first, and of that only the newest three; then what is shown, then what
+    was only said.
+    """
     newest = sorted(judged.claims, key=lambda claim: (claim.claimed_at, claim.id), reverse=True)
     doubtful = [_write_claim(claim, now, place) for claim in newest if claim.verdict == "changed"]
     said_last = sorted(newest, key=lambda claim: claim.verdict == "said")
-    others = [_write_claim(claim, now, place) for claim in said_last if claim.verdict not in ("changed", "gone")]
+    others = [
+        _write_claim(claim, now, place)
+        for claim in said_last
+        if claim.verdict not in ("changed", "gone")
+    ]
     held = hold_back("claims", doubtful[STALE_SHOWN:], f"only {STALE_SHOWN} stale ones are shown")
     gone = [_cut_gone(claim) for claim in newest if claim.verdict == "gone"]
     standing = [(claim.claim, _claim_source(claim)) for claim in newest if claim.verdict != "gone"]
     long = list_shortened("claims", standing, TEXT_CHARS)
-    return list_section("claims", title, (*doubtful[:STALE_SHOWN], *others), held, gone=(*gone, *long))
+    return list_section(
+        "claims", title, (*doubtful[:STALE_SHOWN], *others), held, gone=(*gone, *long)
+    )
 
 
 def _cut_gone(claim: JudgedClaim) -> Cut:
-    return Cut("claims", quote(claim.claim, PROSE_CHARS), _claim_source(claim), "its evidence is gone")
+    return Cut(
+        "claims", quote(claim.claim, PROSE_CHARS), _claim_source(claim), "its evidence is gone"
+    )
 
 
 def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
@@ -214,7 +242,7 @@ def _find_worst(evidence: Iterable[JudgedEvidence]) -> JudgedEvidence:
     return max(evidence, key=lambda each: VERDICTS.index(each.verdict))
 
 
-# --- places ------------------------------------------------------------------------------------------------
+# --- places ---------------------------------------------------------------------------------------
 
 
 def write_place(evidence: JudgedEvidence) -> str:

@@ -1,4 +1,6 @@
-"""Words of others inside lines of ours: cleaned, on one line, and without our own verdicts in them. Pure."""
+"""Words of others inside lines of ours: cleaned, on one line, and without our own verdicts in them.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from holdfast.ground.fence import one_line
 
 NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
 TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 300, 8_000
-READ_TIMES = 20  # of a text, so many times what is shown of it is read; only what is unseen fills more than that
+# of a text, so many times what is shown of it is read; only what is unseen fills more than that
+READ_TIMES = 20
 COMMIT_CHARS = 7
 
 _OUR_MARK = re.compile(r"\[(?=\s*(?:ok|moved|changed|gone|said)\s*\])", re.IGNORECASE)
@@ -28,7 +31,9 @@ def quote_inside(value: object, max_chars: int) -> str:
 
 
 def quote_lines(text: object) -> list[str]:
-    """The lines of a text that say something; of one that is longer than any door takes, the beginning."""
+    """The lines of a text that say something; of one that is longer than any door takes, the
+    beginning.
+    """
     lines = text[:PROSE_CHARS].splitlines() if isinstance(text, str) else []
     quoted = [quote(line, PROSE_CHARS) for line in lines]
     return [line for line in quoted if line]
@@ -47,7 +52,9 @@ def join_parts(*parts: str) -> str:
 
 
 def format_moment(value: object, now: datetime) -> str:
-    """An absolute time, as short as it stays clear on the day in the head; nothing for what is no time."""
+    """An absolute time, as short as it stays clear on the day in the head; nothing for what is no
+    time.
+    """
     at = _parse_moment(value)
     if at is None:
         return ""

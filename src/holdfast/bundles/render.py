@@ -1,7 +1,8 @@
-"""A bundle as text: who and when, how to read it, then the sections. Pure, and our own words only state.
+"""A bundle as text: who and when, how to read it, then the sections. Pure, and our own words only
+state.
 
-A line that begins at the margin is ours. Whatever somebody else wrote stands behind a mark of ours, so that nobody
-can write a section of his own.
+A line that begins at the margin is ours. Whatever somebody else wrote stands behind a mark of ours,
+so that nobody can write a section of his own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def head_line(head: Head) -> str:
 def legend(verdicts: Iterable[str | None]) -> str:
     """Only for the marks that a reader may meet."""
     met = set(verdicts)
-    return " · ".join(f"[{verdict}] {meaning}" for verdict, meaning in LEGEND.items() if verdict in met)
+    return " · ".join(
+        f"[{verdict}] {meaning}" for verdict, meaning in LEGEND.items() if verdict in met
+    )
 
 
 def render(layout: Layout) -> str:
@@ -74,12 +77,15 @@ def _explain_section(shown: Shown) -> list[BundleLine]:
     return [*title, *items, *ends]
 
 
-def prefix_instruction(instruction: str, bundle: Bundle | None, native_ids: Mapping[str, str] | None = None) -> str:
+def prefix_instruction(
+    instruction: str, bundle: Bundle | None, native_ids: Mapping[str, str] | None = None
+) -> str:
     """An instruction for an agent that a program starts itself; without a bundle it stays as it is."""
     if bundle is None:
         return instruction
     known = [
-        f"{one_line(client, ID_CHARS)} {one_line(id_, ID_CHARS)}" for client, id_ in sorted((native_ids or {}).items())
+        f"{one_line(client, ID_CHARS)} {one_line(id_, ID_CHARS)}"
+        for client, id_ in sorted((native_ids or {}).items())
     ]
     sessions = [f"NATIVE SESSIONS (may be gone): {' · '.join(known)}"] if known else []
     return BETWEEN.join([bundle.text, *sessions, f"INSTRUCTION\n{instruction}"])

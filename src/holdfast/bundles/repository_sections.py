@@ -1,7 +1,9 @@
-"""What stands first in a bundle: the rules, which line of work it is, and what the repository says. Pure.
+"""What stands first in a bundle: the rules, which line of work it is, and what the repository says.
+Pure.
 
-Where HEAD is and whether these notes are stale is pinned, and what changed comes before what was noted. Of what went
-stale only the worst three are shown, because a reader who meets ten warnings reads none.
+Where HEAD is and whether these notes are stale is pinned, and what changed comes before what was
+noted. Of what went stale only the worst three are shown, because a reader who meets ten warnings
+reads none.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ _WORST_FIRST = ("gone", "changed", "new")
 def write_notice(gathered: Gathered) -> str:
     """How far the bundle was checked."""
     if gathered.judged is None:
-        return "Kept on this machine; not checked against any checkout." + _describe_last_session(gathered)
+        return "Kept on this machine; not checked against any checkout." + _describe_last_session(
+            gathered
+        )
     if gathered.phase == "planning":
         return "Earlier sessions' notes, checked against this checkout just now. The checkout wins."
     return "Checked against this checkout; the checkout wins." + _describe_last_session(gathered)
@@ -90,7 +94,9 @@ def make_repo(judged: JudgedContext) -> Section:
     head = f"HEAD {quote_commit(judged.head)}" if judged.head else "no commit yet"
     where = join_parts(head, _describe_since(judged))
     uncommitted = _describe_uncommitted(judged.staleness)
-    return Section("repo", f"REPO: {where}; {uncommitted}.{_describe_freshness(judged)}", pinned=True)
+    return Section(
+        "repo", f"REPO: {where}; {uncommitted}.{_describe_freshness(judged)}", pinned=True
+    )
 
 
 def _describe_freshness(judged: JudgedContext) -> str:
@@ -133,7 +139,11 @@ def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
     at = join_parts(saved_at, quote_commit(judged.context.checkpoint.git_head))
     is_edited = "files" not in staleness.reasons
     what = EDITED if is_edited else describe_noted(len(staleness.changed), staleness.noted)
-    parts = [f"{_mark_stale(staleness)}, {what}", _describe_head(judged), _describe_uncommitted(staleness)]
+    parts = [
+        f"{_mark_stale(staleness)}, {what}",
+        _describe_head(judged),
+        _describe_uncommitted(staleness),
+    ]
     return Section("stale", f"CHANGED since these notes ({at}): {'; '.join(parts)}", pinned=True)
 
 
@@ -152,9 +162,13 @@ def _mark_stale(staleness: Staleness) -> str:
 
 
 def make_changed(judged: JudgedContext) -> Section:
-    """The worst first: what is gone, then what changed most. That these notes are stale is said before it."""
+    """The worst first: what is gone, then what changed most. That these notes are stale is said
+    before it.
+    """
     staleness = judged.staleness
-    items = [Item(_describe_change(change), "git") for change in sorted(staleness.changed, key=_weigh)]
+    items = [
+        Item(_describe_change(change), "git") for change in sorted(staleness.changed, key=_weigh)
+    ]
     others = describe_others(staleness) if staleness.stale else ""
     if not items:
         return Section("changed", "", (Item(others, "git"),) if others else (), indent="  ")

@@ -37,8 +37,8 @@ class KeptRound:
 class RoundService:
     """Role rounds, one open at a time for each workstream.
 
-    The number of a step is part of its id, so that of two who take the same step the second is refused. Whatever goes
-    wrong, a round can be continued or abandoned.
+    The number of a step is part of its id, so that of two who take the same step the second is
+    refused. Whatever goes wrong, a round can be continued or abandoned.
     """
 
     def __init__(self, bundles: BundleService, decide: Decide):
@@ -56,7 +56,9 @@ class RoundService:
         return _make_step(started, bundle)
 
     async def next(self, workstream_id: str | None = None) -> RoundStep:
-        """Whose turn it is; asking changes nothing, except that a bundle which is lost is replaced for all of them."""
+        """Whose turn it is; asking changes nothing, except that a bundle which is lost is replaced
+        for all of them.
+        """
         known = await self._get(workstream_id)
         current, bundle = await self._with_bundle(known.round, workstream_id)
         is_replaced = current != known.round and current.status == "open"
@@ -74,9 +76,14 @@ class RoundService:
         return _make_step(submitted, bundle, rounds.list_notes(submitted))
 
     async def close(
-        self, decisions: Sequence[str] = (), questions: Sequence[str] = (), workstream_id: str | None = None
+        self,
+        decisions: Sequence[str] = (),
+        questions: Sequence[str] = (),
+        workstream_id: str | None = None,
     ) -> Round:
-        """The chair's decisions and questions become planning context; what was interrupted continues."""
+        """The chair's decisions and questions become planning context; what was interrupted
+        continues.
+        """
         known = await self._get(workstream_id)
         if known.round.status == "open":
             closing = rounds.close(known.round, decisions, questions)
@@ -97,9 +104,11 @@ class RoundService:
         context = await self._load_context(workstream_id)
         steps = await self.journal.newest(ROUND, context.key, LOOKED_BACK)
         known = [Round.from_dict(step.content) for step in steps if step.content]
-        return next((each for each in known if each.is_over and each.started_at == started_at), None)
+        return next(
+            (each for each in known if each.is_over and each.started_at == started_at), None
+        )
 
-    # --- within --------------------------------------------------------------------------------------------
+    # --- within -----------------------------------------------------------------------------------
 
     async def _load_context(self, workstream_id: str | None) -> RepoContext:
         return (await self.bundles.load("planning", workstream_id)).context
@@ -119,7 +128,9 @@ class RoundService:
         return 0, None
 
     async def _with_bundle(self, current: Round, workstream_id: str | None) -> tuple[Round, Bundle]:
-        """The round with the bundle that all see: a new one, once the first was forgotten or is another version's."""
+        """The round with the bundle that all see: a new one, once the first was forgotten or is
+        another version's.
+        """
         bundle = await self.bundles.find_bundle(current.receipt_id)
         if bundle:
             return current, bundle
@@ -129,8 +140,12 @@ class RoundService:
     async def _note_result(self, known: KeptRound, result: rounds.RoundResult) -> None:
         workstream_id = known.key.workstream_id
         try:
-            await self.decide(result.text, phase="planning", workstream_id=workstream_id, status=result.status)
-        except Exception:  # whatever it is, it may come again, and a round that is closing cannot be abandoned
+            await self.decide(
+                result.text, phase="planning", workstream_id=workstream_id, status=result.status
+            )
+        except (
+            Exception
+        ):  # whatever it is, it may come again, and a round that is closing cannot be abandoned
             await self._advance(known, rounds.reopen(known.round))
             raise
 
@@ -147,7 +162,9 @@ class RoundService:
         """Whether this step is ours: the same number may have been taken by another process."""
         prefix = ids.named_id("round", *self.journal.owner, *key)[:-NUMBER_DIGITS]
         content = current.to_dict()
-        entry = await self.journal.add(ROUND, key, content, entry_id=f"{prefix}{number:0{NUMBER_DIGITS}x}")
+        entry = await self.journal.add(
+            ROUND, key, content, entry_id=f"{prefix}{number:0{NUMBER_DIGITS}x}"
+        )
         return entry.content == content
 
     def _now(self) -> str:
@@ -157,4 +174,6 @@ class RoundService:
 def _make_step(current: Round, bundle: Bundle, notes: tuple[str, ...] = ()) -> RoundStep:
     least, most = rounds.ROLES.get(current.role, (None, None))
     instruction = render.prefix_instruction(rounds.write_instruction(current), bundle)
-    return RoundStep(current.role, current.topic, least, most, instruction, bundle.id, current.started_at, notes)
+    return RoundStep(
+        current.role, current.topic, least, most, instruction, bundle.id, current.started_at, notes
+    )

@@ -1,9 +1,11 @@
-"""Role rounds: four roles speak in turn about one topic, each with the same bundle, and the chair closes. Pure.
+"""Role rounds: four roles speak in turn about one topic, each with the same bundle, and the chair
+closes. Pure.
 
-A round is there to decide, so nobody may bring in what nobody can check. The rule is simple enough for a machine: each
-submission names at least one source, as `repo:PATH`, `tool:COMMAND` or `user:WORDS`, or begins with "No new fact".
-What the roles submit stays in the round; only the chair's decisions and questions become context. A round that nobody
-wants to decide any more is abandoned.
+A round is there to decide, so nobody may bring in what nobody can check. The rule is simple enough
+for a machine: each submission names at least one source, as `repo:PATH`, `tool:COMMAND` or
+`user:WORDS`, or begins with "No new fact". What the roles submit stays in the round; only the
+chair's decisions and questions become context. A round that nobody wants to decide any more is
+abandoned.
 """
 
 from __future__ import annotations
@@ -69,7 +71,9 @@ class Round:
     receipt_id: str  # of the bundle that every role sees
     started_at: str
     submissions: tuple[Submission, ...] = ()
-    status: str = "open"  # then closing, while its results are written down, then closed; or abandoned
+    status: str = (
+        "open"  # then closing, while its results are written down, then closed; or abandoned
+    )
     decisions: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     persisted: int = 0  # how many results are context by now
@@ -103,7 +107,9 @@ class Round:
     def from_dict(cls, value: Mapping[str, Any]) -> Round:
         submissions = tuple(Submission.from_dict(submission) for submission in value["submissions"])
         decisions, questions = tuple(value["decisions"]), tuple(value["questions"])
-        return cls(**{**value, "submissions": submissions, "decisions": decisions, "questions": questions})
+        return cls(
+            **{**value, "submissions": submissions, "decisions": decisions, "questions": questions}
+        )
 
 
 @dataclass(frozen=True)
@@ -128,13 +134,17 @@ def start(topic: str, *, receipt_id: str, now: str) -> Round:
 
 
 def write_instruction(current: Round) -> str:
-    """What the next role is asked for; what the others submitted is quoted, because it may be another chat."""
+    """What the next role is asked for; what the others submitted is quoted, because it may be
+    another chat.
+    """
     quoted = [_quote_submission(submission) for submission in current.submissions]
     return "\n\n".join([f"ROUND {clean(current.topic)}", *quoted, _write_question(current.role)])
 
 
 def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now: str) -> Round:
-    """One role's words, refused where it is not its turn, where it says too much, or where nothing backs it."""
+    """One role's words, refused where it is not its turn, where it says too much, or where nothing
+    backs it.
+    """
     known = _parse_role(role)
     if current.status != "open" or known != current.role or known == CHAIR:
         raise errors.WrongRoleError(role, current.role)
@@ -143,11 +153,15 @@ def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now:
     if not text:
         raise InvalidValueError("text", text, "is empty")
     if len(text) > most:
-        raise InvalidValueError("text", text, f"has {len(text):,} characters; {known} has {most:,} at most")
+        raise InvalidValueError(
+            "text", text, f"has {len(text):,} characters; {known} has {most:,} at most"
+        )
     checked = _check_sources(sources)
     if not checked and not text.casefold().startswith(NO_NEW_FACT):
         raise errors.SourceMissingError(known)
-    return replace(current, submissions=(*current.submissions, Submission(known, text, checked, now)))
+    return replace(
+        current, submissions=(*current.submissions, Submission(known, text, checked, now))
+    )
 
 
 def list_notes(submitted: Round) -> tuple[str, ...]:
@@ -156,11 +170,15 @@ def list_notes(submitted: Round) -> tuple[str, ...]:
     least, most = ROLES[last.role]
     if len(last.text) >= least:
         return ()
-    return (f"{last.role} said {len(last.text)} of the {least} to {most:,} characters that were asked for.",)
+    return (
+        f"{last.role} said {len(last.text)} of the {least} to {most:,} characters that were asked for.",
+    )
 
 
 def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) -> Round:
-    """The chair's word, after everybody spoke. Without a new one, the one that was interrupted goes on."""
+    """The chair's word, after everybody spoke. Without a new one, the one that was interrupted goes
+    on.
+    """
     if current.status != "open" or current.role != CHAIR:
         raise errors.WrongRoleError(CHAIR, current.role)
     for name, texts in (("decisions", decisions), ("questions", questions)):
@@ -169,18 +187,24 @@ def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) ->
     if not decisions and not questions:
         if current.results:
             return replace(current, status="closing")
-        raise InvalidValueError("decisions", [], "are missing: a round ends with a decision or an open question")
+        raise InvalidValueError(
+            "decisions", [], "are missing: a round ends with a decision or an open question"
+        )
     decided = tuple(_check_line("decision", text, RESULT_CHARS) for text in decisions)
     asked = tuple(_check_line("decision", text, RESULT_CHARS) for text in questions)
     return replace(current, status="closing", decisions=decided, questions=asked, persisted=0)
 
 
 def check_results(closing: Round, context: RepoContext) -> None:
-    """By the rule that will note them, with secrets marked as it marks them: a refusal later would be half a close."""
+    """By the rule that will note them, with secrets marked as it marks them: a refusal later would
+    be half a close.
+    """
     stamp = rules.Stamp(CHAIR, closing.receipt_id, closing.started_at)
     for result in closing.results:
         text = redaction.redact(result.text).text
-        rules.decide(context, text, decision_id=None, status=result.status, because=None, stamp=stamp)
+        rules.decide(
+            context, text, decision_id=None, status=result.status, because=None, stamp=stamp
+        )
 
 
 def persist_one(current: Round) -> Round:
@@ -196,7 +220,8 @@ def reopen(closing: Round) -> Round:
 
 
 def abandon(current: Round, *, now: str) -> Round:
-    """The end without a result. What a close had noted before it was interrupted stays noted, and only that is named.
+    """The end without a result. What a close had noted before it was interrupted stays noted, and
+    only that is named.
 
     While it is being closed the chair has spoken, and two ends of one round would be none.
     """
@@ -205,7 +230,13 @@ def abandon(current: Round, *, now: str) -> Round:
     noted_decisions = current.decisions[: current.persisted]
     number = max(0, current.persisted - len(current.decisions))
     noted_questions = current.questions[:number]
-    return replace(current, status="abandoned", decisions=noted_decisions, questions=noted_questions, abandoned_at=now)
+    return replace(
+        current,
+        status="abandoned",
+        decisions=noted_decisions,
+        questions=noted_questions,
+        abandoned_at=now,
+    )
 
 
 def _parse_role(role: object) -> str:
@@ -234,7 +265,9 @@ def _check_source(source: str) -> str:
 
 def _write_question(role: str) -> str:
     if role == CHAIR:
-        return f"{CHAIR}: the round ends with the decisions and the open questions, one sentence each."
+        return (
+            f"{CHAIR}: the round ends with the decisions and the open questions, one sentence each."
+        )
     least, most = ROLES[role]
     number = list(ROLES).index(role) + 1
     return (
@@ -255,5 +288,7 @@ def _check_line(name: str, value: object, max_chars: int) -> str:
     if not text:
         raise InvalidValueError(name, value, "is empty")
     if len(text) > max_chars:
-        raise InvalidValueError(name, text, f"has {len(text):,} characters; {max_chars:,} are the most")
+        raise InvalidValueError(
+            name, text, f"has {len(text):,} characters; {max_chars:,} are the most"
+        )
     return text

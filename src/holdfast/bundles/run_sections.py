@@ -1,4 +1,6 @@
-"""What was run and what came of it: the last run, what failed before, what works here, and what is to be done. Pure."""
+"""What was run and what came of it: the last run, what failed before, what works here, and what is
+to be done. Pure.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ LAST_RUN, LAST_ERRORS = "last run", "last errors"
 _WORDS = re.compile(r"\w")
 
 
-# --- the last run ------------------------------------------------------------------------------------------
+# --- the last run ---------------------------------------------------------------------------------
 
 
 def find_last_failure(judged: JudgedContext) -> Proof | NotedRun | None:
@@ -41,10 +43,14 @@ def find_last_failure(judged: JudgedContext) -> Proof | NotedRun | None:
     return seen[-1] if seen and not seen[-1].passed else None
 
 
-def make_last_run(last: Proof | NotedRun | None, judged: JudgedContext, now: datetime) -> list[Section]:
+def make_last_run(
+    last: Proof | NotedRun | None, judged: JudgedContext, now: datetime
+) -> list[Section]:
     if last is None:
         return []
-    return [_make_seen_run(last, judged, now) if isinstance(last, Proof) else make_noted_run(last, now)]
+    return [
+        _make_seen_run(last, judged, now) if isinstance(last, Proof) else make_noted_run(last, now)
+    ]
 
 
 def make_noted_run(run: NotedRun, now: datetime) -> Section:
@@ -57,19 +63,29 @@ def make_noted_run(run: NotedRun, now: datetime) -> Section:
     if after:
         items.append(Item(f"  Next: {after}", LAST_RUN, is_prose=True))
     error = [Item(f"  > {line}", LAST_RUN, is_prose=True) for line in quote_lines(run.error)]
-    held = hold_back("last_run", error[OUTPUT_LINES:], f"only the first {OUTPUT_LINES} lines of an error are shown")
+    held = hold_back(
+        "last_run",
+        error[OUTPUT_LINES:],
+        f"only the first {OUTPUT_LINES} lines of an error are shown",
+    )
     long_step = list_shortened("last_run", [(run.failed_step, LAST_RUN)], LABEL_CHARS)
     long_action = list_shortened("last_run", [(run.next_action, LAST_RUN)], TEXT_CHARS)
-    return Section("last_run", "", (*items, *error[:OUTPUT_LINES]), held=held, gone=(*long_step, *long_action))
+    return Section(
+        "last_run", "", (*items, *error[:OUTPUT_LINES]), held=held, gone=(*long_step, *long_action)
+    )
 
 
 def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Section:
-    """With the end of what it printed; the rest of an output is no note, and its receipt says that there is more."""
+    """With the end of what it printed; the rest of an output is no note, and its receipt says that
+    there is more.
+    """
     source = f"proof {proof.id}"
     at, command = format_moment(proof.ran_at, now), _write_command(proof)
     how = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
     first = Item(f"LAST RUN {at} {command}{how}", source, keep=len(how))
-    lines = [quote(line, TEXT_CHARS) for line in proof.output_tail.splitlines() if _WORDS.search(line)]
+    lines = [
+        quote(line, TEXT_CHARS) for line in proof.output_tail.splitlines() if _WORDS.search(line)
+    ]
     lines = [line for line in lines if line]
     output = [Item(f"  > {line}", source, is_prose=True) for line in lines[-OUTPUT_LINES:]]
     left_out = len(lines) - OUTPUT_LINES
@@ -99,7 +115,7 @@ def _list_runs_here(judged: JudgedContext) -> list[Proof]:
     return sorted(here, key=_run_order)
 
 
-# --- what is to be done ------------------------------------------------------------------------------------
+# --- what is to be done ---------------------------------------------------------------------------
 
 
 def make_next(judged: JudgedContext, now: datetime) -> Section:
@@ -116,15 +132,21 @@ def make_next(judged: JudgedContext, now: datetime) -> Section:
     return list_section("next", title, items[:STEPS_SHOWN], held, joined="  ", gone=long)
 
 
-# --- what failed before ------------------------------------------------------------------------------------
+# --- what failed before ---------------------------------------------------------------------------
 
 
 def make_failed(judged: JudgedContext, now: datetime, last: Proof | NotedRun | None) -> Section:
-    """What not to try again: what failed and was not run again, rejected alternatives, commands, older errors."""
+    """What not to try again: what failed and was not run again, rejected alternatives, commands,
+    older errors.
+    """
     ruled_out = order_decisions([*judged.decisions, *judged.shared_decisions], ["rejected"])
     shown_command = last.command if isinstance(last, Proof) else None
     newest = [(runs[-1], runs) for runs in _list_by_command(judged)]
-    failing = [runs for last_run, runs in newest if not last_run.passed and last_run.command != shown_command]
+    failing = [
+        runs
+        for last_run, runs in newest
+        if not last_run.passed and last_run.command != shown_command
+    ]
     errors = make_errors(judged, now, has_last_run=isinstance(last, NotedRun))
     noted = [item for item in errors.items if item.source == LAST_RUN]
     older = errors.items[len(noted) :]
@@ -136,14 +158,18 @@ def make_failed(judged: JudgedContext, now: datetime, last: Proof | NotedRun | N
 
 
 def make_errors(judged: JudgedContext, now: datetime, *, has_last_run: bool) -> Section:
-    """The last errors, newest first, without the one that stands as the last run; its next step only it has."""
+    """The last errors, newest first, without the one that stands as the last run; its next step
+    only it has.
+    """
     run = judged.context.failed_run
     older = [error for error in judged.context.last_errors if not run or error.at != run.at]
     found = [(error, LAST_ERRORS) for error in reversed(older)]
     if run and not has_last_run:
         found.insert(0, (run, LAST_RUN))
     items = [_write_error(error, now, source) for error, source in found]
-    held = hold_back("failed", items[ERRORS_SHOWN:], f"only the last {ERRORS_SHOWN} errors are shown")
+    held = hold_back(
+        "failed", items[ERRORS_SHOWN:], f"only the last {ERRORS_SHOWN} errors are shown"
+    )
     gone = [cut for error, source in found for cut in _cut_error_lines(error, source)]
     long = [*_list_error_texts(found), *((_first_line(error), source) for error, source in found)]
     gone += list_shortened("failed", long, LABEL_CHARS)
@@ -151,7 +177,11 @@ def make_errors(judged: JudgedContext, now: datetime, *, has_last_run: bool) -> 
 
 
 def _list_error_texts(errors: Sequence[tuple[NotedRun, str]]) -> list[tuple[object, str]]:
-    return [(text, source) for error, source in errors for text in (error.failed_step, error.next_action)]
+    return [
+        (text, source)
+        for error, source in errors
+        for text in (error.failed_step, error.next_action)
+    ]
 
 
 def _cut_error_lines(error: NotedRun, source: str) -> list[Cut]:
@@ -171,7 +201,7 @@ def _write_error(error: NotedRun, now: datetime, source: str) -> Item:
     return Item(f"{text} ({at})" if at else text, source)
 
 
-# --- commands ----------------------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------
 
 
 def make_works(judged: JudgedContext) -> Section:
@@ -182,7 +212,9 @@ def make_works(judged: JudgedContext) -> Section:
     held = hold_back("works", items[COMMANDS_SHOWN:], f"only {COMMANDS_SHOWN} commands are shown")
     texts = [(" ".join(runs[-1].command), f"proof {runs[-1].id}") for runs in known]
     long = list_shortened("works", texts, LABEL_CHARS)
-    return list_section("works", "WORKS HERE:", items[:COMMANDS_SHOWN], held, lead=" ", joined=" · ", gone=long)
+    return list_section(
+        "works", "WORKS HERE:", items[:COMMANDS_SHOWN], held, lead=" ", joined=" · ", gone=long
+    )
 
 
 def _list_by_command(judged: JudgedContext) -> list[list[Proof]]:

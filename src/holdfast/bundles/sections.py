@@ -1,10 +1,12 @@
 """Which sections a bundle has, in which order, and how much room each may have. Pure.
 
-What the repository says comes before what was noted (`repository_sections`, `note_sections`); then what was run and
-what is to be done (`run_sections`), and what sessions and memories bring (`session_sections`). `now` and every verdict
-are arguments. What a rule leaves out or shortens is a cut with its reason.
+What the repository says comes before what was noted (`repository_sections`, `note_sections`); then
+what was run and what is to be done (`run_sections`), and what sessions and memories bring
+(`session_sections`). `now` and every verdict are arguments. What a rule leaves out or shortens is a
+cut with its reason.
 
-Words of others stand inside lines of ours: cleaned, on one line, behind a mark, and without our own verdicts in them.
+Words of others stand inside lines of ours: cleaned, on one line, behind a mark, and without our own
+verdicts in them.
 """
 
 from __future__ import annotations
@@ -47,8 +49,9 @@ from holdfast.ground.text import plural
 from holdfast.workstreams.entries import DECISION_STATUSES
 from holdfast.workstreams.model import JudgedContext
 
-# Minimum and maximum of each section, in characters; who is served first stands first. Without a minimum a section has
-# what the others left below their maximum, without a maximum only what nobody else wanted.
+# Minimum and maximum of each section, in characters; who is served first stands first. Without a
+# minimum a section has what the others left below their maximum, without a maximum only what nobody
+# else wanted.
 BUDGETS: dict[str, dict[str, tuple[int, int]]] = {
     "planning": {
         "about": (60, 200),
@@ -187,7 +190,9 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
 def _make_elsewhere(gathered: Gathered, judged: JudgedContext) -> Section:
     """What is known and no part of a plan: its place is the other bundle, and the receipt says so."""
     why = "told in the implementation bundle"
-    cuts = [Cut("last_run", plural(len(judged.proofs), "run"), "proofs", why)] if judged.proofs else []
+    cuts = (
+        [Cut("last_run", plural(len(judged.proofs), "run"), "proofs", why)] if judged.proofs else []
+    )
     request = gathered.request
     if request:
         cuts += [Cut("request", line, request.source, why) for line in quote_lines(request.text)]
@@ -195,7 +200,9 @@ def _make_elsewhere(gathered: Gathered, judged: JudgedContext) -> Section:
 
 
 def _place(section: Section, before: str, budgets: Mapping[str, tuple[int, int]]) -> Section:
-    """With its budget and rank, and closed up to the section that it belongs to where that one is right before it."""
+    """With its budget and rank, and closed up to the section that it belongs to where that one is
+    right before it.
+    """
     least, most = budgets.get(section.name, (0, 0))
     ranks = list(budgets)
     rank = ranks.index(section.name) if section.name in budgets else len(ranks)

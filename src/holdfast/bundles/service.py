@@ -1,10 +1,11 @@
 """The verbs of bundles: gather once, three pure steps, one receipt.
 
-A receipt holds what the bundle was made of before the budget, so that the same bytes can be made again and every line
-explained. For a session the bytes are frozen, so that the client's prompt cache stays valid, but never against the
-repository. Everything is gathered and judged anew, and the id follows from the session and from every line below the
-head: while a bundle made now would say the same, each request gets the first one's bytes, its time included. As soon as
-one line would differ, the old bytes would say something that no longer is, and new ones are made.
+A receipt holds what the bundle was made of before the budget, so that the same bytes can be made
+again and every line explained. For a session the bytes are frozen, so that the client's prompt
+cache stays valid, but never against the repository. Everything is gathered and judged anew, and the
+id follows from the session and from every line below the head: while a bundle made now would say
+the same, each request gets the first one's bytes, its time included. As soon as one line would
+differ, the old bytes would say something that no longer is, and new ones are made.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class BundleDraft:
 
 
 class BundleService:
-    """`load` is the verb of workstreams, `recall` that of memories. Where sharing is off, everything is local."""
+    """`load` is the verb of workstreams, `recall` that of memories. Where sharing is off,
+    everything is local.
+    """
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class BundleService:
         self.native_ids, self.text_limit, self.now = native_ids, text_limit, now
         self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now)
 
-    # --- building ------------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     async def build(
         self,
@@ -95,7 +98,9 @@ class BundleService:
         session_id: str | None = None,
         worktree: str | None = None,
     ) -> Bundle:
-        """A new bundle with its receipt; for a session the same bytes again, as long as they say what is so."""
+        """A new bundle with its receipt; for a session the same bytes again, as long as they say
+        what is so.
+        """
         if phase not in PHASES:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
         total = budget.total_for(phase, self.text_limit(client) if client else None, limit)
@@ -108,9 +113,16 @@ class BundleService:
         return await self._build_frozen(session, draft)
 
     async def preview(
-        self, phase: str, workstream_id: str | None = None, *, limit: int | None = None, worktree: str | None = None
+        self,
+        phase: str,
+        workstream_id: str | None = None,
+        *,
+        limit: int | None = None,
+        worktree: str | None = None,
     ) -> Bundle:
-        """What would be built now. Nothing is kept: to look must not displace what was really handed over."""
+        """What would be built now. Nothing is kept: to look must not displace what was really
+        handed over.
+        """
         total = budget.total_for(phase, limit)
         wanted = Wanted(phase, workstream_id, worktree=worktree)
         gathered = await self.gatherer.gather(wanted)
@@ -120,7 +132,9 @@ class BundleService:
     async def prefix(self, instruction: str, phase: str, workstream_id: str | None = None) -> str:
         """An instruction for an agent that a program starts itself, with the bundle before it."""
         bundle = await self.build(phase, workstream_id)
-        return render.prefix_instruction(instruction, bundle, await self.find_native_ids(phase, workstream_id))
+        return render.prefix_instruction(
+            instruction, bundle, await self.find_native_ids(phase, workstream_id)
+        )
 
     async def find_native_ids(self, phase: str, workstream_id: str | None = None) -> dict[str, str]:
         """What clients call their sessions of this workstream; nothing where that cannot be known."""
@@ -133,7 +147,7 @@ class BundleService:
         named = {client: _read_native_id(session) for client, session in found.items()}
         return {client: native_id for client, native_id in named.items() if native_id is not None}
 
-    # --- receipts ------------------------------------------------------------------------------------------
+    # --- receipts ---------------------------------------------------------------------------------
 
     async def find_receipt(self, receipt_id: str) -> Receipt | None:
         """By its id or by the short one that stands in the bundle's head; None where there is none."""
@@ -155,7 +169,9 @@ class BundleService:
         return receipts.read_receipt(last), bool(here) or worktree is None
 
     async def find_bundle(self, receipt_id: str) -> Bundle | None:
-        """The same bytes again; None where they were forgotten, or made by another version of this program."""
+        """The same bytes again; None where they were forgotten, or made by another version of this
+        program.
+        """
         return receipts.find_bundle(await self._get_entry(receipt_id))
 
     async def rebuild(self, receipt_id: str) -> Bundle:
@@ -165,18 +181,26 @@ class BundleService:
         """What differs between two bundles, as a unified diff; empty where nothing does."""
         first, second = await self.rebuild(receipt_id), await self.rebuild(other_id)
         lines = difflib.unified_diff(
-            first.text.splitlines(), second.text.splitlines(), short_id(first.id), short_id(second.id), lineterm=""
+            first.text.splitlines(),
+            second.text.splitlines(),
+            short_id(first.id),
+            short_id(second.id),
+            lineterm="",
         )
         return "\n".join(lines)
 
-    async def explain(self, receipt_id: str | None = None, *, worktree: str | None = None) -> Explained:
-        """A bundle line by line; where none is named, the last one of this checkout, else the last one."""
+    async def explain(
+        self, receipt_id: str | None = None, *, worktree: str | None = None
+    ) -> Explained:
+        """A bundle line by line; where none is named, the last one of this checkout, else the last
+        one.
+        """
         if receipt_id:
             return receipts.explain(await self.get_receipt(receipt_id), is_here=True)
         receipt, is_here = await self.get_last_receipt(worktree)
         return receipts.explain(receipt, is_here=is_here)
 
-    # --- within --------------------------------------------------------------------------------------------
+    # --- within -----------------------------------------------------------------------------------
 
     async def _build_frozen(self, session: Session, draft: BundleDraft) -> Bundle:
         frozen_id = session.id[:TIME_CHARS] + self._name_draft(session, draft)[TIME_CHARS:]
@@ -194,9 +218,14 @@ class BundleService:
 
     async def _keep(self, receipt_id: str, draft: BundleDraft) -> Bundle:
         """The first that was kept under an id counts: another process may have been faster."""
-        judged, content = draft.gathered.judged, draft.make_receipt(receipt_id, self.now()).to_content()
+        judged, content = (
+            draft.gathered.judged,
+            draft.make_receipt(receipt_id, self.now()).to_content(),
+        )
         key = judged.context.key if judged else ()
-        entry = await self.journal.add(RECEIPT, [*key, draft.wanted.phase], content, entry_id=receipt_id)
+        entry = await self.journal.add(
+            RECEIPT, [*key, draft.wanted.phase], content, entry_id=receipt_id
+        )
         return receipts.rebuild(receipts.read_receipt(entry))
 
     async def _find_repo(self) -> str | None:
@@ -219,12 +248,16 @@ class BundleService:
         found = [entry for entry in recent if short_id(entry.id) == receipt_id]
         if len(found) > 1:
             known = [entry.id for entry in found]
-            raise InvalidValueError("Receipt", receipt_id, "is short for several; use a whole id", known=known)
+            raise InvalidValueError(
+                "Receipt", receipt_id, "is short for several; use a whole id", known=known
+            )
         return found[0] if found else None
 
 
 def _is_made_in(entry: Entry, worktree: str | None, repo: str | None) -> bool:
-    """Made in this working tree, or about its repository by a program that did not say where it was."""
+    """Made in this working tree, or about its repository by a program that did not say where it
+    was.
+    """
     made_in = entry.content.get("worktree") if entry.content else None
     if made_in:
         return bool(made_in == worktree)

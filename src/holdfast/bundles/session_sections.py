@@ -1,4 +1,6 @@
-"""What sessions and memories bring: the last request word for word, context sets, and what was recalled. Pure."""
+"""What sessions and memories bring: the last request word for word, context sets, and what was
+recalled. Pure.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def make_request(gathered: Gathered) -> Section:
     if request is None:
         return Section("request", "")
     items = [Item(f"> {line}", request.source, is_prose=True) for line in quote_lines(request.text)]
-    held = hold_back("request", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown")
+    held = hold_back(
+        "request", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown"
+    )
     title = f"LAST REQUEST (user, {format_moment(request.said_at, gathered.now)}, verbatim)"
     return list_section("request", title, items[:PROSE_LINES], held)
 
@@ -49,7 +53,9 @@ def make_recalled(gathered: Gathered) -> Section:
     items = [_write_memory(memory, gathered.now) for memory in gathered.recalled]
     texts = [(memory.text, memory.source) for memory in gathered.recalled]
     long = list_shortened("recalled", texts, TEXT_CHARS)
-    return list_section("recalled", f"RECALLED ({len(items)} passed the relevance gate)", items, gone=long)
+    return list_section(
+        "recalled", f"RECALLED ({len(items)} passed the relevance gate)", items, gone=long
+    )
 
 
 def _write_memory(memory: RecalledMemory, now: datetime) -> Item:

@@ -1,7 +1,7 @@
 """What a client's file answers, and what all of them have in common.
 
-So far a client says what its hook payloads mean. Three of the four programs share the shape of those payloads,
-so the shape is here and each file only names its events.
+So far a client says what its hook payloads mean. Three of the four programs share the shape of
+those payloads, so the shape is here and each file only names its events.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         EVENTS: Collection[str]  # the hooks of which something is kept
         TEXT_CHARS: int | None  # how much of ours it hands to its model whole
 
-        # Over MCP: how it begins its own name, and where it says which session and which folder it is in.
+        # Over MCP: how it begins its own name, and where it says which session and which folder it
+        # is in.
         INTRODUCED_AS: str
         NATIVE_ID_META: Sequence[str]  # in a request's `_meta`, from the outside in
         NATIVE_ID_VARIABLE: str | None
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
             """What the payload means, or None when it is nothing to keep or not this client's."""
 
 
-# Together they fit into one line of the spool (4 MiB, 64 levels), so whatever a hook accepts can wait there.
+# Together they fit into one line of the spool (4 MiB, 64 levels), so whatever a hook accepts can
+# wait there.
 CONTENT_BYTES = 2_500_000
 INPUT_BYTES = 500_000
 INPUT_DEPTH = 50
@@ -70,7 +72,11 @@ def parse_common(
 ) -> HookEvent | None:
     """A message event (type, role, payload key) or the event after a tool ran."""
     native_id, cwd = payload.get("session_id"), payload.get("cwd")
-    if payload.get("hook_event_name") != event_name or not isinstance(native_id, str) or not isinstance(cwd, str):
+    if (
+        payload.get("hook_event_name") != event_name
+        or not isinstance(native_id, str)
+        or not isinstance(cwd, str)
+    ):
         return None
     parts: dict[str, Any] | None = None
     if event_name in messages:
@@ -79,7 +85,11 @@ def parse_common(
         if not isinstance(content, str) or not content:
             return None
     elif event_name == tool_event:
-        event_type, role, content = "tool_result", "tool", _as_text(payload.get("tool_response", ""))
+        event_type, role, content = (
+            "tool_result",
+            "tool",
+            _as_text(payload.get("tool_response", "")),
+        )
         parts = {"tool": _kept(payload.get("tool_name")), "input": _kept(payload.get("tool_input"))}
     else:
         return None
@@ -96,14 +106,19 @@ def parse_common(
 
 
 def storable(text: str) -> str:
-    """Characters that no store keeps become visible: a hook never refuses what an agent really said."""
+    """Characters that no store keeps become visible: a hook never refuses what an agent really
+    said.
+    """
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def fitted(text: str, max_bytes: int) -> str:
     """A text whose JSON has at most so many bytes; where something is missing it says so."""
     kept = text
-    while len(kept) > max_bytes // 6 and (size := len(json.dumps(kept, ensure_ascii=False).encode())) > max_bytes:
+    while (
+        len(kept) > max_bytes // 6
+        and (size := len(json.dumps(kept, ensure_ascii=False).encode())) > max_bytes
+    ):
         kept = kept[: len(kept) * max_bytes // size]
     return text if kept is text else f"{kept}\n[cut here; {len(text):,} characters in all]"
 
@@ -138,9 +153,15 @@ def _as_text(value: object) -> str:
 
 
 def _event_id(
-    client: str, native_id: str, event_name: str, payload: Mapping[str, Any], content: str, parts: dict[str, Any] | None
+    client: str,
+    native_id: str,
+    event_name: str,
+    payload: Mapping[str, Any],
+    content: str,
+    parts: dict[str, Any] | None,
 ) -> str:
-    """The same id when a client fires the same hook twice; a new one when it gives nothing to tell them apart.
+    """The same id when a client fires the same hook twice; a new one when it gives nothing to tell
+    them apart.
 
     Named from all that is kept: two tools may end in the same millisecond with the same answer.
     """
@@ -148,4 +169,6 @@ def _event_id(
     if not any(marks):
         return ids.new_id()
     kept = canonical.canonical_json("parts", parts, max_bytes=PARTS_BYTES)
-    return ids.named_id(*map(storable, (client, native_id, event_name, *map(_as_text, marks), content, kept)))
+    return ids.named_id(
+        *map(storable, (client, native_id, event_name, *map(_as_text, marks), content, kept))
+    )

@@ -1,8 +1,9 @@
 """Canonical JSON: one text for one value, the same on every engine.
 
-PostgreSQL's `jsonb` reorders keys, turns `1e2` into `100` and refuses NUL and lone surrogates; SQLite keeps
-them all. So the value is settled here, before any engine sees it: sorted keys, no spaces, whole floats as
-integers, and a clear refusal of whatever one of the engines could not give back.
+PostgreSQL's `jsonb` reorders keys, turns `1e2` into `100` and refuses NUL and lone surrogates;
+SQLite keeps them all. So the value is settled here, before any engine sees it: sorted keys, no
+spaces, whole floats as integers, and a clear refusal of whatever one of the engines could not give
+back.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def check_text(field: str, text: object, *, max_bytes: int) -> str:
 
 def canonical_json(field: str, value: object, *, max_bytes: int) -> str:
     """The one text of a JSON value; refuses what is not JSON, too deep or too large."""
-    text = json.dumps(_settled(field, value, 1), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        _settled(field, value, 1), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )
     if len(text) > max_bytes or len(text.encode()) > max_bytes:
         raise InvalidValueError(field, text, f"is longer than {max_bytes:,} bytes as JSON")
     return text
@@ -66,7 +69,9 @@ def parse_json(field: str, text: str) -> Any:
     except json.JSONDecodeError as wrong:
         raise InvalidValueError(field, text, f"is not JSON ({wrong})") from None
     except ValueError:  # Python's own limit on digits, with advice for its programmers
-        raise InvalidValueError(field, text, "holds a number of too many digits; keep it as a text") from None
+        raise InvalidValueError(
+            field, text, "holds a number of too many digits; keep it as a text"
+        ) from None
 
 
 def sha256(*parts: bytes) -> bytes:
@@ -89,10 +94,15 @@ def _settled(field: str, value: object, depth: int) -> object:
     if depth > MAX_DEPTH:
         raise InvalidValueError(field, "…", f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        return {_settled_key(field, key): _settled(field, item, depth + 1) for key, item in value.items()}
+        return {
+            _settled_key(field, key): _settled(field, item, depth + 1)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_settled(field, item, depth + 1) for item in value]
-    raise InvalidValueError(field, value, f"holds a {type(value).__name__}, which JSON does not have")
+    raise InvalidValueError(
+        field, value, f"holds a {type(value).__name__}, which JSON does not have"
+    )
 
 
 def _settled_key(field: str, key: object) -> object:
@@ -103,7 +113,9 @@ def _settled_key(field: str, key: object) -> object:
 
 def _settled_number(field: str, number: int | float) -> int | float:
     if not math.isfinite(number) if isinstance(number, float) else abs(number) > LARGEST_INTEGER:
-        raise InvalidValueError(field, str(number)[:40] if isinstance(number, float) else "…", "is not a finite number")
+        raise InvalidValueError(
+            field, str(number)[:40] if isinstance(number, float) else "…", "is not a finite number"
+        )
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
@@ -114,6 +126,8 @@ def _size(field: str, text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError as wrong:
-        is_byte = "\udc80" <= text[wrong.start] <= "\udcff"  # how Python hands on a byte of an argument or a file name
+        is_byte = (
+            "\udc80" <= text[wrong.start] <= "\udcff"
+        )  # how Python hands on a byte of an argument or a file name
         problem = "is not UTF-8" if is_byte else "contains half of a surrogate pair"
         raise InvalidValueError(field, text, f"{problem} at character {wrong.start}") from None

@@ -1,9 +1,10 @@
 """Files below one folder, and nothing else, whatever a path says.
 
-A path comes from a browser, an agent or a repository. To compare it with the folder and then open it is two looks,
-and between them somebody can put a link in place of a folder. So a path is taken apart and walked step by step,
-each step opened inside the one before it and never through a link: what was opened is what was checked. Names that
-no file of ours has (`..`, empty, with a NUL, too long) are refused before the first step.
+A path comes from a browser, an agent or a repository. To compare it with the folder and then open
+it is two looks, and between them somebody can put a link in place of a folder. So a path is taken
+apart and walked step by step, each step opened inside the one before it and never through a link:
+what was opened is what was checked. Names that no file of ours has (`..`, empty, with a NUL, too
+long) are refused before the first step.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def hash_of(data: bytes) -> str:
 
 
 class ConfinedRoot:
-    """One folder whose files may be read and replaced. The folder itself is its owner's choice, links included."""
+    """One folder whose files may be read and replaced. The folder itself is its owner's choice,
+    links included.
+    """
 
     def __init__(self, folder: str):
         self.folder = os.path.realpath(folder)
@@ -69,10 +72,11 @@ class ConfinedRoot:
             return _read(folder_fd, name, path, max_bytes)
 
     def write(self, path: str, data: bytes, *, base_hash: str | None, max_bytes: int) -> FileCopy:
-        """Replace a file that is there, unless it is no longer the one that `base_hash` names; None overwrites it.
+        """Replace a file that is there, unless it is no longer the one that `base_hash` names; None
+        overwrites it.
 
-        The file keeps its mode. Between the last look and the rename another writer has a moment; he is not locked
-        out, because editors take no locks.
+        The file keeps its mode. Between the last look and the rename another writer has a moment;
+        he is not locked out, because editors take no locks.
         """
         if len(data) > max_bytes:
             raise InvalidValueError("file", path, f"would be larger than {max_bytes:,} bytes")
@@ -112,7 +116,9 @@ class ConfinedRoot:
             os.close(fd)
 
     def _below(self, path: str) -> tuple[str, ...]:
-        """The steps from this folder to a file; an absolute path has to begin with the folder's own steps."""
+        """The steps from this folder to a file; an absolute path has to begin with the folder's own
+        steps.
+        """
         steps = checked_steps(path)
         if not os.path.isabs(path):
             return steps
@@ -123,7 +129,9 @@ class ConfinedRoot:
 
 
 def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
-    """The root that a path belongs to, the innermost if several; a relative path belongs to the first."""
+    """The root that a path belongs to, the innermost if several; a relative path belongs to the
+    first.
+    """
     checked_steps(path)
     for root in sorted(roots, key=lambda one: -len(one.folder)) if os.path.isabs(path) else roots:
         if root.holds(path):
@@ -132,7 +140,9 @@ def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
 
 
 def checked_steps(path: str) -> tuple[str, ...]:
-    """A path's names, or a refusal: nothing that leads upwards, nothing that a system reads differently."""
+    """A path's names, or a refusal: nothing that leads upwards, nothing that a system reads
+    differently.
+    """
     if not path or "\x00" in path:
         raise PathOutsideError(path, "is no path")
     try:
@@ -140,7 +150,11 @@ def checked_steps(path: str) -> tuple[str, ...]:
     except UnicodeEncodeError:
         raise PathOutsideError(path, "is no path") from None
     steps = _steps(path)
-    if size > PATH_BYTES or len(steps) > STEPS or any(len(os.fsencode(step)) > NAME_BYTES for step in steps):
+    if (
+        size > PATH_BYTES
+        or len(steps) > STEPS
+        or any(len(os.fsencode(step)) > NAME_BYTES for step in steps)
+    ):
         raise PathOutsideError(path, "is longer than a path may be")
     if path.endswith("/") or not steps:
         raise PathOutsideError(path, "names a folder")

@@ -25,7 +25,9 @@ class FileChangedError(Conflict):
 
 
 class PathOutsideError(Refused):
-    """A path that leads out of the folders that may be shown, or might: through a link, a device, a `..`."""
+    """A path that leads out of the folders that may be shown, or might: through a link, a device, a
+    `..`.
+    """
 
     code = "path_outside"
 
@@ -33,7 +35,8 @@ class PathOutsideError(Refused):
         self.path, self.problem = path, problem
         name_folder = Action("serve.root")
         super().__init__(
-            f"Path {shown(path)} {problem}.{advice and ' ' + advice}", next_actions=[] if advice else [name_folder]
+            f"Path {shown(path)} {problem}.{advice and ' ' + advice}",
+            next_actions=[] if advice else [name_folder],
         )
 
 

@@ -1,12 +1,14 @@
 """Text written by somebody else, shown to an agent as data.
 
-A teammate's summary, a memory, a file's words: whoever wrote them must not be able to speak as the user, as the
-client or as us. So such a text stands between two markers that carry a number nobody else can know, under a line that
-says whose it is; every one of its lines is marked, nothing in it is unseen, and whatever looks like the words of a
-client or like a marker is made to look like what it is. The number is a keyed hash of what is shown: the same text
-gives the same bytes, and only this data folder could have made it.
+A teammate's summary, a memory, a file's words: whoever wrote them must not be able to speak as the
+user, as the client or as us. So such a text stands between two markers that carry a number nobody
+else can know, under a line that says whose it is; every one of its lines is marked, nothing in it
+is unseen, and whatever looks like the words of a client or like a marker is made to look like what
+it is. The number is a keyed hash of what is shown: the same text gives the same bytes, and only
+this data folder could have made it.
 
-Our own words state and never ask: a fence that gives orders looks like the attack that it is there against.
+Our own words state and never ask: a fence that gives orders looks like the attack that it is there
+against.
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from holdfast.ground import files
 from holdfast.ground.canonical import new_sha256
 from holdfast.ground.text import ELLIPSIS, cut
 
-MIN_CHARS = 400  # room for the longest header, both markers and a first line; with less, a fence may be empty
+# room for the longest header, both markers and a first line; with less, a fence may be empty
+MIN_CHARS = 400
 AUTHOR_CHARS, SOURCE_CHARS, AT_CHARS = 60, 120, 40
 NONCE_CHARS = 32
-LOOKAHEAD_CHARS = 64  # more than any pattern looks beyond its place, so what follows the cut need not be read
+LOOKAHEAD_CHARS = (
+    64  # more than any pattern looks beyond its place, so what follows the cut need not be read
+)
 KEY_BYTES = 32
 FILE_BYTES = 1000
 PREFIX = "| "
@@ -32,16 +37,20 @@ PREFIX = "| "
 _LINE_ENDS = "\r\n|[\r\x0b\x0c\x85\u2028\u2029]"
 _UNSEEN = (
     "["
-    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # controls but tab and newline; the ends of lines are newlines by now
+    # controls but tab and newline; the ends of lines are newlines by now
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # bidi controls
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\ufe00-\ufe0f\U000e0000-\U000e0fff"  # variation selectors and tags: whole hidden alphabets
-    "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # controls of scripts, shorthand and music
+    # controls of scripts, shorthand and music
+    "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\ud800-\udfff"  # halves of pairs, which nothing can be sent as
-    "\ue000-\uf8ff\U000f0000-\U0010ffff\ufdd0-\ufdef\ufffe\uffff"  # what each font shows as it likes, or never
+    # what each font shows as it likes, or never
+    "\ue000-\uf8ff\U000f0000-\U0010ffff\ufdd0-\ufdef\ufffe\uffff"
     "]"
 )
-# Each quantifier is bounded or possessive and starts at one place of a run, so that a megabyte of `<` costs a megabyte.
+# Each quantifier is bounded or possessive and starts at one place of a run, so that a megabyte of
+# `<` costs a megabyte.
 _ROLES = "human|user|assistant|system|developer|tool|function|model|ai"
 _SIGNS = f"{_ROLES}|inst|sys|begin|end|start|stop|resumed|untrusted|holdfast|context|instructions?"
 _ANGLES = rf"(?i)(?<![<＜﹤])[<＜﹤]++(?=[^\W\d]|[/|!?$:&@%\[{{]|[ \t]{{1,8}}(?:[/|]|(?:{_SIGNS})\b))|<{{3,}}+"
@@ -55,23 +64,34 @@ _KEY = rb"[0-9a-f]{64}"
 
 
 def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars: int) -> str:
-    """The text as data, in at most so many characters; empty where there is nothing to show or no room for it."""
+    """The text as data, in at most so many characters; empty where there is nothing to show or no
+    room for it.
+    """
     body = _disarmed(_visible(text).strip()[: max(0, max_chars) + LOOKAHEAD_CHARS])
     header = f"author={_quoted(author, AUTHOR_CHARS)} source={_quoted(source, SOURCE_CHARS)} at={_quoted(at, AT_CHARS)}"
     room = max_chars - len(_enclosed("-" * NONCE_CHARS, header, PREFIX))
     if room < 1 or not body:
         return ""
     lines = PREFIX + _cut_lines(body.replace("\n", f"\n{PREFIX}"), room)
-    return _enclosed(first_absent(_nonces(key, f"{header}\n{lines}"), f"{header}\n{lines}"), header, lines)
+    return _enclosed(
+        first_absent(_nonces(key, f"{header}\n{lines}"), f"{header}\n{lines}"), header, lines
+    )
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """A short value of somebody else's, such as a branch or a title, to stand inside a line of ours."""
-    return cut(_disarmed(" ".join(_visible(text).split())[: max(0, max_chars) + LOOKAHEAD_CHARS]), max_chars)
+    """A short value of somebody else's, such as a branch or a title, to stand inside a line of
+    ours.
+    """
+    return cut(
+        _disarmed(" ".join(_visible(text).split())[: max(0, max_chars) + LOOKAHEAD_CHARS]),
+        max_chars,
+    )
 
 
 def clean(text: str) -> str:
-    """The text without anything unseen, and without what could be taken for a marker or for another speaker."""
+    """The text without anything unseen, and without what could be taken for a marker or for another
+    speaker.
+    """
     return _disarmed(_visible(text))
 
 
@@ -90,7 +110,9 @@ def fence_key(home: str) -> bytes:
 
 
 def first_absent(nonces: Iterable[str], text: str) -> str:
-    """The first that the text does not hold: it could only by chance, and even then it closes nothing."""
+    """The first that the text does not hold: it could only by chance, and even then it closes
+    nothing.
+    """
     lowered = text.lower()
     return next(nonce for nonce in nonces if nonce not in lowered)
 
@@ -103,7 +125,9 @@ def hmac_sha256(key: bytes, message: bytes) -> bytes:
 
 
 def _enclosed(nonce: str, header: str, lines: str) -> str:
-    return f"[untrusted text {nonce} {header} verified=no]\n{lines}\n[end of untrusted text {nonce}]"
+    return (
+        f"[untrusted text {nonce} {header} verified=no]\n{lines}\n[end of untrusted text {nonce}]"
+    )
 
 
 def _nonces(key: bytes, shown: str) -> Iterator[str]:

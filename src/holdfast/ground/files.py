@@ -1,9 +1,10 @@
 """Files that a crash, a full disk or a second writer cannot spoil.
 
-A rename alone keeps a file whole, but two writers that read, change and rename still lose each other's work; a
-lock alone leaves half a file behind a kill. So both are here, and every error leaves as one of three kinds: no
-space, not writable, not reachable. A path is never followed through a symbolic link at its last step, because
-whoever may write into a repository chooses what stands there.
+A rename alone keeps a file whole, but two writers that read, change and rename still lose each
+other's work; a lock alone leaves half a file behind a kill. So both are here, and every error
+leaves as one of three kinds: no space, not writable, not reachable. A path is never followed
+through a symbolic link at its last step, because whoever may write into a repository chooses what
+stands there.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def translate(os_error: OSError, path: Path) -> Unavailable:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder and its parents for this user only; one that is there keeps the mode somebody gave it."""
+    """Make a folder and its parents for this user only; one that is there keeps the mode somebody
+    gave it.
+    """
     try:
         _make_folder(os.fspath(path))
     except OSError as error:
@@ -59,11 +62,13 @@ def private_folder(path: Path) -> None:
 
 
 class Lock:
-    """One writer at a time for one path, held on `<path>.lock` until the block ends or the process dies.
+    """One writer at a time for one path, held on `<path>.lock` until the block ends or the process
+    dies.
 
-    The lock file stays: removing it would let a third process lock a new one while the second still waits for
-    the old. If somebody else removes it, the holder of the old file is noticed and the new file is locked.
-    Not for nesting: a second lock on the same path in the same thread waits for the first, and then gives up.
+    The lock file stays: removing it would let a third process lock a new one while the second still
+    waits for the old. If somebody else removes it, the holder of the old file is noticed and the
+    new file is locked. Not for nesting: a second lock on the same path in the same thread waits for
+    the first, and then gives up.
     """
 
     def __init__(self, path: Path, timeout_seconds: float = LOCK_SECONDS):
@@ -83,7 +88,8 @@ class Lock:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # Unlocked before closing: a child that was forked meanwhile shares the file and would hold the lock on.
+        # Unlocked before closing: a child that was forked meanwhile shares the file and would hold
+        # the lock on.
         with contextlib.suppress(OSError):
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         with contextlib.suppress(OSError):
@@ -97,7 +103,9 @@ class Lock:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Put a whole file in the place of another; whatever happens, a reader finds the old one or the new one."""
+    """Put a whole file in the place of another; whatever happens, a reader finds the old one or the
+    new one.
+    """
     folder, name = os.path.split(os.fspath(path))
     try:
         # Opened before anything is written: once renamed, only the sync itself can still go wrong.
@@ -111,13 +119,17 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def write_atomic_at(folder_fd: int, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """The same in a folder that is open already, for whoever must not look its path up again; raises OSError."""
+    """The same in a folder that is open already, for whoever must not look its path up again;
+    raises OSError.
+    """
     _replace(folder_fd, name, data, mode)
     sync_folder(folder_fd)
 
 
 def read_bytes(path: Path, *, max_bytes: int) -> bytes:
-    """A regular file's bytes; a link, a pipe, a device, a folder or a file too large is refused without waiting."""
+    """A regular file's bytes; a link, a pipe, a device, a folder or a file too large is refused
+    without waiting.
+    """
     data = find_bytes(path, max_bytes=max_bytes)
     if data is None:
         raise StoreUnreachableError(os.fspath(path), "it does not exist")

@@ -1,8 +1,9 @@
 """A folder inside somebody's repository, opened step by step and never through a link.
 
-Whoever may write into a repository chooses what stands there: `data` may be a link to a home, a file may be a pipe.
-So each step is opened inside the one before it, and files are read, replaced and locked by the open folder: what was
-checked is what is used. Files have the mode that a repository's files have; folders are made only when asked to.
+Whoever may write into a repository chooses what stands there: `data` may be a link to a home, a
+file may be a pipe. So each step is opened inside the one before it, and files are read, replaced
+and locked by the open folder: what was checked is what is used. Files have the mode that a
+repository's files have; folders are made only when asked to.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Folder:
         """A regular file's bytes, or None where there is none."""
         with self._translated(name):
             try:
-                fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=self._fd)
+                fd = os.open(
+                    name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=self._fd
+                )
             except FileNotFoundError:
                 return None
             try:
@@ -50,7 +53,9 @@ class Folder:
                 os.close(fd)
 
     def replace(self, name: str, data: bytes) -> None:
-        """A whole file in the place of another; what stands there and is no regular file is left alone."""
+        """A whole file in the place of another; what stands there and is no regular file is left
+        alone.
+        """
         with self._translated(name):
             mode = 0o644
             try:
@@ -67,7 +72,8 @@ class Folder:
     def locked(self) -> Iterator[None]:
         """One writer at a time, until the block ends or the process dies.
 
-        The folder itself is locked: a lock file would be litter in a repository, and a clean-up would break it.
+        The folder itself is locked: a lock file would be litter in a repository, and a clean-up
+        would break it.
         """
         deadline = time.monotonic() + files.LOCK_SECONDS
         while not self._try_lock():
@@ -77,7 +83,9 @@ class Folder:
         try:
             yield
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)  # a child that was forked meanwhile would hold it on
+            fcntl.flock(
+                self._fd, fcntl.LOCK_UN
+            )  # a child that was forked meanwhile would hold it on
 
     def _try_lock(self) -> bool:
         with _refusing(self.path):

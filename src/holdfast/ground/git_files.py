@@ -1,9 +1,10 @@
 """What files that differ from a commit hold now, hashed as git would store them.
 
-Small plain files are hashed here, without asking anybody. What git might store otherwise (other line ends, an encoding,
-an id to fill in) is asked of git, which does what attributes say and runs no filter: a file under a filter counts as
-it lies there. Nothing is waited for: a pipe or a device in a file's place counts by what it is, a file that may not be
-read by the reason, one of more than half a gigabyte by its size and time.
+Small plain files are hashed here, without asking anybody. What git might store otherwise (other
+line ends, an encoding, an id to fill in) is asked of git, which does what attributes say and runs
+no filter: a file under a filter counts as it lies there. Nothing is waited for: a pipe or a device
+in a file's place counts by what it is, a file that may not be read by the reason, one of more than
+half a gigabyte by its size and time.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def _difference(head: bytes, path: bytes) -> Difference:
 
 
 def look(git: Git, found: list[Difference], kind: str) -> dict[bytes, Entry | None]:
-    """What each of these paths holds now. git is asked about files that it would not store as they are."""
+    """What each of these paths holds now. git is asked about files that it would not store as they
+    are.
+    """
     now: dict[bytes, Entry | None] = {}
     unsure: dict[bytes, Entry] = {}
     for each in found:
@@ -82,7 +85,9 @@ def _look_at(git: Git, each: Difference, kind: str) -> tuple[Entry | None, bool]
 
 
 def _blob_of(path: bytes, kind: str) -> tuple[bytes, bool]:
-    """Never waits: a pipe or a device in a file's place is known by what it is, a huge file by its size and time."""
+    """Never waits: a pipe or a device in a file's place is known by what it is, a huge file by its
+    size and time.
+    """
     try:
         fd = os.open(path, _FILE)
     except OSError as error:
@@ -100,7 +105,9 @@ def _blob_of(path: bytes, kind: str) -> tuple[bytes, bool]:
 
 
 def _is_stored_as_it_is(data: bytes) -> bool:
-    """Whether no attribute can make git store something else: no line ends to change, no id to fill in, no encoding."""
+    """Whether no attribute can make git store something else: no line ends to change, no id to fill
+    in, no encoding.
+    """
     if b"\r\n" in data or b"$Id" in data or b"\0" in data:
         return False
     with suppress(UnicodeDecodeError):
@@ -110,10 +117,12 @@ def _is_stored_as_it_is(data: bytes) -> bool:
 
 
 def _as_stored(git: Git, unsure: Mapping[bytes, Entry]) -> dict[bytes, Entry | None]:
-    """With the ids that git would give these files, line ends and encodings as their attributes want them.
+    """With the ids that git would give these files, line ends and encodings as their attributes
+    want them.
 
-    `hash-object` does not look at the index, and so does not know that git leaves line ends alone in a file that has
-    CRLF there already, unless an attribute insists. `ls-files --eol` says which files those are.
+    `hash-object` does not look at the index, and so does not know that git leaves line ends alone
+    in a file that has CRLF there already, unless an attribute insists. `ls-files --eol` says which
+    files those are.
     """
     old, auto = _with_old_line_ends(git, unsure)
     found = _hashed(git, [path for path in unsure if path not in old])
@@ -124,7 +133,10 @@ def _as_stored(git: Git, unsure: Mapping[bytes, Entry]) -> dict[bytes, Entry | N
 def _hashed(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     # A file that went away meanwhile ends it; the next look will see that.
-    with git.start(*options, "hash-object", "--stdin-paths", talks=True) as hashing, suppress(GitFailedError):
+    with (
+        git.start(*options, "hash-object", "--stdin-paths", talks=True) as hashing,
+        suppress(GitFailedError),
+    ):
         for path in paths:
             hashing.say(quoted(path) + b"\n")
             found[path] = bytes.fromhex(hashing.hear_line().decode())
@@ -132,13 +144,19 @@ def _hashed(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
 
 
 def _with_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], set[bytes]]:
-    """Files whose CRLF stays because it is in the index, and those of them for which an attribute says `auto`."""
+    """Files whose CRLF stays because it is in the index, and those of them for which an attribute
+    says `auto`.
+    """
     names, old, auto = [os.fsdecode(path) for path in paths], set(), set()
     for start in range(0, len(names), PATHS_AT_ONCE):
         some = names[start : start + PATHS_AT_ONCE]
         for row in git.ask("ls-files", "--eol", "-z", "--", *some).split(b"\0")[:-1]:
             facts, _, path = row.partition(b"\t")
-            is_old, insists, is_auto = _OLD.match(facts), b"attr/text " in facts, b"attr/text=auto" in facts
+            is_old, insists, is_auto = (
+                _OLD.match(facts),
+                b"attr/text " in facts,
+                b"attr/text=auto" in facts,
+            )
             if is_old and not insists:
                 old.add(path)
             if is_old and is_auto:
@@ -152,7 +170,9 @@ def quoted(path: bytes) -> bytes:
 
 
 def _checked_out(git: Git, path: bytes, kind: str) -> bytes:
-    """A submodule's commit. Its folder is asked only if it is a repository, or the answer would be the one above."""
+    """A submodule's commit. Its folder is asked only if it is a repository, or the answer would be
+    the one above.
+    """
     folder = os.path.join(git.folder, os.fsdecode(path))
     if os.path.lexists(os.path.join(folder, ".git")):
         answer = Git(folder).run("rev-parse", "--verify", "--quiet", "HEAD")

@@ -1,4 +1,6 @@
-"""What commits say about a repository: whether one is there, how far away it is, and what it did to a file."""
+"""What commits say about a repository: whether one is there, how far away it is, and what it did to
+a file.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ SHORT_CHARS = 7
 PATHS_AT_ONCE = 200
 _BEGINNING = re.compile(r"[0-9a-f]{7,64}")
 
-_QUIET_DIFF = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=dirty")
+_QUIET_DIFF = (
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-color",
+    "--ignore-submodules=dirty",
+)
 
 
 class LineCount(NamedTuple):
@@ -44,16 +52,23 @@ class DiffText(NamedTuple):
 
 def find_head(repository: Repository) -> str | None:
     """The commit that is checked out; None before the first one."""
-    return text(repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").out).strip() or None
+    return (
+        text(repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").out).strip()
+        or None
+    )
 
 
 def has_commit(repository: Repository, commit: object) -> bool:
     """Whether this is the whole id of a commit that is here."""
-    return is_commit(commit) and repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0
+    return (
+        is_commit(commit) and repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0
+    )
 
 
 def list_commits(repository: Repository, beginning: str) -> list[str]:
-    """Whole ids of the commits whose ids begin so, as git prints them; a branch that is called so is not meant."""
+    """Whole ids of the commits whose ids begin so, as git prints them; a branch that is called so
+    is not meant.
+    """
     if not _BEGINNING.fullmatch(beginning):
         raise InvalidValueError("commit", beginning, "is no commit id")
     listed = text(repository.git.ask("rev-parse", f"--disambiguate={beginning}")).split()
@@ -61,7 +76,9 @@ def list_commits(repository: Repository, beginning: str) -> list[str]:
 
 
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:
-    """Whether `of` (HEAD if not given) has the commit in its history; None where one of them is not here."""
+    """Whether `of` (HEAD if not given) has the commit in its history; None where one of them is not
+    here.
+    """
     later = checked_commit(of) if of else "HEAD"
     answer = repository.git.run("merge-base", "--is-ancestor", checked_commit(commit), later)
     return {0: True, 1: False}.get(answer.code)
@@ -69,7 +86,9 @@ def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> b
 
 def count_commits(repository: Repository, since: str) -> int | None:
     """How many commits HEAD has on top of this one; None where it is not below HEAD, or not here."""
-    answer = repository.git.run("rev-list", "--count", "--left-right", f"{checked_commit(since)}...HEAD", "--")
+    answer = repository.git.run(
+        "rev-list", "--count", "--left-right", f"{checked_commit(since)}...HEAD", "--"
+    )
     if answer.code:
         return None
     lost, gained = (int(number) for number in answer.out.split())
@@ -83,7 +102,11 @@ def numstat(repository: Repository, since: str, paths: Sequence[str]) -> dict[st
     git = repository.git
     for start in range(0, len(readable), PATHS_AT_ONCE):
         some = readable[start : start + PATHS_AT_ONCE]
-        found |= _counts(git.ask("diff-index", "-z", "--numstat", *_QUIET_DIFF, checked_commit(since), "--", *some))
+        found |= _counts(
+            git.ask(
+                "diff-index", "-z", "--numstat", *_QUIET_DIFF, checked_commit(since), "--", *some
+            )
+        )
     return found
 
 
@@ -103,7 +126,9 @@ def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) 
 def last_change(repository: Repository, path: str) -> LastChange | None:
     """None for a file that no commit in HEAD's history has touched."""
     _below(path)
-    answer = repository.git.run("rev-list", "-1", "--encoding=UTF-8", "--format=%an", "HEAD", "--", path)
+    answer = repository.git.run(
+        "rev-list", "-1", "--encoding=UTF-8", "--format=%an", "HEAD", "--", path
+    )
     commit, _, author = text(answer.out).partition("\n")
     if answer.code or not commit:
         return None
@@ -111,20 +136,28 @@ def last_change(repository: Repository, path: str) -> LastChange | None:
 
 
 def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int) -> bytes | None:
-    """A file as a commit has it; None where it has none. Of a link it is the text that the link holds."""
+    """A file as a commit has it; None where it has none. Of a link it is the text that the link
+    holds.
+    """
     _below(path)
-    answer = repository.git.run("cat-file", "blob", f"{checked_commit(commit)}:{path}", most_bytes=max_bytes)
+    answer = repository.git.run(
+        "cat-file", "blob", f"{checked_commit(commit)}:{path}", most_bytes=max_bytes
+    )
     if answer.is_cut:
-        raise InvalidValueError("file", path, f"is larger than {max_bytes:,} bytes in commit {commit}")
+        raise InvalidValueError(
+            "file", path, f"is larger than {max_bytes:,} bytes in commit {commit}"
+        )
     return answer.out if answer.code == 0 else None
 
 
-# --- small parts -------------------------------------------------------------------------------------------
+# --- small parts ----------------------------------------------------------------------------------
 
 
 def _counts(listed: bytes) -> dict[str, LineCount]:
     rows = [text(row).split("\t", 2) for row in listed.split(b"\0") if row]
-    return {path: LineCount(*(None if n == "-" else int(n) for n in counts)) for *counts, path in rows}
+    return {
+        path: LineCount(*(None if n == "-" else int(n) for n in counts)) for *counts, path in rows
+    }
 
 
 def _is_file_or_gone(repository: Repository, path: str) -> bool:

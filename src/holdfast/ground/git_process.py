@@ -1,11 +1,12 @@
 """git, started so that nothing a repository configures can run.
 
-A repository that somebody zipped, shared or talked an agent into editing can name programs in its configuration: file
-monitors, hooks, filters, diff drivers, transports. Every one that a command of ours could meet is named anew with the
-highest rank there is, the environment of a command: it reaches each process that git starts itself and carries names
-that a command line cannot. Filters have names of the repository's choice, so its settings are read first, by a command
-that runs nothing. What git finds in our own environment about where to look is taken away, and no command asks,
-pages, locks, fetches, waits for ever or answers without end.
+A repository that somebody zipped, shared or talked an agent into editing can name programs in its
+configuration: file monitors, hooks, filters, diff drivers, transports. Every one that a command of
+ours could meet is named anew with the highest rank there is, the environment of a command: it
+reaches each process that git starts itself and carries names that a command line cannot. Filters
+have names of the repository's choice, so its settings are read first, by a command that runs
+nothing. What git finds in our own environment about where to look is taken away, and no command
+asks, pages, locks, fetches, waits for ever or answers without end.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ OPTIONS = ("--no-optional-locks", "--no-replace-objects", "--literal-pathspecs",
 ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ALLOW_PROTOCOL": "none",  # a missing object would be fetched by whatever program the remote's address names
+    # a missing object would be fetched by whatever program the remote's address names
+    "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
 NAMED_ANEW = (
@@ -73,7 +75,9 @@ class Git:
         """What git answers, where anything but an answer is an error."""
         answer = self.run(*arguments)
         if answer.code or answer.is_cut:
-            raise GitFailedError(self.folder, answer.complaint or f"more than {MOST_BYTES:,} bytes came back")
+            raise GitFailedError(
+                self.folder, answer.complaint or f"more than {MOST_BYTES:,} bytes came back"
+            )
         return answer.out
 
     def start(self, *arguments: str, talks: bool = False) -> Running:
@@ -85,14 +89,23 @@ class Git:
         where = clean_environment(os.environ) | as_environment(anew)
         stdin = subprocess.PIPE if talks else subprocess.DEVNULL
         pipe = subprocess.PIPE
-        # From the root, because a relative name would be looked up in the repository; in a session of its own, so
-        # that there is no terminal to ask at, and whatever git started ends with it.
+        # From the root, because a relative name would be looked up in the repository; in a session
+        # of its own, so that there is no terminal to ask at, and whatever git started ends with it.
         process = subprocess.Popen(
-            argv, cwd="/", env=where, stdin=stdin, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+            argv,
+            cwd="/",
+            env=where,
+            stdin=stdin,
+            stdout=pipe,
+            stderr=pipe,
+            bufsize=0,
+            start_new_session=True,
         )
         return Running(process, self.folder)
 
-    def read_settings(self, answer: Answer | None = None, own_files: Iterable[str] = ()) -> Settings:
+    def read_settings(
+        self, answer: Answer | None = None, own_files: Iterable[str] = ()
+    ) -> Settings:
         """From the answer to the listing, or asked for now."""
         answer = answer or self.run(*git_settings.LISTING)
         lines = git_settings.parse_listing(answer.out)
@@ -104,7 +117,9 @@ class Git:
 
 
 class Running:
-    """A git process that was started: two of them work while one is read. It ends with its `with`, or when finished."""
+    """A git process that was started: two of them work while one is read. It ends with its `with`,
+    or when finished.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], folder: str):
         assert process.stdout
@@ -137,7 +152,9 @@ class Running:
         return Answer(code, bytes(self.out[:most_bytes]), first_line(self.complaint), is_cut)
 
     def say(self, line: bytes) -> None:
-        """Keep it to a few kilobytes between two answers: more than a pipe holds would wait for itself."""
+        """Keep it to a few kilobytes between two answers: more than a pipe holds would wait for
+        itself.
+        """
         assert self.process.stdin
         with suppress(BrokenPipeError):  # the next answer says why
             self.process.stdin.write(line)
@@ -151,7 +168,9 @@ class Running:
     def _take(self, end: Callable[[], int]) -> bytes:
         while not (size := end()):
             if self.process.stdout and self.process.stdout.fileno() not in self.streams:
-                raise GitFailedError(self.folder, first_line(self.complaint) or "it ended before it had answered")
+                raise GitFailedError(
+                    self.folder, first_line(self.complaint) or "it ended before it had answered"
+                )
             self._read()
         taken = bytes(self.out[:size])
         del self.out[:size]
@@ -170,7 +189,9 @@ class Running:
 
 
 def find_git(environment: Mapping[str, str]) -> str:
-    """The first one on the search path, where a path that depends on the folder one is in does not count."""
+    """The first one on the search path, where a path that depends on the folder one is in does not
+    count.
+    """
     for folder in _absolute(environment.get("PATH", os.defpath)):
         path = os.path.join(folder, "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
@@ -180,12 +201,20 @@ def find_git(environment: Mapping[str, str]) -> str:
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Ours without anything that tells git where to look or what to run."""
-    kept = {name: value for name, value in environment.items() if not name.startswith(("GIT_", "LC_"))}
-    return kept | ENVIRONMENT | {"PATH": os.pathsep.join(_absolute(environment.get("PATH", os.defpath)))}
+    kept = {
+        name: value for name, value in environment.items() if not name.startswith(("GIT_", "LC_"))
+    }
+    return (
+        kept
+        | ENVIRONMENT
+        | {"PATH": os.pathsep.join(_absolute(environment.get("PATH", os.defpath)))}
+    )
 
 
 def as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Settings in the form that outranks every file. A name may hold what `-c name=value` would cut it at."""
+    """Settings in the form that outranks every file. A name may hold what `-c name=value` would cut
+    it at.
+    """
     named = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(settings)}
     valued = {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(settings)}
     return {"GIT_CONFIG_COUNT": str(len(settings))} | named | valued
@@ -204,7 +233,9 @@ def text(data: bytes | bytearray) -> str:
 def first_line(complaint: bytes | bytearray) -> str:
     """Of what git wrote about its trouble, the line that says it."""
     lines = complaint.decode("utf-8", "replace").splitlines()
-    return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+    return next(
+        (line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else ""
+    )
 
 
 def _absolute(search_path: str) -> list[str]:

@@ -1,9 +1,9 @@
 """One name for a repository, whichever way it was cloned.
 
-`git@GitHub.com:acme/payouts.git` and `https://me:secret@github.com/acme/payouts` are the same repository, so they
-become the same text: host and path. What is between the two, and in front of the host, says how somebody got there,
-and may be a password. An address that leads nowhere but into this machine has no such name: it would mean another
-repository on the next one.
+`git@GitHub.com:acme/payouts.git` and `https://me:secret@github.com/acme/payouts` are the same
+repository, so they become the same text: host and path. What is between the two, and in front of
+the host, says how somebody got there, and may be a password. An address that leads nowhere but into
+this machine has no such name: it would mean another repository on the next one.
 """
 
 from __future__ import annotations
@@ -13,14 +13,24 @@ from collections.abc import Sequence
 
 LONGEST = 500
 
-_URL = re.compile(r"(https?|ssh|git|git\+ssh|ssh\+git|ftps?)://(?:([^/]*)@)?([^/@]+)/([^?#]*)", re.IGNORECASE)
+_URL = re.compile(
+    r"(https?|ssh|git|git\+ssh|ssh\+git|ftps?)://(?:([^/]*)@)?([^/@]+)/([^?#]*)", re.IGNORECASE
+)
 _SHORT = re.compile(r"(?:[^/@]*@)?([^/:@\[\]]{2,}|\[[^/@\]]+\]):(?!:)(.+)")  # one letter is a drive
 _HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
-_DEFAULT_PORTS = {"https": "443", "http": "80", "git": "9418", "ftp": "21", "ftps": "990"}  # the others are ssh
+_DEFAULT_PORTS = {
+    "https": "443",
+    "http": "80",
+    "git": "9418",
+    "ftp": "21",
+    "ftps": "990",
+}  # the others are ssh
 
 
 def normalise_remote(url: str) -> str | None:
-    """`host/path`, or None for what names nothing outside of this machine, or nothing that we can read."""
+    """`host/path`, or None for what names nothing outside of this machine, or nothing that we can
+    read.
+    """
     if url.isprintable() and len(url) <= LONGEST:
         if found := _URL.match(url):
             scheme, user, place, path = found.groups()
@@ -32,7 +42,9 @@ def normalise_remote(url: str) -> str | None:
 
 
 def rewrite(url: str, rules: Sequence[tuple[str, str]]) -> str:
-    """With the beginning that a person's `url.BASE.insteadOf = SHORT` stands for; the longest one that fits counts."""
+    """With the beginning that a person's `url.BASE.insteadOf = SHORT` stands for; the longest one
+    that fits counts.
+    """
     fitting = [(short, base) for base, short in rules if short and url.startswith(short)]
     short, base = max(fitting, key=lambda rule: len(rule[0]), default=("", ""))
     return base + url[len(short) :]

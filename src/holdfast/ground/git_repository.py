@@ -1,7 +1,8 @@
-"""Which repository a folder is in, what it is called everywhere, and which of its branches is the default.
+"""Which repository a folder is in, what it is called everywhere, and which of its branches is the
+default.
 
-The name has to be the same in every clone and working tree, and it must not tell where somebody keeps his files: it
-stands in documents that are committed.
+The name has to be the same in every clone and working tree, and it must not tell where somebody
+keeps his files: it stands in documents that are committed.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 class Repository:
     """A working tree and where its repository lies, as they were when somebody looked.
 
-    `repo` is the same for every clone and working tree: host and path of the remote `origin` (else of the first one),
-    or, where that leads nowhere but into this machine, the first commit of the default branch, the smallest of several.
-    While there is neither (no commit yet, or a shallow clone that cannot see the first one) it is `local-` and a hash
-    of where the repository lies: no two of them are taken for one, and it does not tell the place.
+    `repo` is the same for every clone and working tree: host and path of the remote `origin` (else
+    of the first one), or, where that leads nowhere but into this machine, the first commit of the
+    default branch, the smallest of several. While there is neither (no commit yet, or a shallow
+    clone that cannot see the first one) it is `local-` and a hash of where the repository lies: no
+    two of them are taken for one, and it does not tell the place.
     """
 
     root: str
@@ -42,7 +44,9 @@ class Repository:
     hash_kind: str
     is_shallow: bool
     settings: Settings
-    default_names: tuple[str, ...] = ()  # branches that may be the default, of every remote; the best come first
+    default_names: tuple[
+        str, ...
+    ] = ()  # branches that may be the default, of every remote; the best come first
 
     @property
     def git(self) -> Git:
@@ -62,7 +66,8 @@ class Branch:
 def find_repository(folder: str) -> Repository | None:
     """The repository whose working tree a folder is in. A bare one has none, so it is not found.
 
-    Nor is one that says its working tree is somewhere else: what is written there would land in a place of its choice.
+    Nor is one that says its working tree is somewhere else: what is written there would land in a
+    place of its choice.
     """
     root = find_worktree(folder)
     if not os.path.lexists(os.path.join(root, ".git")):
@@ -75,7 +80,9 @@ def find_repository(folder: str) -> Repository | None:
         return None
     own_files = (f"{found.common_dir}/config", f"{found.git_dir}/config.worktree")
     found = replace(found, settings=git.read_settings(answer, own_files))
-    return replace(found, repo=found.settings.remote_name or _first_commit(found) or _local_name(found))
+    return replace(
+        found, repo=found.settings.remote_name or _first_commit(found) or _local_name(found)
+    )
 
 
 def find_default_branch(repository: Repository) -> Branch | None:
@@ -86,7 +93,9 @@ def find_default_branch(repository: Repository) -> Branch | None:
         "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", f"{remote}HEAD", *usual
     )
     rows = [line.split("\0") for line in text(listed).split("\n")[:-1]]
-    found = {symref or name: commit for name, commit, symref in sorted(rows, key=lambda row: not row[2])}
+    found = {
+        symref or name: commit for name, commit, symref in sorted(rows, key=lambda row: not row[2])
+    }
     pointed = [symref for _, _, symref in rows if symref]
     best = next((name for name in [*pointed, *usual] if name in found), None)
     return Branch(best.removeprefix(remote).removeprefix(HEAD), found[best]) if best else None
@@ -102,24 +111,38 @@ def checked_commit(value: str) -> str:
     return value
 
 
-# --- where it lies and what it is called -------------------------------------------------------------------
+# --- where it lies and what it is called ----------------------------------------------------------
 
-_QUESTIONS = ("--is-inside-work-tree", "--show-cdup", "--is-shallow-repository", "--show-object-format")
+_QUESTIONS = (
+    "--is-inside-work-tree",
+    "--show-cdup",
+    "--is-shallow-repository",
+    "--show-object-format",
+)
 _FOLDERS = ("--git-dir", "--git-common-dir")
-# A line that no name of a branch is, between the folders, whose names may have line breaks, and the branches.
+# A line that no name of a branch is, between the folders, whose names may have line breaks, and the
+# branches.
 _END = "--is-inside-work-tree"
 # A bracket makes a pattern of a name: without one, everything below the name would be meant.
 _DEFAULTS = (
     "--glob=refs/remotes/*/[H]EAD",
-    *(f"--glob={place}[{name[0]}]{name[1:]}" for name in USUAL_DEFAULTS for place in ("refs/remotes/*/", HEAD)),
+    *(
+        f"--glob={place}[{name[0]}]{name[1:]}"
+        for name in USUAL_DEFAULTS
+        for place in ("refs/remotes/*/", HEAD)
+    ),
 )
 _NONE = ("not a git repository", "must be run in a work tree", "bare repository")
 
 
 def _find_place(git: Git) -> Repository | None:
-    """All but the key and the settings. Folders whose names have line breaks are asked for one by one."""
+    """All but the key and the settings. Folders whose names have line breaks are asked for one by
+    one.
+    """
     absolute = ("rev-parse", "--path-format=absolute")
-    answer = git.run(*absolute, *_QUESTIONS, *_FOLDERS, _END, "--symbolic-full-name", "HEAD", *_DEFAULTS)
+    answer = git.run(
+        *absolute, *_QUESTIONS, *_FOLDERS, _END, "--symbolic-full-name", "HEAD", *_DEFAULTS
+    )
     lines = text(answer.out).split("\n")
     if len(lines) < len(_QUESTIONS) + len(_FOLDERS):
         _refuse_unless_missing(git, answer.complaint)
@@ -132,7 +155,9 @@ def _find_place(git: Git) -> Repository | None:
     if len(folders) != len(_FOLDERS):
         folders = [text(git.ask(*absolute, folder))[:-1] for folder in _FOLDERS]
     git_dir, common_dir = folders
-    ref = text(git.ask("symbolic-ref", "HEAD")).rstrip("\n") if answer.code else ref  # no commit yet
+    ref = (
+        text(git.ask("symbolic-ref", "HEAD")).rstrip("\n") if answer.code else ref
+    )  # no commit yet
     branch = ref.removeprefix(HEAD) if ref.startswith(HEAD) else DETACHED
     return Repository(
         root=git.folder,
@@ -148,7 +173,9 @@ def _find_place(git: Git) -> Repository | None:
 
 
 def _refuse_unless_missing(git: Git, complaint: str) -> None:
-    """A folder called `.git` is not always one of git's. A repository that git refuses to read is another matter."""
+    """A folder called `.git` is not always one of git's. A repository that git refuses to read is
+    another matter.
+    """
     if not any(words in complaint for words in _NONE):
         raise GitFailedError(git.folder, complaint)
 

@@ -1,7 +1,7 @@
 """What we need to know of a repository's settings, and no more: other settings may hold passwords.
 
-Settings come from several files, and a file may name others. Whoever keeps what was read has to notice when one of
-those files changes, because a filter that was named in the meantime would run.
+Settings come from several files, and a file may name others. Whoever keeps what was read has to
+notice when one of those files changes, because a filter that was named in the meantime would run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _REWRITE = re.compile(r"url\.(.*)\.insteadof", re.DOTALL)
 
 @dataclass(frozen=True)
 class Settings:
-    """`remote` is `origin` or the one that is named first, `remote_name` what its address says about the repository."""
+    """`remote` is `origin` or the one that is named first, `remote_name` what its address says
+    about the repository.
+    """
 
     filters: tuple[str, ...] = ()
     remote: str | None = None
@@ -36,7 +38,9 @@ class Settings:
 
     @property
     def is_current(self) -> bool:
-        """No file changed since. Where the repository names other files, one of them may not have been there yet."""
+        """No file changed since. Where the repository names other files, one of them may not have
+        been there yet.
+        """
         return not self.names_others and self.stamps == stamps_of(self.files)
 
 
@@ -63,14 +67,18 @@ def is_understood(lines: Iterable[Line]) -> bool:
 
 def settings_of(lines: Sequence[Line], folder: str, own_files: Iterable[str] = ()) -> Settings:
     """`own_files`: looked at later as well, because one that is not there yet may come."""
-    origins = [line.origin.removeprefix("file:") for line in lines if line.origin.startswith("file:")]
+    origins = [
+        line.origin.removeprefix("file:") for line in lines if line.origin.startswith("file:")
+    ]
     files = tuple(sorted({os.path.join(folder, path) for path in (*origins, *own_files)}))
     remote = _find_remote(lines)
     return Settings(
         filters=tuple(sorted({name for name, _ in _matching(_FILTER, lines)})),
         remote=remote,
         remote_name=_name_of(remote, lines),
-        names_others=any(line.scope in ("local", "worktree") and line.key.startswith("include") for line in lines),
+        names_others=any(
+            line.scope in ("local", "worktree") and line.key.startswith("include") for line in lines
+        ),
         files=files,
         stamps=stamps_of(files),
     )

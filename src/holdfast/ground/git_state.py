@@ -1,10 +1,11 @@
 """What all tracked files hold right now, as one id, and which of them differ from a commit.
 
-git knows the id of a commit's tree and which files differ from it; only those are read, hashed as git would store them,
-and put in their places (`git_tree`). So the id depends on contents alone: the same before and after a commit, on every
-branch, in every clone and working tree. Four things are not seen: untracked files, files that somebody told git to
-assume unchanged or to leave out of a sparse working tree (the index's word counts), and edits inside a submodule, of
-which only the checked-out commit counts.
+git knows the id of a commit's tree and which files differ from it; only those are read, hashed as
+git would store them, and put in their places (`git_tree`). So the id depends on contents alone: the
+same before and after a commit, on every branch, in every clone and working tree. Four things are
+not seen: untracked files, files that somebody told git to assume unchanged or to leave out of a
+sparse working tree (the index's word counts), and edits inside a submodule, of which only the
+checked-out commit counts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _COMPARE = ("diff-index", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignor
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file that differs: git's letter for how (A, D, M, T), and what it held and holds. None: not there."""
+    """A file that differs: git's letter for how (A, D, M, T), and what it held and holds. None: not
+    there.
+    """
 
     status: str
     old_blob: str | None
@@ -36,7 +39,9 @@ class FileChange:
 
 @dataclass(frozen=True)
 class TreeState:
-    """`base` is the commit that `changed` compares with: the one that was asked for if it is here, else HEAD."""
+    """`base` is the commit that `changed` compares with: the one that was asked for if it is here,
+    else HEAD.
+    """
 
     head: str | None
     base: str | None
@@ -44,8 +49,12 @@ class TreeState:
     changed: Mapping[str, FileChange]
 
 
-def read_state(repository: Repository, *, since: str | None = None, without: Iterable[str] = ()) -> TreeState:
-    """The state now, compared with the commit `since`, without the files and folders that the caller calls its own."""
+def read_state(
+    repository: Repository, *, since: str | None = None, without: Iterable[str] = ()
+) -> TreeState:
+    """The state now, compared with the commit `since`, without the files and folders that the
+    caller calls its own.
+    """
     wanted = checked_commit(since) if since else "HEAD"
     own = [_own_path(path) for path in without]
     for _ in range(TRIES):
@@ -57,26 +66,39 @@ def read_state(repository: Repository, *, since: str | None = None, without: Ite
 def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeState | None:
     """None when HEAD moved meanwhile. The comparison works while the objects are looked up."""
     git, kind = repository.git, repository.hash_kind
-    with git.start(*_COMPARE, wanted, "--") as comparison, git.start("cat-file", "--batch", talks=True) as objects:
+    with (
+        git.start(*_COMPARE, wanted, "--") as comparison,
+        git.start("cat-file", "--batch", talks=True) as objects,
+    ):
         (head, _), (base, root) = _find_commit(objects, "HEAD"), _find_commit(objects, wanted)
         if base is None and wanted != "HEAD":
             return _read_once(repository, "HEAD", own)
-        answer = comparison.finish() if base else git.run(*_COMPARE, object_id("tree", b"", kind).hex(), "--")
+        answer = (
+            comparison.finish()
+            if base
+            else git.run(*_COMPARE, object_id("tree", b"", kind).hex(), "--")
+        )
         if answer.code or answer.is_cut:
-            raise GitFailedError(repository.root, answer.complaint or "it found too many differences")
+            raise GitFailedError(
+                repository.root, answer.complaint or "it found too many differences"
+            )
         if _find_commit(objects, "HEAD")[0] != head:
             return None
         found = [each for each in parse_differences(answer.out) if not is_left_out(each.path, own)]
         now = look(git, found, kind)
         changed = {each.path: now[each.path] for each in found if now[each.path] != each.old}
         contents = tree_id(root, changed, own, lambda ids: _read_trees(objects, ids, kind), kind)
-    shown = {text(each.path): _shown(each, now[each.path]) for each in found if each.path in changed}
+    shown = {
+        text(each.path): _shown(each, now[each.path]) for each in found if each.path in changed
+    }
     return TreeState(head, base, contents.hex(), shown)
 
 
 def _shown(difference: Difference, now: Entry | None) -> FileChange:
     old = difference.old
-    return FileChange(difference.status, old.id.hex() if old else None, now.id.hex() if now else None)
+    return FileChange(
+        difference.status, old.id.hex() if old else None, now.id.hex() if now else None
+    )
 
 
 def _own_path(path: str) -> bytes:
@@ -86,7 +108,7 @@ def _own_path(path: str) -> bytes:
     return name
 
 
-# --- git's objects -----------------------------------------------------------------------------------------------
+# --- git's objects --------------------------------------------------------------------------------
 
 
 def _find_commit(objects: Running, name: str) -> tuple[str | None, bytes | None]:

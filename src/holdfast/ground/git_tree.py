@@ -1,8 +1,9 @@
 """The id that git would give to a tree, with some files exchanged and others left out.
 
-A tree's id is a hash over its entries, and a folder's entry is the id of its own tree. So two states with the same
-contents have the same id, however they came about, and only the folders on the way to a change have to be read and
-hashed anew: a repository of a hundred thousand files with one edit costs three trees.
+A tree's id is a hash over its entries, and a folder's entry is the id of its own tree. So two
+states with the same contents have the same id, however they came about, and only the folders on the
+way to a change have to be read and hashed anew: a repository of a hundred thousand files with one
+edit costs three trees.
 """
 
 from __future__ import annotations
@@ -26,11 +27,19 @@ ReadTrees = Callable[[list[bytes]], list[Tree]]
 
 
 def tree_id(
-    root: bytes | None, changes: Mapping[bytes, Entry | None], without: Iterable[bytes], read: ReadTrees, kind: str
+    root: bytes | None,
+    changes: Mapping[bytes, Entry | None],
+    without: Iterable[bytes],
+    read: ReadTrees,
+    kind: str,
 ) -> bytes:
-    """The id of the tree `root` (None: the empty one) after changes by path, where None removes a file."""
+    """The id of the tree `root` (None: the empty one) after changes by path, where None removes a
+    file.
+    """
     own = outermost(without)
-    edits = {path: entry for path, entry in changes.items() if not is_left_out(path, own)} | dict.fromkeys(own)
+    edits = {
+        path: entry for path, entry in changes.items() if not is_left_out(path, own)
+    } | dict.fromkeys(own)
     folders = _folders_on_the_way(edits)
     trees = _load(root, folders, read)
     for path, entry in edits.items():
@@ -54,7 +63,9 @@ def is_left_out(path: bytes, without: Iterable[bytes]) -> bool:
 
 def object_id(type_: str, data: bytes, kind: str) -> bytes:
     """As git counts it: a short head, then the bytes."""
-    return hashlib.new(kind, f"{type_} {len(data)}\0".encode() + data, usedforsecurity=False).digest()
+    return hashlib.new(
+        kind, f"{type_} {len(data)}\0".encode() + data, usedforsecurity=False
+    ).digest()
 
 
 def parse_tree(data: bytes, kind: str) -> Tree:
@@ -69,7 +80,9 @@ def parse_tree(data: bytes, kind: str) -> Tree:
 
 def format_tree(tree: Tree) -> bytes:
     """In git's order, in which a folder's name ends with a slash."""
-    ordered = sorted(tree.items(), key=lambda item: item[0] + b"/" if item[1].mode == FOLDER else item[0])
+    ordered = sorted(
+        tree.items(), key=lambda item: item[0] + b"/" if item[1].mode == FOLDER else item[0]
+    )
     return b"".join(b"%b %b\0%b" % (entry.mode, name, entry.id) for name, entry in ordered)
 
 
@@ -90,7 +103,11 @@ def _load(root: bytes | None, folders: list[bytes], read: ReadTrees) -> dict[byt
     wanted = {b"": root} if root else {}
     while wanted:
         trees |= zip(wanted, read(list(wanted.values())), strict=True)
-        below = {path: _find_folder(trees, path) for path in folders if path and path.rpartition(b"/")[0] in wanted}
+        below = {
+            path: _find_folder(trees, path)
+            for path in folders
+            if path and path.rpartition(b"/")[0] in wanted
+        }
         wanted = {path: found for path, found in below.items() if found}
     return trees
 

@@ -1,9 +1,9 @@
 """JSON lines that survive `kill -9`.
 
-A killed writer leaves half a line, and the danger is not that half: the next writer would append to it and spoil
-its own record, which it then acknowledges. So every append first mends the tail, under the lock, and what it cuts
-off is kept in `.recovered/` beside the file. A tail that only lacks its newline is a whole record (no shorter
-part of an object is an object), so it is finished instead.
+A killed writer leaves half a line, and the danger is not that half: the next writer would append to
+it and spoil its own record, which it then acknowledges. So every append first mends the tail, under
+the lock, and what it cuts off is kept in `.recovered/` beside the file. A tail that only lacks its
+newline is a whole record (no shorter part of an object is an object), so it is finished instead.
 
 Reading changes nothing and stops at nothing: each line is a record or a damage with its number.
 """
@@ -46,9 +46,14 @@ class Contents:
 
 
 def append_records(
-    path: files.Path, records: Iterable[Mapping[str, Any]], *, timeout_seconds: float = files.LOCK_SECONDS
+    path: files.Path,
+    records: Iterable[Mapping[str, Any]],
+    *,
+    timeout_seconds: float = files.LOCK_SECONDS,
 ) -> str | None:
-    """Add records durably, all or none unless killed; returns where a torn tail was put, if there was one."""
+    """Add records durably, all or none unless killed; returns where a torn tail was put, if there
+    was one.
+    """
     lines = b"".join(_line(record) for record in records)
     if not lines:
         return None
@@ -92,7 +97,9 @@ def _append(fd: int, path: str, lines: bytes) -> str | None:
     if size + len(lines) > MAX_FILE_BYTES:
         raise InvalidValueError("file", path, f"would become larger than {MAX_FILE_BYTES:,} bytes")
     if size == 0:
-        _sync_folder_of(path)  # before the first byte: a file that holds a record has a durable name
+        _sync_folder_of(
+            path
+        )  # before the first byte: a file that holds a record has a durable name
     tail = _tail(fd, size)
     recovered = None
     if isinstance(_parsed(tail), dict):
@@ -128,7 +135,9 @@ def _tail(fd: int, size: int) -> bytes:
 
 
 def _keep(path: str, offset: int, tail: bytes) -> str:
-    """Save cut bytes under a name made of them, so that a repair that is killed and repeated keeps one copy."""
+    """Save cut bytes under a name made of them, so that a repair that is killed and repeated keeps
+    one copy.
+    """
     folder = os.path.join(os.path.dirname(path), RECOVERED_FOLDER)
     if os.path.islink(folder):
         raise InvalidValueError("folder", folder, "is a symbolic link")
@@ -168,14 +177,21 @@ def _parsed(raw: bytes) -> dict[str, Any] | Reason:
 
 def _is_too_deep(line: bytes, value: object) -> bool:
     # Without so many brackets it cannot be, and counting bytes costs next to nothing.
-    return line.count(b"{") + line.count(b"[") > canonical.MAX_DEPTH and _depth(value) > canonical.MAX_DEPTH
+    return (
+        line.count(b"{") + line.count(b"[") > canonical.MAX_DEPTH
+        and _depth(value) > canonical.MAX_DEPTH
+    )
 
 
 def _depth(value: object) -> int:
     depth, level = 0, [value]
     while containers := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
-        level = [child for item in containers for child in (item.values() if isinstance(item, dict) else item)]
+        level = [
+            child
+            for item in containers
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
     return depth
 
 

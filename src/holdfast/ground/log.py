@@ -1,8 +1,8 @@
 """A log that may be shown to anybody: numbers, ids and codes, never a word that somebody wrote.
 
-It exists to answer "what happened on this machine" without asking "what were you working on". So a text that is
-not a short code is dropped, not shortened. It must never cost the work it tells of: no error leaves it, it waits
-for nobody, and it does not grow past two files.
+It exists to answer "what happened on this machine" without asking "what were you working on". So a
+text that is not a short code is dropped, not shortened. It must never cost the work it tells of: no
+error leaves it, it waits for nobody, and it does not grow past two files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Log:
 
     def __call__(self, event: str, /, **facts: object) -> None:
         """Add one line, or do nothing."""
-        with contextlib.suppress(Exception):  # what the caller does is more important than what goes wrong here
+        with contextlib.suppress(
+            Exception
+        ):  # what the caller does is more important than what goes wrong here
             self._append(_line(event, facts))
 
     def _append(self, line: bytes) -> None:
@@ -38,7 +40,9 @@ class Log:
             self._written(line)
 
     def _written(self, line: bytes) -> bool:
-        """Whether the line went into this file; not when the file was full and had to be moved aside first."""
+        """Whether the line went into this file; not when the file was full and had to be moved
+        aside first.
+        """
         fd = self._open()
         try:
             if os.fstat(fd).st_size + len(line) > MAX_BYTES and self._rotate(fd):
@@ -70,7 +74,11 @@ class Log:
 
 
 def _line(event: str, facts: dict[str, object]) -> bytes:
-    line: dict[str, object] = {"at": clock.to_text(clock.now()), "event": _code(event) or "unnamed", "pid": os.getpid()}
+    line: dict[str, object] = {
+        "at": clock.to_text(clock.now()),
+        "event": _code(event) or "unnamed",
+        "pid": os.getpid(),
+    }
     for name, value in facts.items():
         if name not in line and _code(name) and _is_fact(value):
             line[name] = value

@@ -20,7 +20,9 @@ async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
 
 
 def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """For a plain function that has to drive coroutines itself: where a loop runs, in a thread that has none."""
+    """For a plain function that has to drive coroutines itself: where a loop runs, in a thread that
+    has none.
+    """
     if not _is_on_loop():
         return function(*args, **kwargs)
     from concurrent.futures import ThreadPoolExecutor

@@ -1,12 +1,13 @@
 """Secrets out of text that is stored or shared.
 
-A log of an agent's work holds whatever passed by: keys in command output, passwords in settings. They are found by what
-a provider's key looks like and by the name that a value is given, in the text as it is, as it would read without the
-escapes of JSON and of addresses, and as it would read without the line ends that a window put into it. What is found
-is replaced by a mark that says which rule found it, and lets the same secret be known again.
+A log of an agent's work holds whatever passed by: keys in command output, passwords in settings.
+They are found by what a provider's key looks like and by the name that a value is given, in the
+text as it is, as it would read without the escapes of JSON and of addresses, and as it would read
+without the line ends that a window put into it. What is found is replaced by a mark that says which
+rule found it, and lets the same secret be known again.
 
-The other danger is a reader that destroys: ids, hashes, what a client encrypted for itself and the structure around
-them are never touched, and a text that was redacted once stays as it is.
+The other danger is a reader that destroys: ids, hashes, what a client encrypted for itself and the
+structure around them are never touched, and a text that was redacted once stays as it is.
 """
 
 from __future__ import annotations
@@ -44,13 +45,15 @@ ENTROPY_BITS = 4.2
 _MARK = r"\[REDACTED:[a-z_]{1,40}:[0-9a-f]{8}\]"
 _ESCAPE = r"\\{1,8}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/nrt]))|%(?:25){0,3}([0-9a-fA-F]{2})"
 _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
-# A line end that may stand inside of a key: nothing but a quotation or the margin of a listing beside it.
+# A line end that may stand inside of a key: nothing but a quotation or the margin of a listing
+# beside it.
 _LINE_END = (
     r"(?<=[A-Za-z0-9_+/=.~-])(?:[\"'][ \t]{0,4}[+.]?)?[ \t]{0,2}\\?\r?\n"
     r"[ \t]{0,40}(?:[|>+#*-][ \t]|[0-9]{1,6}[→|:\t][ \t]?)?[\"']?(?=[A-Za-z0-9_+/=.~-])"
 )
-# A line of its own rather than the rest of a key: words, numbers and times, or too little to tell. Each part can be
-# read in one way only: a line that almost fits would be tried in every combination of two.
+# A line of its own rather than the rest of a key: words, numbers and times, or too little to tell.
+# Each part can be read in one way only: a line that almost fits would be tried in every combination
+# of two.
 _PART = r"(?:[0-9]++(?:T[0-9]*+)?|[A-Z]?[a-z]++|[A-Z]*+)"
 _OTHER_LINE = rf".{{0,5}}|{_PART}(?:[_/+=.-]{_PART})*+"
 _OPAQUE_FIELD = (
@@ -77,18 +80,23 @@ def find_secrets(text: str) -> list[Found]:
 def redact(text: str, *, key: bytes = b"") -> Redacted:
     """The text with `[REDACTED:rule:hash8]` for each secret, and where they stood.
 
-    The hash of a weak password lets whoever can guess it be sure. With the key of a data folder, only there.
+    The hash of a weak password lets whoever can guess it be sure. With the key of a data folder,
+    only there.
     """
     found = find_secrets(text)
     return Redacted(_with(text, found, lambda secret: _mark(text, secret, key)), found)
 
 
 def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[Found]]:
-    """A JSON value with the secrets out of its texts; keys, ids, hashes and the structure stay as they are."""
+    """A JSON value with the secrets out of its texts; keys, ids, hashes and the structure stay as
+    they are.
+    """
     found: list[Found] = []
 
     def leaf(text: str, field: str) -> str:
-        if is_opaque_field(field) and len(text.split(maxsplit=1)) < 2:  # words are no id, whatever the field is called
+        if (
+            is_opaque_field(field) and len(text.split(maxsplit=1)) < 2
+        ):  # words are no id, whatever the field is called
             return text
         secrets = _secrets_of_field(text, field)
         found.extend(secrets)
@@ -98,12 +106,16 @@ def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[Found]]:
 
 
 def is_opaque_field(name: str) -> bool:
-    """Whether a field of this name holds an id, a hash or something encrypted; the id of a key is half a secret."""
+    """Whether a field of this name holds an id, a hash or something encrypted; the id of a key is
+    half a secret.
+    """
     return bool(re.search(_OPAQUE_FIELD, name)) and "key" not in name.lower()
 
 
 def find_suspicious(text: str) -> list[Found]:
-    """Long words that look random. For a warning only: most of them are hashes and ids, so nothing is changed by it."""
+    """Long words that look random. For a warning only: most of them are hashes and ids, so nothing
+    is changed by it.
+    """
     return [
         Found("high_entropy", *word.span())
         for word in re.finditer(_LONG_WORD, text)
@@ -112,11 +124,18 @@ def find_suspicious(text: str) -> list[Found]:
 
 
 class _View:
-    """A text as somebody would read it, which knows where each of its characters stands in the original."""
+    """A text as somebody would read it, which knows where each of its characters stands in the
+    original.
+    """
 
     __slots__ = ("_pieces", "_under", "text")
 
-    def __init__(self, text: str, under: _View | None = None, pieces: list[tuple[int, int, int]] | None = None):
+    def __init__(
+        self,
+        text: str,
+        under: _View | None = None,
+        pieces: list[tuple[int, int, int]] | None = None,
+    ):
         self.text, self._under, self._pieces = text, under, pieces or []
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -143,7 +162,9 @@ class _View:
     def breaks(self, start: int, end: int) -> list[int]:
         """The places between two others where something was read as nothing."""
         first = bisect_right(self._pieces, start, key=_first)
-        return [piece[0] for piece in self._pieces[first : bisect_left(self._pieces, end, key=_first)]]
+        return [
+            piece[0] for piece in self._pieces[first : bisect_left(self._pieces, end, key=_first)]
+        ]
 
     def _place(self, at: int) -> tuple[int, int]:
         """Where the character starts and ends in the text under this one."""
@@ -152,7 +173,9 @@ class _View:
 
 
 def _hits(text: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and rank of the rule, in every reading; a key that ended with its line does not go on in the next."""
+    """Start, end and rank of the rule, in every reading; a key that ended with its line does not go
+    on in the next.
+    """
     plain = _View(text)
     unescaped = _unescaped(plain)
     seen: set[tuple[int, int]] = set()
@@ -191,7 +214,11 @@ def _own_end(rule: Rule, joined: _View, start: int, end: int) -> int:
 
 def _worth_a_look(view: _View) -> Iterator[tuple[int, Rule]]:
     lowered = view.text.lower()
-    return ((rank, rule) for rank, rule in enumerate(RULES) if any(hint in lowered for hint in rule.hints))
+    return (
+        (rank, rule)
+        for rank, rule in enumerate(RULES)
+        if any(hint in lowered for hint in rule.hints)
+    )
 
 
 def _merged(hits: Iterator[tuple[int, int, int]]) -> list[Found]:

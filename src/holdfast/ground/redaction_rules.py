@@ -1,7 +1,9 @@
-"""What a secret looks like: a provider's prefix or a fixed structure first, then a name that says what its value is.
+"""What a secret looks like: a provider's prefix or a fixed structure first, then a name that says
+what its value is.
 
-A high entropy alone is no rule: hashes, ids and pictures have it as well. Each pattern starts at a literal, bounds what
-follows or takes it once and for all, and so costs a hostile text no more than a long one.
+A high entropy alone is no rule: hashes, ids and pictures have it as well. Each pattern starts at a
+literal, bounds what follows or takes it once and for all, and so costs a hostile text no more than
+a long one.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ _PLACEHOLDER = (
     r"|(?:null|none|true|false|undefined|string|required|optional|pass|passwd|password|secret|token|test)$"
     r"|(?:process\.env|os\.environ|os\.getenv|getenv|import\.meta|secrets?\.|vault:|env:|file:|op://|arn:)"
 )
-_PATH_OR_CODE = r"[~.]{0,2}/[\w.@-]+(?:/|$)|[a-z][a-z0-9+.-]{1,20}://|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
+_PATH_OR_CODE = (
+    r"[~.]{0,2}/[\w.@-]+(?:/|$)|[a-z][a-z0-9+.-]{1,20}://|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
+)
 _SAYS_WHAT_IT_IS = r"(?i)(?=.*(?:secret|token|passw|key))[a-z_]+[0-9]{0,3}$"
 # A token is random; a few plain words with a number at their end name something: `next_page_2`.
 _PLAIN_WORDS = r"[a-z]{1,12}(?:[_-][a-z]{1,12})++[_-]?[0-9]{0,3}$"
@@ -58,10 +62,11 @@ _FLAG = r"(?:^|[\s\"'`])--[a-z-]{0,30}$"
 
 
 class Rule:
-    """A name, what a text must hold for it to be worth a look (lower case), a pattern, and what is left to check.
+    """A name, what a text must hold for it to be worth a look (lower case), a pattern, and what is
+    left to check.
 
-    The secret is the pattern's last group, or all of it. What is in `start` may not stand before it, what is in `end`
-    not after it.
+    The secret is the pattern's last group, or all of it. What is in `start` may not stand before
+    it, what is in `end` not after it.
     """
 
     __slots__ = ("check", "end", "hints", "lines", "name", "pattern", "start")
@@ -81,14 +86,24 @@ class Rule:
         self.start, self.end, self.check = start, end, check
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """A pattern is compiled when it is needed first: a process that meets no secret pays for none."""
+        """A pattern is compiled when it is needed first: a process that meets no secret pays for
+        none.
+        """
         start = f"(?<![{self.start}])" if self.start else ""
         end = f"(?![{self.end}])" if self.end else ""
-        return [span for match in re.finditer(f"{start}{self.pattern}{end}", text) if (span := self._span(match))]
+        return [
+            span
+            for match in re.finditer(f"{start}{self.pattern}{end}", text)
+            if (span := self._span(match))
+        ]
 
     def spans_over_lines(self, text: str) -> list[tuple[int, int]]:
-        """In a text without line ends, where what stands beside a key says nothing: of its one length, or of any."""
-        pattern = self.pattern if self.lines == OPEN else re.sub(r"\{(\d\d),\d+\}", r"{\1}", self.pattern)
+        """In a text without line ends, where what stands beside a key says nothing: of its one
+        length, or of any.
+        """
+        pattern = (
+            self.pattern if self.lines == OPEN else re.sub(r"\{(\d\d),\d+\}", r"{\1}", self.pattern)
+        )
         return [match.span(match.lastindex or 0) for match in re.finditer(pattern, text)]
 
     def _span(self, match: re.Match[str]) -> tuple[int, int] | None:
@@ -106,7 +121,9 @@ def is_secret_field(name: str, value: str) -> bool:
 
 
 def is_secret_value(value: str) -> bool:
-    """Letters and digits that stand for nothing else; what a person would call a value rather than a word."""
+    """Letters and digits that stand for nothing else; what a person would call a value rather than
+    a word.
+    """
     return (
         len(value) >= 8
         and not re.match(_PLACEHOLDER, value)
@@ -126,7 +143,11 @@ def _is_name(match: re.Match[str]) -> bool:
 
 def _holds_secret(match: re.Match[str], value: str) -> bool:
     is_chosen = match[0][0] in _CHOSEN
-    return _is_name(match) and is_secret_value(value) and (is_chosen or not re.match(_PLAIN_WORDS, value))
+    return (
+        _is_name(match)
+        and is_secret_value(value)
+        and (is_chosen or not re.match(_PLAIN_WORDS, value))
+    )
 
 
 def _is_named_secret(match: re.Match[str], value: str) -> bool:
@@ -147,8 +168,15 @@ def _is_passphrase(match: re.Match[str], value: str) -> bool:
 
 
 def _is_environment_secret(match: re.Match[str], value: str) -> bool:
-    """`NAME=value` in capitals is meant as a value, so any word will do; the shell's own folder is none."""
-    return _is_name(match) and len(value) >= 6 and not re.match(_PLACEHOLDER, value) and value[0] not in "/~"
+    """`NAME=value` in capitals is meant as a value, so any word will do; the shell's own folder is
+    none.
+    """
+    return (
+        _is_name(match)
+        and len(value) >= 6
+        and not re.match(_PLACEHOLDER, value)
+        and value[0] not in "/~"
+    )
 
 
 def _is_flag(match: re.Match[str], value: str) -> bool:
@@ -164,15 +192,24 @@ def _is_credential(match: re.Match[str], value: str) -> bool:
     return is_secret_value(value)
 
 
-def _option(hints: str, programs: str, option: str, value: str = rf"{_IN_QUOTES}|{_UNQUOTED}") -> Rule:
-    """A password as an option of programs that take it there; another program means something else by the letter."""
+def _option(
+    hints: str, programs: str, option: str, value: str = rf"{_IN_QUOTES}|{_UNQUOTED}"
+) -> Rule:
+    """A password as an option of programs that take it there; another program means something else
+    by the letter.
+    """
 
     def is_for_program(match: re.Match[str], value: str) -> bool:
         before = match.string[max(0, match.start() - COMMAND_CHARS) : match.start()]
         command = re.split(r"(?<!\\)\n|\\n|[;|&][ \t|&]", before)[-1]
-        return _is_password(match, value) and re.search(rf"(?<![\w-])(?:{programs})[ \t]", command) is not None
+        return (
+            _is_password(match, value)
+            and re.search(rf"(?<![\w-])(?:{programs})[ \t]", command) is not None
+        )
 
-    return Rule("command_password", hints, rf"-(?<=[ \t]-){option}(?:{value})", WHOLE, check=is_for_program)
+    return Rule(
+        "command_password", hints, rf"-(?<=[ \t]-){option}(?:{value})", WHOLE, check=is_for_program
+    )
 
 
 _WORD = "A-Za-z0-9"
@@ -255,10 +292,18 @@ RULES = (
         "sk-",
         r"sk-(?:(?:proj|svcacct|admin|service|None)-[A-Za-z0-9_-]{20,300}|[A-Za-z0-9]{32,128})",
     ),
-    _exact("supabase_key", "sb_secret_ sbp_", r"(?:sb_secret_[A-Za-z0-9_-]{31,100}|sbp_[A-Za-z0-9_]{40,80})"),
+    _exact(
+        "supabase_key",
+        "sb_secret_ sbp_",
+        r"(?:sb_secret_[A-Za-z0-9_-]{31,100}|sbp_[A-Za-z0-9_]{40,80})",
+    ),
     _exact("huggingface_token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{34,40}"),
     _exact("google_key", "aiza", r"AIza[A-Za-z0-9_-]{35}", _URL_WORD),
-    _open("google_secret", "gocspx- ya29.", r"(?:GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{20,2000})"),
+    _open(
+        "google_secret",
+        "gocspx- ya29.",
+        r"(?:GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{20,2000})",
+    ),
     _exact("sendgrid_key", "sg.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}", _URL_WORD),
     _open(
         "provider_token",
@@ -296,8 +341,16 @@ RULES = (
         WHOLE,
         check=_is_environment_secret,
     ),
-    Rule("assigned_secret", _HINTS, rf"{_NAME}{_GIVEN}(?:{_QUOTED}|{_BARE})", WHOLE, check=_is_named_secret),
-    Rule("assigned_secret", _HINTS, rf"{_NAME}{_GIVEN}(?:{_IN_QUOTES})", WHOLE, check=_is_passphrase),
+    Rule(
+        "assigned_secret",
+        _HINTS,
+        rf"{_NAME}{_GIVEN}(?:{_QUOTED}|{_BARE})",
+        WHOLE,
+        check=_is_named_secret,
+    ),
+    Rule(
+        "assigned_secret", _HINTS, rf"{_NAME}{_GIVEN}(?:{_IN_QUOTES})", WHOLE, check=_is_passphrase
+    ),
     _option(
         "curl",
         "curl",
@@ -306,10 +359,22 @@ RULES = (
     ),
     # Attached, unless it is a word of small letters: `-print` and `-pthread` are no passwords.
     _option(
-        "mysql mariadb sshpass 7z", r"mysql\w{0,20}|mariadb(?:-dump)?|sshpass|7za?", r"p(?![a-z]{1,20}+(?:[\s;|&)]|$))"
+        "mysql mariadb sshpass 7z",
+        r"mysql\w{0,20}|mariadb(?:-dump)?|sshpass|7za?",
+        r"p(?![a-z]{1,20}+(?:[\s;|&)]|$))",
     ),
-    _option("sshpass mongo login", r"sshpass|mongo\w{0,20}|(?:docker|podman|az|registry) login", r"p[ \t]{1,4}"),
+    _option(
+        "sshpass mongo login",
+        r"sshpass|mongo\w{0,20}|(?:docker|podman|az|registry) login",
+        r"p[ \t]{1,4}",
+    ),
     _option("redis-cli", "redis-cli", r"a[ \t]{1,4}"),
     _option("ldap", r"ldap\w{1,20}", r"w[ \t]{1,4}"),
-    Rule("assigned_secret", _HINTS, rf"(?<=-){_NAME}[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})", WHOLE, check=_is_flag),
+    Rule(
+        "assigned_secret",
+        _HINTS,
+        rf"(?<=-){_NAME}[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})",
+        WHOLE,
+        check=_is_flag,
+    ),
 )

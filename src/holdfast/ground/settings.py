@@ -34,7 +34,12 @@ class Settings:
     __slots__ = ("database", "developer", "home", "workspace")
 
     def __init__(self, *, home: str, database: str, workspace: str, developer: str):
-        self.home, self.database, self.workspace, self.developer = home, database, workspace, developer
+        self.home, self.database, self.workspace, self.developer = (
+            home,
+            database,
+            workspace,
+            developer,
+        )
 
     @property
     def owner(self) -> Owner:
@@ -65,8 +70,11 @@ def sqlite_path(url: str) -> str | None:
     if path == url or not path or "\x00" in path:
         raise InvalidValueError("HOLDFAST_DATABASE", url, "names no file", known=DATABASE_FORMS)
     if path == ":memory:":
-        raise InvalidValueError("HOLDFAST_DATABASE", url, "keeps nothing; name a file", known=DATABASE_FORMS)
-    # Without links: the files beside it (log, locks) must have one name, whichever way somebody came.
+        raise InvalidValueError(
+            "HOLDFAST_DATABASE", url, "keeps nothing; name a file", known=DATABASE_FORMS
+        )
+    # Without links: the files beside it (log, locks) must have one name, whichever way somebody
+    # came.
     return os.path.realpath(os.path.expanduser(path))
 
 
@@ -80,9 +88,11 @@ def _database(env: Mapping[str, str], home: str) -> str:
 
 
 def _check_home(home: str, env: Mapping[str, str]) -> None:
-    """It need not be there yet. Checked here, because only here it is known which setting was wrong.
+    """It need not be there yet. Checked here, because only here it is known which setting was
+    wrong.
 
-    A person's own folder is there, or HOME is wrong: whoever made it would keep things where nobody looks again.
+    A person's own folder is there, or HOME is wrong: whoever made it would keep things where nobody
+    looks again.
     """
     person = _person_folder(env)
     if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
@@ -92,20 +102,30 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
     while not os.path.lexists(found):
         found = os.path.dirname(found)
     if not os.path.isdir(found):
-        problem = "is not a folder" if found == home else f"lies below {found}, which is not a folder"
-        raise InvalidValueError("HOLDFAST_HOME", home, f"{problem}; set it to one, or to one that can be made")
+        problem = (
+            "is not a folder" if found == home else f"lies below {found}, which is not a folder"
+        )
+        raise InvalidValueError(
+            "HOLDFAST_HOME", home, f"{problem}; set it to one, or to one that can be made"
+        )
 
 
 def check_database_url(url: str) -> None:
     if not url.startswith(("sqlite:", "postgresql://", "postgres://")):
-        raise InvalidValueError("HOLDFAST_DATABASE", redacted(url), "is no database URL", known=DATABASE_FORMS)
+        raise InvalidValueError(
+            "HOLDFAST_DATABASE", redacted(url), "is no database URL", known=DATABASE_FORMS
+        )
     if sqlite_path(url) is None and not _is_postgres_url(url):
         problem = "cannot be read as a URL; special characters in a password are written as %XX"
-        raise InvalidValueError("HOLDFAST_DATABASE", f"{url.partition('://')[0]}://...", problem, known=DATABASE_FORMS)
+        raise InvalidValueError(
+            "HOLDFAST_DATABASE", f"{url.partition('://')[0]}://...", problem, known=DATABASE_FORMS
+        )
 
 
 def _is_postgres_url(url: str) -> bool:
-    """Whether its parts can be told apart. Where they cannot, nobody knows which of them is the password."""
+    """Whether its parts can be told apart. Where they cannot, nobody knows which of them is the
+    password.
+    """
     from urllib.parse import parse_qsl, urlsplit  # a hook on SQLite never gets here
 
     try:
@@ -123,7 +143,9 @@ def redacted(url: str) -> str:
     if url.startswith("sqlite:"):
         return url
     login, at, place = url.rpartition("@")
-    if "?" in login:  # a password with a question mark or a query with an @: too odd to show more than its beginning
+    if (
+        "?" in login
+    ):  # a password with a question mark or a query with an @: too odd to show more than its beginning
         login, at, place = login.partition("?")[0], "", ""
     scheme, separator, user = login.partition("://" if "://" in login else ":")
     user, colon, _ = user.partition(":")
@@ -132,7 +154,9 @@ def redacted(url: str) -> str:
 
 def _workspace(slug: str) -> str:
     if not (_is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
-        raise InvalidValueError("HOLDFAST_WORKSPACE", slug, "is no workspace name; use a-z, 0-9, dot, dash, underscore")
+        raise InvalidValueError(
+            "HOLDFAST_WORKSPACE", slug, "is no workspace name; use a-z, 0-9, dot, dash, underscore"
+        )
     return slug
 
 
@@ -141,14 +165,18 @@ def _developer(env: Mapping[str, str]) -> str:
         handle = given.strip().casefold()
         if not _is_plain(handle, HANDLE_CHARS):
             raise InvalidValueError(
-                "HOLDFAST_DEVELOPER", given, "is no handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore"
+                "HOLDFAST_DEVELOPER",
+                given,
+                "is no handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
             )
         return handle
     return _as_handle(_git_email(env).partition("@")[0]) or _as_handle(_login(env)) or "me"
 
 
 def _as_handle(text: str) -> str:
-    """What is left of a name that was not chosen as a handle; runs of other characters become one dash."""
+    """What is left of a name that was not chosen as a handle; runs of other characters become one
+    dash.
+    """
     plain = "".join(character if character in _ALLOWED else " " for character in text.casefold())
     return "-".join(plain.split()).strip("-")[:HANDLE_CHARS]
 
@@ -170,7 +198,9 @@ def _login(env: Mapping[str, str]) -> str:
 
 
 def _git_email(env: Mapping[str, str]) -> str:
-    """`user.email` of the user's own git settings, read without starting git: a hook has no time for a process."""
+    """`user.email` of the user's own git settings, read without starting git: a hook has no time
+    for a process.
+    """
     folder = os.path.expanduser(env.get("HOME") or "~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
     for path in (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config")):

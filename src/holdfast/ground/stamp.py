@@ -1,4 +1,6 @@
-"""The moment as a number and as a text, without `datetime`, which a hook would pay a millisecond for."""
+"""The moment as a number and as a text, without `datetime`, which a hook would pay a millisecond
+for.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Text for people: what may go to a terminal, and how it is cut.
 
-Stored text comes from teammates, repositories and models. It must not move a cursor, set a title, open a link or
-turn a line around, so whatever a reader could not see is shown as its escape.
+Stored text comes from teammates, repositories and models. It must not move a cursor, set a title,
+open a link or turn a line around, so whatever a reader could not see is shown as its escape.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ _ZERO_WIDTH_JOINER = "\u200d"
 
 
 def term_safe(text: str) -> str:
-    """The text with everything unseen made visible: `\\x1b`, `\\u202e`. Clean text comes back as it is."""
+    """The text with everything unseen made visible: `\\x1b`, `\\u202e`. Clean text comes back as it
+    is.
+    """
     return _UNSEEN.sub(_escape, text)
 
 
 def cut(text: str, max_chars: int) -> str:
-    """At most so many characters, ended by `…` where something is missing; between words where one is near."""
+    """At most so many characters, ended by `…` where something is missing; between words where one
+    is near.
+    """
     if len(text) <= max_chars:
         return text
     if max_chars < 1:
@@ -52,7 +56,9 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _cut_at(text: str, limit: int) -> int:
-    """The last word edge in the second half, else the last place between two characters as a reader sees them."""
+    """The last word edge in the second half, else the last place between two characters as a reader
+    sees them.
+    """
     at = limit
     while at and _is_joined(text, at):
         at -= 1
@@ -63,13 +69,17 @@ def _cut_at(text: str, limit: int) -> int:
 
 
 def _is_joined(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a place are one to a reader, as far as their properties tell."""
+    """Whether the characters on both sides of a place are one to a reader, as far as their
+    properties tell.
+    """
     before, after = text[at - 1], text[at]
     if before == _ZERO_WIDTH_JOINER or _extends(after):
         return True
     if _is_flag_half(after):
         return _flag_halves_before(text, at) % 2 == 1
-    return (before == "\r" and after == "\n") or ("\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff")
+    return (before == "\r" and after == "\n") or (
+        "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+    )
 
 
 def _extends(character: str) -> bool:

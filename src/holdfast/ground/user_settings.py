@@ -1,7 +1,7 @@
 """What a person has chosen once, for this machine: `settings.json` in the data folder.
 
-Consent and rules are a person's, so they are never read from a checkout. A repository is named by its key, the same
-in every clone of it.
+Consent and rules are a person's, so they are never read from a checkout. A repository is named by
+its key, the same in every clone of it.
 
     {"shared_context": true,
      "pinned_rules": ["Money is integer cents, never float."],
@@ -42,7 +42,9 @@ class UserSettings:
 
     def shares_anything(self) -> bool:
         """Told without asking which repository this is, which would start git."""
-        return bool(self.shared_context) or any(one.get("shared_context") for one in self.repositories.values())
+        return bool(self.shared_context) or any(
+            one.get("shared_context") for one in self.repositories.values()
+        )
 
     def shares(self, repo: str) -> bool:
         chosen = self.repositories.get(repo, {}).get("shared_context", self.shared_context)
@@ -70,30 +72,39 @@ def _checked(found: Any, path: str) -> UserSettings:
     if not isinstance(found, dict):
         raise InvalidValueError(NAME, path, "holds no JSON object")
     repositories = found.get("repositories", {})
-    if not isinstance(repositories, dict) or not all(isinstance(one, dict) for one in repositories.values()):
+    if not isinstance(repositories, dict) or not all(
+        isinstance(one, dict) for one in repositories.values()
+    ):
         raise InvalidValueError(NAME, path, "has `repositories` that are no object of objects")
     for place in (found, *repositories.values()):
         _check_place(place, path)
     folder = found.get("context_folder", CONTEXT_FOLDER)
     if not isinstance(folder, str) or os.path.isabs(folder):
         raise InvalidValueError("context_folder", folder, f"in {path} is no folder of a repository")
-    rules, ignored = tuple(found.get("pinned_rules", ())), tuple(islice(_ignored(found, path), MOST_IGNORED))
+    rules, ignored = (
+        tuple(found.get("pinned_rules", ())),
+        tuple(islice(_ignored(found, path), MOST_IGNORED)),
+    )
     return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
 
 
 def _check_place(place: dict[str, Any], path: str) -> None:
     if not isinstance(place.get("shared_context"), bool | None):
-        raise InvalidValueError("shared_context", place["shared_context"], f"in {path} is neither true nor false")
+        raise InvalidValueError(
+            "shared_context", place["shared_context"], f"in {path} is neither true nor false"
+        )
     rules = place.get("pinned_rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise InvalidValueError("pinned_rules", rules, f"in {path} is no list of texts")
 
 
-# --- what means nothing ------------------------------------------------------------------------------------
+# --- what means nothing ---------------------------------------------------------------------------
 
 
 def _ignored(found: dict[str, Any], path: str) -> Iterator[str]:
-    """A typo reads like a choice that was made, so it is told. Refused it is not: a later version may know the key."""
+    """A typo reads like a choice that was made, so it is told. Refused it is not: a later version
+    may know the key.
+    """
     yield from _unknown(found, KEYS, path)
     for name, one in found.get("repositories", {}).items():
         if not _is_name(name):
@@ -112,7 +123,9 @@ def _unknown(place: Iterable[str], known: tuple[str, ...], where: str) -> Iterat
 
 
 def _is_name(name: str) -> bool:
-    """Whether a repository can be called so; a path never is, because it would mean another one elsewhere."""
+    """Whether a repository can be called so; a path never is, because it would mean another one
+    elsewhere.
+    """
     if _NAME_WITHOUT_REMOTE.fullmatch(name):
         return True
     return not name.startswith(".") and name == normalise_remote(f"ssh://{name}")

@@ -1,4 +1,6 @@
-"""Which working tree a folder belongs to, and which branch is checked out there, found without starting git."""
+"""Which working tree a folder belongs to, and which branch is checked out there, found without
+starting git.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,13 @@ def find_worktree(folder: str) -> str:
 
 
 def find_branch(worktree: str) -> str | None:
-    """The branch that is checked out, from git's own files; None where there is none or nobody can tell."""
+    """The branch that is checked out, from git's own files; None where there is none or nobody can
+    tell.
+    """
     place = os.path.join(worktree, ".git")
-    if os.path.isfile(place) and (pointer := _after("gitdir:", place)):  # a linked worktree or a submodule
+    if os.path.isfile(place) and (
+        pointer := _after("gitdir:", place)
+    ):  # a linked worktree or a submodule
         place = os.path.join(worktree, pointer)
     ref = _after("ref:", os.path.join(place, "HEAD")) if os.path.isdir(place) else ""
     branch = ref.removeprefix(_BRANCH)
@@ -33,7 +39,9 @@ def find_branch(worktree: str) -> str | None:
 
 
 def _after(word: str, path: str) -> str:
-    """What stands behind a word that a file begins with; of anything else nothing, and a pipe is not waited for."""
+    """What stands behind a word that a file begins with; of anything else nothing, and a pipe is
+    not waited for.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:

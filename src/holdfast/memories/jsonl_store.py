@@ -1,9 +1,11 @@
-"""A store in one file of JSON lines: `data/memory/vectorstore/memories.jsonl`, as another program keeps it.
+"""A store in one file of JSON lines: `data/memory/vectorstore/memories.jsonl`, as another program
+keeps it.
 
-An import takes what it can read and names the rest; an export writes the whole file anew, in one order and one form.
-That would take from another program what a memory does not keep, so an export replaces only a file that holds nothing
-more: one that it wrote, or that was brought in whole. The journal has the hash of each such file.
-`TemporalMemoryStore` searches such a file, or a service, with the same rules.
+An import takes what it can read and names the rest; an export writes the whole file anew, in one
+order and one form. That would take from another program what a memory does not keep, so an export
+replaces only a file that holds nothing more: one that it wrote, or that was brought in whole. The
+journal has the hash of each such file. `TemporalMemoryStore` searches such a file, or a service,
+with the same rules.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ MEMORY_FILE = "memory_file"
 
 
 async def import_memories(memories: MemoryService, path: str) -> ImportReport:
-    """Repeating it changes nothing; what was forgotten stays out. A file without one readable memory is refused."""
+    """Repeating it changes nothing; what was forgotten stays out. A file without one readable
+    memory is refused.
+    """
     data, now = _read(path), clock.now()
     contents = jsonl.parse_records(data)
     counts = {"imported": 0, "known": 0, "forgotten": 0}
@@ -63,13 +67,15 @@ async def import_memories(memories: MemoryService, path: str) -> ImportReport:
 async def export_memories(memories: MemoryService, path: str) -> int:
     """Every memory that was not forgotten, the oldest first; the same memories give the same bytes.
 
-    A file that this store neither wrote nor took in whole is left as it is, and so is one with a line that it does not
-    know any more: an empty store must never empty somebody's file.
+    A file that this store neither wrote nor took in whole is left as it is, and so is one with a
+    line that it does not know any more: an empty store must never empty somebody's file.
     """
     kept = [memory async for memory in memories.read_memories()]
     with _locked_folder_of(path):
         if there := _find(path):
-            unknown = await _count_unknown(memories, there, {rules.content_hash(memory.content) for memory in kept})
+            unknown = await _count_unknown(
+                memories, there, {rules.content_hash(memory.content) for memory in kept}
+            )
             if unknown or not await _is_noted(memories, there):
                 raise ExportRefusedError(path, unknown)
         data = "".join(map(_line, kept)).encode()
@@ -88,7 +94,9 @@ class TemporalMemoryStore:
     async def search(
         self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
     ) -> list[Recalled]:
-        """What answers a question, best first; a file is read as it is now, and one that is missing is empty."""
+        """What answers a question, best first; a file is read as it is now, and one that is missing
+        is empty.
+        """
         if isinstance(self.source, MemoryService):
             return await self.source.recall(query, limit=limit, min_relevance=min_relevance)
         asked, now = rules.check_query(query), clock.now()
@@ -106,7 +114,9 @@ class TemporalMemoryStore:
                 statement = rules.check_record(record, now)
             except InvalidValueError:  # another line may be the answer; an import names this one
                 continue
-            found.setdefault(statement.content_hash, rules.as_memory(statement, _id_of(record, statement), now))
+            found.setdefault(
+                statement.content_hash, rules.as_memory(statement, _id_of(record, statement), now)
+            )
         return list(found.values())
 
 
@@ -148,11 +158,16 @@ def _locked_folder_of(path: str) -> Iterator[None]:
 
 async def _note(memories: MemoryService, data: bytes) -> None:
     """That a file of these bytes holds nothing but what this store has, or has forgotten."""
-    await Journal(memories.db, memories.owner).add(MEMORY_FILE, (), {}, entry_id=_note_id(memories, data))
+    await Journal(memories.db, memories.owner).add(
+        MEMORY_FILE, (), {}, entry_id=_note_id(memories, data)
+    )
 
 
 async def _is_noted(memories: MemoryService, data: bytes) -> bool:
-    return await Journal(memories.db, memories.owner).find(MEMORY_FILE, _note_id(memories, data)) is not None
+    return (
+        await Journal(memories.db, memories.owner).find(MEMORY_FILE, _note_id(memories, data))
+        is not None
+    )
 
 
 def _note_id(memories: MemoryService, data: bytes) -> str:
@@ -169,7 +184,9 @@ async def _count_unknown(memories: MemoryService, data: bytes, known: set[bytes]
         except InvalidValueError:
             unknown += 1
             continue
-        unknown += statement.content_hash not in known and not await memories.was_forgotten(statement.content)
+        unknown += statement.content_hash not in known and not await memories.was_forgotten(
+            statement.content
+        )
     return unknown
 
 
@@ -185,8 +202,17 @@ async def _brought_in(
 
 def _id_of(record: Mapping[str, Any], statement: Statement) -> str:
     given = record.get("id")
-    return str(given) if isinstance(given, str | int) else ids.named_id("memory", statement.content_hash.hex())
+    return (
+        str(given)
+        if isinstance(given, str | int)
+        else ids.named_id("memory", statement.content_hash.hex())
+    )
 
 
 def _line(memory: Memory) -> str:
-    return canonical.canonical_object("memory", rules.as_record(memory), max_bytes=jsonl.MAX_FILE_BYTES) + "\n"
+    return (
+        canonical.canonical_object(
+            "memory", rules.as_record(memory), max_bytes=jsonl.MAX_FILE_BYTES
+        )
+        + "\n"
+    )

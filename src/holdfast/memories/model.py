@@ -1,4 +1,6 @@
-"""What memories are about: the statement itself, how well it answers a question, and what an import did."""
+"""What memories are about: the statement itself, how well it answers a question, and what an import
+did.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ class Remembered:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import brought in, what was there or is to stay out, and each line that could not be used."""
+    """What an import brought in, what was there or is to stay out, and each line that could not be
+    used.
+    """
 
     imported: int = 0
     known: int = 0
@@ -95,7 +99,9 @@ def memory_from(row: Any) -> Memory:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Another program's table may have a list there, or a text that is no JSON: it is kept, one step further in."""
+    """Another program's table may have a list there, or a text that is no JSON: it is kept, one
+    step further in.
+    """
     try:
         value = json.loads(text)
     except ValueError:

@@ -1,8 +1,9 @@
 """What may be remembered, how belief in it moves, and what answers a question.
 
-Relevance is the share of a question's words that a memory has, each weighted by how rare it is among one's memories;
-a word that no memory has weighs most, so a question about something else is declined. It alone decides whether a
-memory is an answer. How new, believed and used the memory is only changes the order among answers.
+Relevance is the share of a question's words that a memory has, each weighted by how rare it is
+among one's memories; a word that no memory has weighs most, so a question about something else is
+declined. It alone decides whether a memory is an answer. How new, believed and used the memory is
+only changes the order among answers.
 """
 
 from __future__ import annotations
@@ -65,11 +66,16 @@ class Statement:
     updated_at: datetime | None = None
 
 
-# --- what may be remembered --------------------------------------------------------------------------------
+# --- what may be remembered -----------------------------------------------------------------------
 
 
 def check_statement(
-    content: object, category: object, source_type: object, ttl_days: object, metadata: object, now: datetime
+    content: object,
+    category: object,
+    source_type: object,
+    ttl_days: object,
+    metadata: object,
+    now: datetime,
 ) -> Statement:
     if not isinstance(source_type, str) or source_type not in SOURCE_TYPES:
         raise InvalidValueError("source_type", source_type, "is unknown", known=SOURCE_TYPES)
@@ -79,26 +85,34 @@ def check_statement(
         content_hash=content_hash(text),
         words=tuple(sorted(words(text))),
         category=None if category is None else check_label("category", category),
-        metadata=canonical.canonical_object("metadata", {} if metadata is None else metadata, max_bytes=METADATA_BYTES),
+        metadata=canonical.canonical_object(
+            "metadata", {} if metadata is None else metadata, max_bytes=METADATA_BYTES
+        ),
         source_type=source_type,
         expires_at=None if ttl_days is None else now + timedelta(days=_check_days(ttl_days)),
     )
 
 
 def said_by(statement: Statement, user_id: object, session_id: str | None) -> Statement:
-    """With its namespace, which is the developer's own unless somebody says otherwise, and its first witness."""
+    """With its namespace, which is the developer's own unless somebody says otherwise, and its
+    first witness.
+    """
     named = None if user_id is None else check_label("user_id", user_id)
     return replace(statement, user_id=named, lineage=() if session_id is None else (session_id,))
 
 
 def content_hash(content: str) -> bytes:
-    """The same for texts that differ in case, in spaces or in how a letter is put together: they say the same."""
+    """The same for texts that differ in case, in spaces or in how a letter is put together: they
+    say the same.
+    """
     said = " ".join(unicodedata.normalize("NFC", content).casefold().split())
     return canonical.sha256(said.encode())
 
 
 def check_query(query: object) -> list[str]:
-    """The words that are asked for, all of them; a question of nothing but small words asks for none."""
+    """The words that are asked for, all of them; a question of nothing but small words asks for
+    none.
+    """
     return sorted(words(_check_filled("query", query, QUERY_BYTES)))
 
 
@@ -128,7 +142,9 @@ def check_id(memory_id: object) -> str | None:
 def check_label(field: str, value: object) -> str:
     checked = _check_filled(field, value, LABEL_BYTES)
     if not checked.isprintable():
-        raise InvalidValueError(field, checked, "contains a line break or another control character")
+        raise InvalidValueError(
+            field, checked, "contains a line break or another control character"
+        )
     return checked
 
 
@@ -151,7 +167,7 @@ def _check_count(field: str, value: object, least: int, most: int) -> int:
     return value
 
 
-# --- belief ------------------------------------------------------------------------------------------------
+# --- belief ---------------------------------------------------------------------------------------
 
 
 def corroborated(memory: Memory, session_id: str | None) -> Memory:
@@ -167,7 +183,11 @@ def contradicted(memory: Memory, session_id: str | None) -> Memory:
 
 
 def _judged(memory: Memory, confidence: float, session_id: str | None) -> Memory:
-    heard = memory.lineage if session_id is None else tuple(dict.fromkeys([*memory.lineage, session_id]))
+    heard = (
+        memory.lineage
+        if session_id is None
+        else tuple(dict.fromkeys([*memory.lineage, session_id]))
+    )
     bounded = min(1.0, max(0.0, round(confidence, 2)))
     return replace(memory, confidence=bounded, lineage=heard[-MOST_LINEAGE:])
 
@@ -175,16 +195,25 @@ def _judged(memory: Memory, confidence: float, session_id: str | None) -> Memory
 def said_again(memory: Memory, expires_at: datetime | None, session_id: str | None) -> Memory:
     """Corroborated, and kept as long as the longer of the two wants it: what had expired is back."""
     ends = (memory.expires_at, expires_at)
-    return replace(corroborated(memory, session_id), expires_at=None if None in ends else max(filter(None, ends)))
+    return replace(
+        corroborated(memory, session_id),
+        expires_at=None if None in ends else max(filter(None, ends)),
+    )
 
 
-# --- what answers a question -------------------------------------------------------------------------------
+# --- what answers a question ----------------------------------------------------------------------
 
 
 def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[str, float]:
-    """How much each word says: the rarer among the memories, the more; among a handful nothing is common."""
+    """How much each word says: the rarer among the memories, the more; among a handful nothing is
+    common.
+    """
     of = max(total, LEAST_TOTAL)
-    return {word: math.log(1 + (max(of - n, 0) + 0.5) / (n + 0.5)) for word in asked for n in [counts.get(word, 0)]}
+    return {
+        word: math.log(1 + (max(of - n, 0) + 0.5) / (n + 0.5))
+        for word in asked
+        for n in [counts.get(word, 0)]
+    }
 
 
 def choose_words(counts: Mapping[str, int]) -> list[str]:
@@ -209,7 +238,9 @@ def rank(
     """Those that pass the gate, best first; the same candidates in the same order on every engine."""
     found = [_rated(memory, relevance(has, weights), now) for memory, has in candidates]
     passed = [one for one in found if one.relevance >= min_relevance and one.relevance > 0]
-    passed.sort(key=lambda one: (-one.score, -clock.microseconds(one.memory.updated_at), one.memory.id))
+    passed.sort(
+        key=lambda one: (-one.score, -clock.microseconds(one.memory.updated_at), one.memory.id)
+    )
     return passed[:limit]
 
 
@@ -228,7 +259,7 @@ def _rated(memory: Memory, share: float, now: datetime) -> Recalled:
     return Recalled(memory, share, round(share * (1 + bonus), 6))
 
 
-# --- what other programs have kept -------------------------------------------------------------------------
+# --- what other programs have kept ----------------------------------------------------------------
 
 CONTENT_KEYS = ("content", "text", "memory")
 
@@ -241,12 +272,16 @@ def check_record(record: Mapping[str, Any], now: datetime) -> Statement:
     checked = check_statement(
         content, given.get("category"), given.get("source_type", "bootstrap"), None, metadata, now
     )
-    times: dict[str, Any] = {name: _check_time(name, given[name]) for name in RECORD_TIMES if name in given}
+    times: dict[str, Any] = {
+        name: _check_time(name, given[name]) for name in RECORD_TIMES if name in given
+    }
     return replace(
         checked,
         confidence=round(check_share("confidence", given.get("confidence", CONFIDENCE)), 2),
         lineage=_check_lineage(given.get("lineage", ())),
-        user_id=check_label("user_id", given["user_id"]) if given.get("user_id", "") != "" else None,
+        user_id=check_label("user_id", given["user_id"])
+        if given.get("user_id", "") != ""
+        else None,
         use_count=_check_count("use_count", given.get("use_count", 0), 0, LARGEST_COUNT),
         **times,
     )
@@ -299,12 +334,22 @@ OWN_JUDGEMENT = {"confidence", "lineage", "last_used_at", "use_count", "expires_
 
 
 def is_whole(record: Mapping[str, Any], statement: Statement, kept: Memory) -> bool:
-    """Whether an export writes all that a line said. How a memory is judged and used is the store's own affair."""
+    """Whether an export writes all that a line said. How a memory is judged and used is the store's
+    own affair.
+    """
     given, ours = as_record(as_memory(statement, kept.id, kept.created_at)), as_record(kept)
-    said = {key: value for key, value in record.items() if value is not None and key not in OWN_JUDGEMENT}
-    return said.get("id", kept.id) == kept.id and all(key in ours and given[key] == ours[key] for key in said)
+    said = {
+        key: value
+        for key, value in record.items()
+        if value is not None and key not in OWN_JUDGEMENT
+    }
+    return said.get("id", kept.id) == kept.id and all(
+        key in ours and given[key] == ours[key] for key in said
+    )
 
 
 def as_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
-    """The words of a memory as its index has them; where the index is not ours, from the text itself."""
+    """The words of a memory as its index has them; where the index is not ours, from the text
+    itself.
+    """
     return words(memory.content) if stored is None else stored.split()

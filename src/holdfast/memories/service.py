@@ -25,13 +25,16 @@ T = TypeVar("T")
 
 PAGE = 500
 
-_noting: set[Task[None]] = set()  # held here, because a loop only keeps weak references to its tasks
+_noting: set[Task[None]] = (
+    set()
+)  # held here, because a loop only keeps weak references to its tasks
 
 
 class MemoryService:
     """Keeps memories of one developer of one workspace, and finds them again.
 
-    Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated before.
+    Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated
+    before.
     """
 
     def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
@@ -39,7 +42,7 @@ class MemoryService:
         self.owner = owner or settings.load_settings().owner
         self.store = MemoryStore(self.db, self.owner)
 
-    # --- keeping -------------------------------------------------------------------------------------------
+    # --- keeping ----------------------------------------------------------------------------------
 
     async def remember(
         self,
@@ -52,8 +55,12 @@ class MemoryService:
         metadata: Mapping[str, Any] | None = None,
         user_id: str | None = None,
     ) -> Remembered:
-        """Keep a statement. One that is known is corroborated instead; one that was forgotten is refused."""
-        checked = rules.check_statement(content, category, source_type, ttl_days, metadata, clock.now())
+        """Keep a statement. One that is known is corroborated instead; one that was forgotten is
+        refused.
+        """
+        checked = rules.check_statement(
+            content, category, source_type, ttl_days, metadata, clock.now()
+        )
         session = _checked_session(session_id)
         statement = rules.said_by(checked, user_id, session)
 
@@ -66,7 +73,9 @@ class MemoryService:
         return await self._write(work)
 
     async def add_statement(self, statement: Statement, memory_id: str | None = None) -> Remembered:
-        """One that another program has kept, as it was, or the one that is known. What was forgotten is refused."""
+        """One that another program has kept, as it was, or the one that is known. What was
+        forgotten is refused.
+        """
 
         async def work(tx: Transaction) -> Remembered:
             if known := await self._known(tx, statement):
@@ -89,7 +98,7 @@ class MemoryService:
         async with self.store.writing():
             return _there(await self.store.expire(checked), memory_id)
 
-    # --- finding -------------------------------------------------------------------------------------------
+    # --- finding ----------------------------------------------------------------------------------
 
     async def find_memory(self, memory_id: str) -> Memory | None:
         checked = rules.check_id(memory_id)
@@ -128,10 +137,12 @@ class MemoryService:
                 yield memory
 
     async def is_adopted(self) -> bool:
-        """Whether the table was there before Holdfast: then it has no walls, and every developer's rows are one."""
+        """Whether the table was there before Holdfast: then it has no walls, and every developer's
+        rows are one.
+        """
         return await self.store.is_adopted()
 
-    # --- forgetting ----------------------------------------------------------------------------------------
+    # --- forgetting -------------------------------------------------------------------------------
 
     async def list_memories_with_text(self, match: str) -> Sequence[Memory]:
         """Those that hold a piece of text exactly as it is written, in any part of them."""
@@ -146,7 +157,9 @@ class MemoryService:
         return await self.db.transaction(work)
 
     async def forget(self, memory_id: str, *, reason: str = "asked for") -> Memory:
-        """Erase the text, wherever it stands, and leave its hash, so that nothing brings it back; not to be undone."""
+        """Erase the text, wherever it stands, and leave its hash, so that nothing brings it back;
+        not to be undone.
+        """
         checked = _checked_id(memory_id), rules.check_label("reason", reason)
         same = await self._same_content(checked[0])
 
@@ -165,9 +178,11 @@ class MemoryService:
         await self.db.scrub()
         return forgotten
 
-    # --- within --------------------------------------------------------------------------------------------
+    # --- within -----------------------------------------------------------------------------------
 
-    async def _answers(self, asked: Sequence[str], limit: int, min_relevance: float) -> list[Recalled]:
+    async def _answers(
+        self, asked: Sequence[str], limit: int, min_relevance: float
+    ) -> list[Recalled]:
         if not asked:
             return []
         now = clock.now()
@@ -186,7 +201,9 @@ class MemoryService:
             return memories
         hashes = [rules.content_hash(memory.content) for memory in memories]
         gone = await self.store.find_tombstones(hashes)
-        return [memory for memory, digest in zip(memories, hashes, strict=True) if digest not in gone]
+        return [
+            memory for memory, digest in zip(memories, hashes, strict=True) if digest not in gone
+        ]
 
     async def _same_content(self, memory_id: str) -> list[str]:
         """Other rows that say the same as this one; only somebody else's table has such."""
@@ -211,13 +228,17 @@ class MemoryService:
             return await self.db.transaction(work)
 
     async def _known(self, tx: Transaction, statement: Statement) -> Memory | None:
-        """The memory that says this, held until the end; what was forgotten is refused, wherever it stands again."""
+        """The memory that says this, held until the end; what was forgotten is refused, wherever it
+        stands again.
+        """
         known = await self.store.lock_content(tx, statement.content_hash, statement.content)
         if tombstone := await self.store.find_tombstone(tx, statement.content_hash):
             raise MemoryForgottenError(tombstone[0])
         return known
 
-    async def _added(self, tx: Transaction, statement: Statement, memory_id: str | None = None) -> Memory:
+    async def _added(
+        self, tx: Transaction, statement: Statement, memory_id: str | None = None
+    ) -> Memory:
         added = await self.store.add(tx, memory_id, statement) if memory_id else None
         return added or _there(await self.store.add(tx, ids.new_id(), statement), memory_id)
 

@@ -1,4 +1,6 @@
-"""The only file that turns memory verbs into queries. JSON and times cross as text, the same to both engines."""
+"""The only file that turns memory verbs into queries. JSON and times cross as text, the same to
+both engines.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class MemoryStore:
     async def lock(self, tx: Transaction, memory_id: str) -> Memory | None:
         return _first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
 
-    async def lock_content(self, tx: Transaction, content_hash: bytes, content: str) -> Memory | None:
+    async def lock_content(
+        self, tx: Transaction, content_hash: bytes, content: str
+    ) -> Memory | None:
         return _first(await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content))
 
     async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> Row | None:
@@ -43,7 +47,10 @@ class MemoryStore:
 
     async def find_tombstones(self, hashes: Iterable[bytes]) -> set[bytes]:
         asked = _as_json(one.hex() for one in hashes)
-        return {row[0] for row in await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)}
+        return {
+            row[0]
+            for row in await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)
+        }
 
     async def add(self, tx: Transaction, memory_id: str, statement: Statement) -> Memory | None:
         """None when the id is taken."""
@@ -76,8 +83,12 @@ class MemoryStore:
     async def expire(self, memory_id: str) -> Memory | None:
         return _first(await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id))
 
-    async def forget(self, tx: Transaction, memory_id: str, content_hash: bytes, reason: str) -> Memory | None:
-        return _first(await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason))
+    async def forget(
+        self, tx: Transaction, memory_id: str, content_hash: bytes, reason: str
+    ) -> Memory | None:
+        return _first(
+            await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason)
+        )
 
     async def list(self, after: str | None, limit: int) -> Sequence[Memory]:
         rows = await self.database.read(QUERIES["list_memories"], *self.owner, after, limit)
@@ -92,7 +103,9 @@ class MemoryStore:
         rows = await self.database.read(QUERIES["matching_memories"], *self.owner, text, escaped)
         return [memory_from(row) for row in rows]
 
-    async def count_words(self, words: Iterable[str], most: int, now: datetime) -> tuple[dict[str, int], int]:
+    async def count_words(
+        self, words: Iterable[str], most: int, now: datetime
+    ) -> tuple[dict[str, int], int]:
         """In how many memories each word is, and how many memories there are."""
         asked = _as_json(words), most, clock.to_text(now)
         rows = await self.database.read(QUERIES["count_words"], *self.owner, *asked)
@@ -104,7 +117,9 @@ class MemoryStore:
     ) -> Sequence[tuple[Memory, Iterable[str]]]:
         asked = _as_json(words), limit, clock.to_text(now)
         rows = await self.database.read(QUERIES["find_candidates"], *self.owner, *asked)
-        return [(memory, as_words(memory, row[14])) for row in rows for memory in [memory_from(row)]]
+        return [
+            (memory, as_words(memory, row[14])) for row in rows for memory in [memory_from(row)]
+        ]
 
     async def note_use(self, memory_ids: Iterable[str]) -> None:
         await self.database.write(QUERIES["note_use"], *self.owner, _as_json(memory_ids))

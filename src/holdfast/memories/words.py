@@ -1,8 +1,9 @@
 """The words of a text, as both engines index them and as a question is asked.
 
-One normaliser feeds both indexes, so that a question finds the same memories on either engine: case, accents and
-English endings are taken off, identifiers and paths come apart, and languages that set no spaces go in by pairs of
-characters. What an engine would do with the text by itself depends on its version and its locale.
+One normaliser feeds both indexes, so that a question finds the same memories on either engine:
+case, accents and English endings are taken off, identifiers and paths come apart, and languages
+that set no spaces go in by pairs of characters. What an engine would do with the text by itself
+depends on its version and its locale.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from functools import lru_cache
 
 WORD_CHARS = 64
 
-# Words that a question is made of and not about; of apostrophes only the letters around them are left.
+# Words that a question is made of and not about; of apostrophes only the letters around them are
+# left.
 _STOP_WORDS = """
 a about again all also always am an and another any anybody anyone anything are as at be because been before being
 between both but by came can cannot cant could did didnt do does doesnt doing done dont down during each either else
@@ -109,7 +111,7 @@ def _plain(part: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-# --- English endings (after Porter, 1980; each table has the longest first) --------------------------------
+# --- English endings (after Porter, 1980; each table has the longest first) -----------------------
 
 _STEP_2 = {
     "ational": "ate",
@@ -135,9 +137,34 @@ _STEP_2 = {
     "ator": "ate",
     "eli": "e",
 }
-_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "alise": "al", "iciti": "ic", "ical": "ic", "ness": "", "ful": ""}
+_STEP_3 = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "alise": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ness": "",
+    "ful": "",
+}
 _STEP_4 = (
-    *("ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate", "iti", "ous", "ive"),
+    *(
+        "ement",
+        "ance",
+        "ence",
+        "able",
+        "ible",
+        "ment",
+        "sion",
+        "tion",
+        "ant",
+        "ent",
+        "ism",
+        "ate",
+        "iti",
+        "ous",
+        "ive",
+    ),
     *("ize", "ise", "al", "er", "ic", "ou"),
 )
 
@@ -161,7 +188,9 @@ def _ends_short(word: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """A word without its English ending: `migrations` and `migrating` are both `migrat`. Anything else as it is."""
+    """A word without its English ending: `migrations` and `migrating` are both `migrat`. Anything
+    else as it is.
+    """
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     for step in (_plural, _past, _last_y, _step_2, _step_3, _step_4, _last_e):
@@ -194,7 +223,11 @@ def _mended(rest: str) -> str:
 
 
 def _last_y(word: str) -> str:
-    return f"{word[:-1]}i" if word.endswith("y") and len(word) > 2 and _shape(word)[-2] == "c" else word
+    return (
+        f"{word[:-1]}i"
+        if word.endswith("y") and len(word) > 2 and _shape(word)[-2] == "c"
+        else word
+    )
 
 
 def _step_2(word: str) -> str:

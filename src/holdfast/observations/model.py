@@ -56,7 +56,9 @@ class TurnStep:
 
 @dataclass(frozen=True)
 class SessionTurn:
-    """From one request to the next. Without a request it is the rest of one, or what came before the first."""
+    """From one request to the next. Without a request it is the rest of one, or what came before
+    the first.
+    """
 
     first: int
     last: int

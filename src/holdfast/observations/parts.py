@@ -1,7 +1,8 @@
 """Looking into the structured parts of an event.
 
-What parts hold is up to the program that wrote them: agent programs and frameworks keep the same thing under different
-names, and anything may stand anywhere. So every look is a careful one, and finds nothing rather than fails.
+What parts hold is up to the program that wrote them: agent programs and frameworks keep the same
+thing under different names, and anything may stand anywhere. So every look is a careful one, and
+finds nothing rather than fails.
 """
 
 from __future__ import annotations

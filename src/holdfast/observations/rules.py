@@ -1,7 +1,7 @@
 """Whether a command worked and a gate passed, as far as the log shows it.
 
-Nothing is guessed: a command whose outcome the log does not hold is unknown, and so is one whose exit code belongs to
-another program (`pytest | tail`).
+Nothing is guessed: a command whose outcome the log does not hold is unknown, and so is one whose
+exit code belongs to another program (`pytest | tail`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def _find_exit_code(places: list[Any]) -> int | None:
 
 
 def _find_exit_in_text(content: str, answer: object) -> int | None:
-    """Where clients write it: on a line of its own near the beginning or the end, never inside an output."""
+    """Where clients write it: on a line of its own near the beginning or the end, never inside an
+    output.
+    """
     text = content
     if answer:
         text = next(iter(parts.list_texts(answer)), "")

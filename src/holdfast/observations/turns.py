@@ -1,8 +1,8 @@
 """Turns out of events: what was asked, what was touched and run, what was answered.
 
-A log is written for machines: forty tool results between a question and its answer. A person asks what became of the
-question. So events are gathered into turns, and of every tool only what a person would ask about is taken out: which
-file, which command, did it work.
+A log is written for machines: forty tool results between a question and its answer. A person asks
+what became of the question. So events are gathered into turns, and of every tool only what a person
+would ask about is taken out: which file, which command, did it work.
 
 Pure: events in, frozen types out.
 """
@@ -31,7 +31,9 @@ FILES_PER_TURN = 30
 COMMANDS_PER_TURN = 60
 TOOL_TYPES = ("tool_call", "tool_result")
 
-_EDITS = re.compile(r"edit|write|patch|create|replace|insert|delete|rename|move|save", re.IGNORECASE)
+_EDITS = re.compile(
+    r"edit|write|patch|create|replace|insert|delete|rename|move|save", re.IGNORECASE
+)
 _SEARCHES = re.compile(r"glob|grep|search|find|list|ls\b", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
@@ -64,7 +66,7 @@ def _make_turn(events: Sequence[LoggedEvent]) -> SessionTurn:
     )
 
 
-# --- steps -------------------------------------------------------------------------------------------------
+# --- steps ----------------------------------------------------------------------------------------
 
 
 def _gather_steps(events: Sequence[LoggedEvent]) -> list[TurnStep]:
@@ -114,7 +116,7 @@ def title_tool(event: LoggedEvent) -> str:
     return cut(f"{name} {parts.as_line(about)}".strip(), TITLE_CHARS)
 
 
-# --- files -------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
@@ -145,7 +147,7 @@ def _list_patched(given: object) -> list[str]:
     return [path.strip() for paths in found for path in paths]
 
 
-# --- commands ----------------------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------
 
 
 def _list_commands(steps: Sequence[TurnStep]) -> list[GradedCommand]:

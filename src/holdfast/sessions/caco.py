@@ -1,7 +1,8 @@
 """Session meta that another program has kept: `~/.caco/sessions/<id>/meta.json`.
 
-Names, hints, times and context sets come in as sessions of their own, once each. What cannot be read is named, and the
-rest comes in; only a store that is not there stops an import, because then nothing more can.
+Names, hints, times and context sets come in as sessions of their own, once each. What cannot be
+read is named, and the rest comes in; only a store that is not there stops an import, because then
+nothing more can.
 """
 
 from __future__ import annotations
@@ -63,16 +64,28 @@ def _one_line(name: str) -> str:
 
 
 async def _taken_ids(sessions: SessionService) -> set[str | None]:
-    """What came in before: ended and forgotten sessions too, because an import must not bring those back."""
-    return {one.native_id for one in await sessions.list_all_sessions() if one.client == CLIENT and one.revision > 1}
+    """What came in before: ended and forgotten sessions too, because an import must not bring those
+    back.
+    """
+    return {
+        one.native_id
+        for one in await sessions.list_all_sessions()
+        if one.client == CLIENT and one.revision > 1
+    }
 
 
-async def _import_one(sessions: SessionService, native_id: str, folder: str) -> tuple[bool, list[str]]:
-    """Whether it came in, and what was wrong. Without anything to keep it does not: the next import looks again."""
+async def _import_one(
+    sessions: SessionService, native_id: str, folder: str
+) -> tuple[bool, list[str]]:
+    """Whether it came in, and what was wrong. Without anything to keep it does not: the next import
+    looks again.
+    """
     try:
         metadata, wrong = check_meta(_read_meta(folder))
         if metadata:
-            session = await sessions.create_session(CLIENT, CLIENT, client=CLIENT, native_id=native_id)
+            session = await sessions.create_session(
+                CLIENT, CLIENT, client=CLIENT, native_id=native_id
+            )
             await sessions.replace_metadata(session.id, metadata)
     except WRONG as error:
         return False, [error.message]
@@ -85,7 +98,9 @@ def _read_meta(folder: str) -> Any:
         raise InvalidValueError("file", name, "is not a session's folder; it was left as it is")
     try:
         data = files.find_bytes(os.path.join(folder, META), max_bytes=META_BYTES)
-    except StoreUnreachableError as error:  # to its words it is the store, and the advice would be about that
+    except (
+        StoreUnreachableError
+    ) as error:  # to its words it is the store, and the advice would be about that
         raise InvalidValueError("file", META, f"cannot be read: {error.cause}") from None
     if data is None:
         raise InvalidValueError("folder", name, f"holds no {META}, so there is nothing to import")

@@ -1,8 +1,9 @@
 """The hash chain over a session's events.
 
-Each event's content is hashed on its own, and the chain runs over those hashes: so the content can be erased
-later and the chain still verifies. A link covers everything that identifies the event: session, number, id,
-time and content hash; all of fixed width, so that nothing can be shifted from one field into the next.
+Each event's content is hashed on its own, and the chain runs over those hashes: so the content can
+be erased later and the chain still verifies. A link covers everything that identifies the event:
+session, number, id, time and content hash; all of fixed width, so that nothing can be shifted from
+one field into the next.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ def content_hash(event_type: str, role: str, content: str, parts_text: str | Non
 
 
 def first_hash(session_id: str) -> bytes:
-    """Where a session's chain starts: tied to the session, so that a whole log cannot be moved to another."""
+    """Where a session's chain starts: tied to the session, so that a whole log cannot be moved to
+    another.
+    """
     return canonical.sha256(b"holdfast session", session_id.encode())
 
 
-def chain_hash(head: bytes, session_id: str, sequence: int, event_id: str, created_us: int, content: bytes) -> bytes:
+def chain_hash(
+    head: bytes, session_id: str, sequence: int, event_id: str, created_us: int, content: bytes
+) -> bytes:
     """The link that follows `head`; PostgreSQL's `context.link` computes the same bytes."""
     digest = canonical.new_sha256(head)
     digest.update(_uuid_bytes(session_id) + sequence.to_bytes(8) + _uuid_bytes(event_id))
@@ -59,11 +64,15 @@ class ChainCheck:
     def finish(self, last_sequence: int, head_hash: bytes, newest: int) -> None:
         """The session's own row has to agree with the last event, and nothing may stand beyond it."""
         if self.sequence != last_sequence:
-            self.damage.append(f"the session counts {last_sequence} events, its last one is number {self.sequence}")
+            self.damage.append(
+                f"the session counts {last_sequence} events, its last one is number {self.sequence}"
+            )
         elif self.head != head_hash:
             self.damage.append("the session's head hash is not that of its last event")
         if newest > last_sequence:
-            self.damage.append(f"number {newest} was not appended: the session counts {last_sequence} events")
+            self.damage.append(
+                f"number {newest} was not appended: the session counts {last_sequence} events"
+            )
 
     def _step(
         self,
@@ -86,7 +95,9 @@ class ChainCheck:
         if erased_at is not None:
             self.erased += 1
             if content or parts_text is not None or self.tombstones.get(event_id) != content_sum:
-                self.damage.append(f"number {sequence} is marked as erased, but was not erased by `holdfast forget`")
+                self.damage.append(
+                    f"number {sequence} is marked as erased, but was not erased by `holdfast forget`"
+                )
         elif content_hash(event_type, role, content, parts_text) != content_sum:
             self.damage.append(f"number {sequence} was edited: its content does not match its hash")
         if link != self._expected_link(sequence, event_id, created_at, content_sum):
@@ -103,6 +114,8 @@ class ChainCheck:
         try:
             at = clock.from_text(created_at) if isinstance(created_at, str) else created_at
             created_us = clock.microseconds(at)
-            return chain_hash(self.head, self.session_id, sequence, event_id, created_us, content_sum)
+            return chain_hash(
+                self.head, self.session_id, sequence, event_id, created_us, content_sum
+            )
         except (ValueError, OverflowError):  # an id or a time that no event of ours ever had
             return None

@@ -1,7 +1,8 @@
 """Which items a context set keeps, what listeners are told, and what the next session reads.
 
-A set is what the next session is reminded of, so the newest items win: an agent that adds an eleventh file
-means that file. What falls out is named in the answer, because silent loss is how trust is lost.
+A set is what the next session is reminded of, so the newest items win: an agent that adds an
+eleventh file means that file. What falls out is named in the answer, because silent loss is how
+trust is lost.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def make_no_change(context: Mapping[str, Sequence[str]], set_name: str) -> SetCh
     return SetChange(set_name, items, (), (), sets, name_warning(set_name))
 
 
-def put_set(context: Mapping[str, Sequence[str]], name: str, items: Sequence[str]) -> dict[str, list[str]]:
+def put_set(
+    context: Mapping[str, Sequence[str]], name: str, items: Sequence[str]
+) -> dict[str, list[str]]:
     """All sets with one of them replaced; an empty one is left out."""
     changed = {**context, name: items}
     total = sum(len(kept) for kept in changed.values())
@@ -76,8 +79,12 @@ def check_items(items: object) -> list[str]:
     if isinstance(items, str) or not isinstance(items, Sequence):
         raise InvalidValueError("items", items, "is not a list of texts")
     if len(items) > ITEMS_PER_SET:
-        raise InvalidValueError("Number of items", len(items), f"is more than the {ITEMS_PER_SET} that a set holds")
-    return list(dict.fromkeys(rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items))
+        raise InvalidValueError(
+            "Number of items", len(items), f"is more than the {ITEMS_PER_SET} that a set holds"
+        )
+    return list(
+        dict.fromkeys(rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items)
+    )
 
 
 def merge_items(current: Sequence[str], new: Sequence[str]) -> list[str]:
@@ -89,7 +96,9 @@ def describe_removed(change: SetChange) -> str | None:
     """Of a merge, which only adds: whatever left had to make room."""
     if not change.removed:
         return None
-    return f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."
+    return (
+        f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."
+    )
 
 
 def name_warning(set_name: str, *, kept: bool = True) -> str | None:
@@ -105,7 +114,10 @@ def name_warning(set_name: str, *, kept: bool = True) -> str | None:
 
 
 def context_event(
-    reason: str, session: Session, context: Mapping[str, Sequence[str]], change: SetChange | None = None
+    reason: str,
+    session: Session,
+    context: Mapping[str, Sequence[str]],
+    change: SetChange | None = None,
 ) -> dict[str, Any]:
     """The data of a `caco.context` event."""
     data: dict[str, Any] = {"reason": reason, "session_id": session.id, "context": dict(context)}
@@ -132,7 +144,9 @@ def as_applet(items: Sequence[str]) -> dict[str, Any]:
 
 
 def resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
-    """What a resumed session is told: environment, files that are still there, the last applet, other sets."""
+    """What a resumed session is told: environment, files that are still there, the last applet,
+    other sets.
+    """
     context: Mapping[str, list[str]] = metadata.get("context", {})
     parts = [f"Environment: {metadata['envHint']}"] if metadata.get("envHint") else []
     if files := context.get("files"):
@@ -140,7 +154,9 @@ def resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> s
     if applet := context.get("applet"):
         parts.append(_applet_text(applet))
     parts += [
-        f"{name}: {', '.join(items)}" for name, items in sorted(context.items()) if name not in ("files", "applet")
+        f"{name}: {', '.join(items)}"
+        for name, items in sorted(context.items())
+        if name not in ("files", "applet")
     ]
     return "\n\n".join(parts)
 
@@ -158,5 +174,7 @@ def _applet_text(items: Sequence[str]) -> str:
     applet = as_applet(items)
     params = applet.get("params", {})
     shown = f" ({', '.join(items[1:])})" if len(items) > 1 else ""
-    link = urlencode({"applet": applet["slug"]} | params | {"applet": applet["slug"]})  # no parameter opens another one
+    link = urlencode(
+        {"applet": applet["slug"]} | params | {"applet": applet["slug"]}
+    )  # no parameter opens another one
     return f"Last applet: {applet['slug']}{shown}. It can be opened again at /?{link}"

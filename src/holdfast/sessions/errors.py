@@ -10,7 +10,9 @@ class SessionNotFoundError(NotFound):
 
     def __init__(self, session_id: object):
         self.session_id = session_id
-        super().__init__(f"Session {shown(session_id)} does not exist.", next_actions=[Action("session.list")])
+        super().__init__(
+            f"Session {shown(session_id)} does not exist.", next_actions=[Action("session.list")]
+        )
 
 
 class EventNotFoundError(NotFound):
@@ -18,7 +20,9 @@ class EventNotFoundError(NotFound):
 
     def __init__(self, event_id: object):
         self.event_id = event_id
-        super().__init__(f"Event {shown(event_id)} does not exist.", next_actions=[Action("session.event_ids")])
+        super().__init__(
+            f"Event {shown(event_id)} does not exist.", next_actions=[Action("session.event_ids")]
+        )
 
 
 class SessionEndedError(Conflict):
@@ -49,7 +53,11 @@ class EventConflictError(Conflict):
 
     def __init__(self, *event_ids: str):
         self.event_id = event_ids[0] if len(event_ids) == 1 else None
-        which = f"Event id {event_ids[0]}" if len(event_ids) == 1 else f"One of the {len(event_ids)} event ids"
+        which = (
+            f"Event id {event_ids[0]}"
+            if len(event_ids) == 1
+            else f"One of the {len(event_ids)} event ids"
+        )
         super().__init__(
             f"{which} is taken by an event with other content. Repeat the first request unchanged, or use a new id."
         )

@@ -184,7 +184,9 @@ def session_from(row: Any) -> Session:
 
 
 def event_from(row: Any) -> SessionEvent:
-    """Past the constructor: a frozen dataclass sets each field by a call, and a window has many events."""
+    """Past the constructor: a frozen dataclass sets each field by a call, and a window has many
+    events.
+    """
     event = object.__new__(SessionEvent)
     at = event.__dict__
     (
@@ -209,7 +211,9 @@ def event_from(row: Any) -> SessionEvent:
 
 
 def appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
-    """An event that was just stored, or was there before, from what was sent and what the store answered."""
+    """An event that was just stored, or was there before, from what was sent and what the store
+    answered.
+    """
     _, sequence, created_at, chain_hash, erased_at, *_ = answer
     content, parts_text = event.content, event.parts_text
     if erased_at is not None:

@@ -1,6 +1,7 @@
 """What may be written to a session, and which of its events a window shows.
 
-Pure, and light enough for a hook: everything from outside is checked here, once, before any engine sees it.
+Pure, and light enough for a hook: everything from outside is checked here, once, before any engine
+sees it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class CheckedEvent:
 
     __slots__ = ("content", "content_hash", "id", "parts_text", "role", "type")
 
-    def __init__(self, event_id: str, event_type: str, role: str, content: str, parts_text: str | None):
+    def __init__(
+        self, event_id: str, event_type: str, role: str, content: str, parts_text: str | None
+    ):
         self.id = event_id
         self.type = event_type
         self.role = role
@@ -61,7 +64,9 @@ class CheckedEvent:
         return self.id, self.type, self.role, self.content, self.parts_text, self.content_hash
 
 
-def check_event(event_type: object, role: object, content: object, parts: object, event_id: object) -> CheckedEvent:
+def check_event(
+    event_type: object, role: object, content: object, parts: object, event_id: object
+) -> CheckedEvent:
     if event_type not in EVENT_TYPES:
         raise InvalidValueError("Event type", event_type, "is unknown", known=EVENT_TYPES)
     if role not in ROLES:
@@ -84,7 +89,9 @@ def check_events(events: object) -> list[CheckedEvent]:
     if not isinstance(events, list | tuple):
         raise InvalidValueError("events", events, "is not a list of events")
     if len(events) > EVENTS_PER_CALL:
-        raise InvalidValueError("events", len(events), f"are more than {EVENTS_PER_CALL} in one call")
+        raise InvalidValueError(
+            "events", len(events), f"are more than {EVENTS_PER_CALL} in one call"
+        )
     checked = [_check_fields_and_event(event) for event in events]
     if sum(len(event.content) + len(event.parts_text or "") for event in checked) > CALL_BYTES:
         problem = f"hold more than {CALL_BYTES:,} characters in one call"
@@ -94,11 +101,15 @@ def check_events(events: object) -> list[CheckedEvent]:
 
 def _check_fields_and_event(given: object) -> CheckedEvent:
     event = check_event_fields(given)
-    return check_event(event["type"], event["role"], event["content"], event.get("parts"), event.get("event_id"))
+    return check_event(
+        event["type"], event["role"], event["content"], event.get("parts"), event.get("event_id")
+    )
 
 
 def check_event_fields(event: object) -> dict[str, Any]:
-    """One of several events: an object with known keys only, so that a typo is not silently dropped."""
+    """One of several events: an object with known keys only, so that a typo is not silently
+    dropped.
+    """
     if not isinstance(event, dict):
         raise InvalidValueError("events", event, "holds something that is not an object")
     for key in event:
@@ -111,7 +122,9 @@ def check_event_fields(event: object) -> dict[str, Any]:
 
 
 def drop_repeated(events: Sequence[CheckedEvent]) -> list[CheckedEvent]:
-    """An event that is repeated inside a call is written once; the same id with other content is refused."""
+    """An event that is repeated inside a call is written once; the same id with other content is
+    refused.
+    """
     known: dict[str, CheckedEvent] = {}
     for event in events:
         first = known.setdefault(event.id, event)
@@ -126,7 +139,9 @@ def check_label(field: str, value: object, *, max_bytes: int = LABEL_BYTES) -> s
     if not checked.strip():
         raise InvalidValueError(field, checked, "is empty")
     if not _CONTROL.isdisjoint(checked):
-        raise InvalidValueError(field, checked, "contains a line break or another control character")
+        raise InvalidValueError(
+            field, checked, "contains a line break or another control character"
+        )
     return checked
 
 
@@ -164,7 +179,7 @@ def event_cost(content: str, parts_text: str | None) -> int:
     return tokens(content) + (tokens(parts_text) if parts_text else 0)
 
 
-# --- the scratchpad ----------------------------------------------------------------------------------------
+# --- the scratchpad -------------------------------------------------------------------------------
 
 
 def check_scratchpad(scratchpad: object) -> str:
@@ -172,7 +187,9 @@ def check_scratchpad(scratchpad: object) -> str:
 
 
 def merge(target: object, patch: object) -> object:
-    """Objects merge, null removes a key, everything else replaces: RFC 7396, the same on both engines."""
+    """Objects merge, null removes a key, everything else replaces: RFC 7396, the same on both
+    engines.
+    """
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -190,7 +207,7 @@ def merge_json(target: str, patch: str) -> str:
     return json.dumps(merged, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-# --- metadata ----------------------------------------------------------------------------------------------
+# --- metadata -------------------------------------------------------------------------------------
 
 META_TIMES = ("lastObservedAt", "lastIdleAt")
 META_FIELDS = ("name", *META_TIMES, "currentIntent", "envHint")

@@ -42,10 +42,11 @@ PREVIEW_BYTES = 64 << 10
 
 
 class SessionService:
-    """Manages sessions, their events, scratchpads and context sets, for one developer of one workspace.
+    """Manages sessions, their events, scratchpads and context sets, for one developer of one
+    workspace.
 
-    Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated before; without an
-    owner it acts for the workspace and developer of the settings.
+    Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated
+    before; without an owner it acts for the workspace and developer of the settings.
     """
 
     def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
@@ -53,7 +54,7 @@ class SessionService:
         self.owner = owner or settings.load_settings().owner
         self.store = SessionStore(self.db, self.owner)
 
-    # --- sessions ------------------------------------------------------------------------------------------
+    # --- sessions ---------------------------------------------------------------------------------
 
     async def create_session(
         self,
@@ -69,7 +70,9 @@ class SessionService:
         repo: str | None = None,
         worktree: str | None = None,
     ) -> Session:
-        """Start a session with an empty scratchpad; an open session of the same native id is returned instead."""
+        """Start a session with an empty scratchpad; an open session of the same native id is
+        returned instead.
+        """
         label = rules.check_optional_label
         row = await self.store.create_session(
             chatmode=rules.check_label("chatmode", chatmode),
@@ -81,7 +84,9 @@ class SessionService:
             native_id=label("native_id", native_id),
             repo=label("repo", repo),
             worktree=None if worktree is None else rules.check_worktree(worktree),
-            metadata=_as_metadata({} if name is None else {"name": rules.check_label("name", name)}),
+            metadata=_as_metadata(
+                {} if name is None else {"name": rules.check_label("name", name)}
+            ),
         )
         return session_from(row)
 
@@ -89,7 +94,9 @@ class SessionService:
         return session_from(await self.store.get_session(session_id))
 
     async def lock_session(self, session_id: str) -> Session:
-        """The same, and no other writer changes it before the transaction ends that this is called in."""
+        """The same, and no other writer changes it before the transaction ends that this is called
+        in.
+        """
         return session_from(await self.store.lock_session(session_id))
 
     async def find_session(self, id_or_name: str) -> Session:
@@ -129,23 +136,33 @@ class SessionService:
         row = await self.store.find_native(*checked)
         return session_from(row) if row else None
 
-    async def find_current_sessions(self, worktree: str, client: str | None = None) -> list[Session]:
+    async def find_current_sessions(
+        self, worktree: str, client: str | None = None
+    ) -> list[Session]:
         """The newest open session of a worktree, and a second one when there are several."""
-        rows = await self.store.list_open(rules.check_worktree(worktree), rules.check_optional_label("client", client))
+        rows = await self.store.list_open(
+            rules.check_worktree(worktree), rules.check_optional_label("client", client)
+        )
         return [session_from(row) for row in rows]
 
     async def find_unplaced_sessions(self, client: str) -> list[Session]:
-        """The newest open session of a client that has neither worktree nor native id, and a second one."""
+        """The newest open session of a client that has neither worktree nor native id, and a second
+        one.
+        """
         rows = await self.store.list_unplaced(rules.check_label("client", client))
         return [session_from(row) for row in rows]
 
     async def find_telling_session(
-        self, worktree: str | None = None, *, client: str | None = None, native_id: str | None = None
+        self,
+        worktree: str | None = None,
+        *,
+        client: str | None = None,
+        native_id: str | None = None,
     ) -> Session | None:
         """The newest session that says something, open or ended, here or with None anywhere.
 
-        One with context sets or a hint comes before one that has only events; of those, that of the asking client
-        itself does not count.
+        One with context sets or a hint comes before one that has only events; of those, that of the
+        asking client itself does not count.
         """
         label = rules.check_optional_label
         row = await self.store.find_telling(
@@ -156,7 +173,9 @@ class SessionService:
         return session_from(row) if row else None
 
     async def list_names(self, begun: str = "", limit: int = 50) -> list[str]:
-        """Names that begin like this, that of the newest session first; small and large letters of ASCII are alike."""
+        """Names that begin like this, that of the newest session first; small and large letters of
+        ASCII are alike.
+        """
         checked = canonical.check_text("begun", begun, max_bytes=rules.LABEL_BYTES)
         return await self.store.list_names(checked, rules.check_count("limit", limit, least=1))
 
@@ -202,7 +221,9 @@ class SessionService:
         return await self.update_metadata(session_id, {"name": rules.check_label("name", name)})
 
     async def resume_session(self, session_id: str) -> Session:
-        """An open session as it is; an ended one goes on in a new session with its name, context and scratchpad."""
+        """An open session as it is; an ended one goes on in a new session with its name, context
+        and scratchpad.
+        """
 
         async def work(store: SessionStore) -> Session:
             session = session_from(await store.lock_session(session_id))
@@ -229,7 +250,9 @@ class SessionService:
         return [event async for event in self.read_thread(session_id)]
 
     async def get_recent_thread_events(self, session_id: str, limit: int) -> list[SessionEvent]:
-        """Where a line of work stopped: its last events, however many sessions they are spread over."""
+        """Where a line of work stopped: its last events, however many sessions they are spread
+        over.
+        """
         rules.check_count("limit", limit)
         found: list[SessionEvent] = []
         for session in reversed(await self.list_thread(session_id)):
@@ -245,7 +268,7 @@ class SessionService:
         rows = await self.store.list_named(checked, rules.check_count("limit", limit, least=1))
         return [session_from(row) for row in rows]
 
-    # --- events --------------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     async def append_event(
         self,
@@ -258,15 +281,23 @@ class SessionService:
         event_id: str | None = None,
         expected_sequence: int | None = None,
     ) -> SessionEvent:
-        """Append an event; its number follows the last one. The same `event_id` again returns the stored event."""
+        """Append an event; its number follows the last one. The same `event_id` again returns the
+        stored event.
+        """
         event = rules.check_event(event_type, role, content, parts, event_id)
         [appended] = await self._append(session_id, [event], expected_sequence)
         return appended
 
     async def append_events(
-        self, session_id: str, events: Sequence[Mapping[str, Any]], *, expected_sequence: int | None = None
+        self,
+        session_id: str,
+        events: Sequence[Mapping[str, Any]],
+        *,
+        expected_sequence: int | None = None,
     ) -> list[SessionEvent]:
-        """Append several, all or none: objects with `type`, `role`, `content`, and maybe `parts`, `event_id`."""
+        """Append several, all or none: objects with `type`, `role`, `content`, and maybe `parts`,
+        `event_id`.
+        """
         if checked := rules.check_events(events):
             return await self._append(session_id, checked, expected_sequence)
         await self.store.get_session(session_id)
@@ -275,13 +306,16 @@ class SessionService:
     async def get_recent_events(
         self, session_id: str, max_turns: int = 30, max_tokens: int | None = None
     ) -> list[SessionEvent]:
-        """The events of the last turns, oldest first; about `max_tokens` at most, the oldest dropped first.
+        """The events of the last turns, oldest first; about `max_tokens` at most, the oldest
+        dropped first.
 
         A turn starts at a user message. Events are whole, and the newest is always there.
         """
         rules.check_count("max_turns", max_turns)
         if max_tokens is None:
-            rows = await self.store.recent_events(session_id, max_turns, None, None if max_turns else 1)
+            rows = await self.store.recent_events(
+                session_id, max_turns, None, None if max_turns else 1
+            )
         else:
             rules.check_count("max_tokens", max_tokens)
             rows = await self._recent_within(session_id, max_turns, max_tokens)
@@ -299,12 +333,16 @@ class SessionService:
         max_chars: int = PREVIEW_CHARS,
         max_bytes: int = PREVIEW_BYTES,
     ) -> list[SessionEvent]:
-        """A page for reading: the events of the last turns below a number, oldest first, with long texts cut."""
+        """A page for reading: the events of the last turns below a number, oldest first, with long
+        texts cut.
+        """
         for field, value in (("max_turns", max_turns), ("max_events", max_events)):
             rules.check_count(field, value, least=1)
         if below is not None:
             rules.check_count("below", below)
-        rows = await self.store.turns_below(session_id, below, max_turns, max_events, max_chars, max_bytes)
+        rows = await self.store.turns_below(
+            session_id, below, max_turns, max_events, max_chars, max_bytes
+        )
         if not rows:
             await self.store.get_session(session_id)
         return [event_from(row) for row in reversed(rows)]
@@ -321,7 +359,9 @@ class SessionService:
         session = await self.get_session(session_id)
         return await self.store.first_request(session.id, max_chars)
 
-    async def list_events(self, session_id: str, after: int = 0, limit: int = PAGE) -> list[SessionEvent]:
+    async def list_events(
+        self, session_id: str, after: int = 0, limit: int = PAGE
+    ) -> list[SessionEvent]:
         """The next events beyond a number, oldest first."""
         rules.check_count("after", after)
         rules.check_count("limit", limit, least=1)
@@ -345,12 +385,20 @@ class SessionService:
             after = sequence_of(rows[-1])
 
     async def verify_session(self, session_id: str) -> Verification:
-        """Walk the hash chain and name every place where the log was edited, cut, reordered or added to."""
-        newest = await self.store.recent_events(session_id, 0, None, 1)  # first, so that the count can only be ahead
+        """Walk the hash chain and name every place where the log was edited, cut, reordered or
+        added to.
+        """
+        newest = await self.store.recent_events(
+            session_id, 0, None, 1
+        )  # first, so that the count can only be ahead
         session = await self.get_session(session_id)
         check, after = chain.ChainCheck(session.id), 0
-        while after < session.last_sequence and (rows := await self.store.events_after(session.id, after, PAGE)):
-            if check.misses_tombstones(rows):  # asked for after the rows, because somebody may be forgetting right now
+        while after < session.last_sequence and (
+            rows := await self.store.events_after(session.id, after, PAGE)
+        ):
+            if check.misses_tombstones(
+                rows
+            ):  # asked for after the rows, because somebody may be forgetting right now
                 check.tombstones |= await self.store.erased_hashes(session.id)
             check.walk(row for row in rows if sequence_of(row) <= session.last_sequence)
             after = sequence_of(rows[-1])
@@ -358,29 +406,41 @@ class SessionService:
         check.finish(session.last_sequence, bytes.fromhex(session.head_hash), last_stored)
         return Verification(session.id, check.checked, check.erased, tuple(check.damage))
 
-    # --- forgetting ----------------------------------------------------------------------------------------
+    # --- forgetting -------------------------------------------------------------------------------
 
     async def find_events_to_forget(
-        self, *, event_ids: Sequence[str] = (), session_id: str | None = None, match: str | None = None
+        self,
+        *,
+        event_ids: Sequence[str] = (),
+        session_id: str | None = None,
+        match: str | None = None,
     ) -> list[SessionEvent]:
         """What `forget_events` would erase: by id, of a whole session, or by a piece of text."""
         found = [await self.get_event(event_id) for event_id in event_ids]
         if session_id is not None:
             found += [event async for event in self.read_events(session_id)]
         if match is not None:
-            found += [event_from(row) for row in await self.store.matching_events(_checked_match(match))]
+            found += [
+                event_from(row) for row in await self.store.matching_events(_checked_match(match))
+            ]
         unique = {event.id: event for event in found if event.erased_at is None}
         return list(unique.values())
 
     async def list_sessions_with_text(self, match: str) -> list[str]:
-        """Sessions whose scratchpad, name or context sets hold a text: only `forget_session` takes it from there."""
+        """Sessions whose scratchpad, name or context sets hold a text: only `forget_session` takes
+        it from there.
+        """
         return await self.store.sessions_with_text(_checked_match(match))
 
     async def forget_events(self, event_ids: Sequence[str], *, reason: str = "asked for") -> int:
-        """Erase contents and leave hashes and tombstones, so that the chain still verifies; not to be undone."""
+        """Erase contents and leave hashes and tombstones, so that the chain still verifies; not to
+        be undone.
+        """
         checked = [rules.check_event_id(event_id) for event_id in event_ids]
         rules.check_label("reason", reason)
-        if len(checked) > rules.EVENTS_PER_CALL:  # more than one transaction, so a missing one has to be found first
+        if (
+            len(checked) > rules.EVENTS_PER_CALL
+        ):  # more than one transaction, so a missing one has to be found first
             for event_id in checked:
                 await self.get_event(event_id)
         await self._erase(checked, reason)
@@ -388,7 +448,9 @@ class SessionService:
         return len(checked)
 
     async def forget_session(self, session_id: str, *, reason: str = "asked for") -> int:
-        """Every event of a session, its scratchpad, its metadata and what listeners were told of its context."""
+        """Every event of a session, its scratchpad, its metadata and what listeners were told of
+        its context.
+        """
         rules.check_label("reason", reason)
         session = await self.get_session(session_id)
         events = await self.find_events_to_forget(session_id=session.id)
@@ -397,16 +459,18 @@ class SessionService:
         await self.db.scrub()
         return len(events)
 
-    # --- the scratchpad ------------------------------------------------------------------------------------
+    # --- the scratchpad ---------------------------------------------------------------------------
 
     async def get_state(self, session_id: str) -> SessionState:
         return state_from(await self.store.get_state(session_id))
 
     async def update_state(self, session_id: str, scratchpad: dict[str, Any]) -> SessionState:
         """Merge into the scratchpad: objects merge, null removes a key, everything else replaces."""
-        return state_from(await self.store.update_state(session_id, rules.check_scratchpad(scratchpad)))
+        return state_from(
+            await self.store.update_state(session_id, rules.check_scratchpad(scratchpad))
+        )
 
-    # --- context sets --------------------------------------------------------------------------------------
+    # --- context sets -----------------------------------------------------------------------------
 
     async def set_relevant_context(
         self, session_id: str, set_name: str, items: Sequence[str], *, mode: str = "replace"
@@ -429,7 +493,9 @@ class SessionService:
         unchanged = context_sets.make_no_change(session.context, set_name)
         return replace(unchanged, session_id=session.id)
 
-    async def replace_context(self, session_id: str, context: Mapping[str, Sequence[str]]) -> Session:
+    async def replace_context(
+        self, session_id: str, context: Mapping[str, Sequence[str]]
+    ) -> Session:
         """All context sets at once."""
         checked = context_sets.check_context(context)
 
@@ -473,19 +539,27 @@ class SessionService:
 
         return await self.store.in_transaction(work)
 
-    async def get_relevant_context(self, session_id: str, set_name: str | None = None) -> dict[str, list[str]]:
+    async def get_relevant_context(
+        self, session_id: str, set_name: str | None = None
+    ) -> dict[str, list[str]]:
         """All context sets, or one of them, empty when nothing was set."""
         name = None if set_name is None else rules.check_label("setName", set_name)
         context = (await self.get_session(session_id)).context
         return context if name is None else {name: context.get(name, [])}
 
-    async def get_resume_text(self, session_id: str, exists: Callable[[str], bool] = os.path.exists) -> str:
-        """What a session that continues this one is told; a relative path is looked for in its working tree."""
+    async def get_resume_text(
+        self, session_id: str, exists: Callable[[str], bool] = os.path.exists
+    ) -> str:
+        """What a session that continues this one is told; a relative path is looked for in its
+        working tree.
+        """
         session = await self.get_session(session_id)
         folder = session.worktree or ""
-        return context_sets.resume_text(session.metadata, lambda path: exists(os.path.join(folder, path)))
+        return context_sets.resume_text(
+            session.metadata, lambda path: exists(os.path.join(folder, path))
+        )
 
-    # --- within --------------------------------------------------------------------------------------------
+    # --- within -----------------------------------------------------------------------------------
 
     async def _append(
         self, session_id: str, events: Sequence[CheckedEvent], expected_sequence: int | None
@@ -495,12 +569,15 @@ class SessionService:
         answers = await self.store.append_events(session_id, distinct, expected_sequence)
         known = str(session_id).lower()
         stored = {
-            event.id: appended_event(known, event, answer) for event, answer in zip(distinct, answers, strict=True)
+            event.id: appended_event(known, event, answer)
+            for event, answer in zip(distinct, answers, strict=True)
         }
         return [stored[event.id] for event in events]
 
     async def _recent_within(self, session_id: str, max_turns: int, max_tokens: int) -> list[Any]:
-        """Page by page from the newest on, until the tokens are spent: the cost follows the limit, not the log."""
+        """Page by page from the newest on, until the tokens are spent: the cost follows the limit,
+        not the log.
+        """
         kept: list[Any] = []
         used = 0
         page = FIRST_PAGE if max_turns else 1
@@ -521,7 +598,7 @@ class SessionService:
             await self.store.erase_events(event_ids[start : start + rules.EVENTS_PER_CALL], reason)
 
 
-# --- in a transaction --------------------------------------------------------------------------------------
+# --- in a transaction -----------------------------------------------------------------------------
 
 
 class OutboxMessage(NamedTuple):
@@ -567,7 +644,9 @@ async def _start_successor(store: SessionStore, old: Session) -> Session:
 
 
 async def _clear_session(store: SessionStore, session: Session) -> None:
-    """Erase its own texts, and tell listeners how it stands now: what they were told before is erased too."""
+    """Erase its own texts, and tell listeners how it stands now: what they were told before is
+    erased too.
+    """
     await store.clear_session(session.id)
     context = context_sets.context_event("changed", session, {})
     for topic, data in ((CONTEXT, context), ("session.renamed", _name_data(session.id, None))):
@@ -595,5 +674,7 @@ def _as_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def _as_event_data(data: Mapping[str, Any]) -> str:
-    """A full context fits into the metadata; an event names its files once more, and those that came and went."""
+    """A full context fits into the metadata; an event names its files once more, and those that
+    came and went.
+    """
     return canonical.canonical_object("event data", dict(data), max_bytes=2 * rules.METADATA_BYTES)

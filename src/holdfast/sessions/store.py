@@ -42,9 +42,11 @@ class SessionStore:
 
     async def in_transaction(self, work: Callable[[SessionStore], Awaitable[T]]) -> T:
         """Several queries, all or none, on a store like this one."""
-        return await in_transaction(self.database, lambda database: work(SessionStore(database, self._owner)))
+        return await in_transaction(
+            self.database, lambda database: work(SessionStore(database, self._owner))
+        )
 
-    # --- sessions ------------------------------------------------------------------------------------------
+    # --- sessions ---------------------------------------------------------------------------------
 
     async def create_session(
         self,
@@ -63,7 +65,18 @@ class SessionStore:
         scratchpad: str = "{}",
     ) -> Row:
         session_id = ids.new_id()
-        fields = (user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree, resumed_from)
+        fields = (
+            user_id,
+            chatmode,
+            workflow,
+            skill,
+            git_branch,
+            client,
+            native_id,
+            repo,
+            worktree,
+            resumed_from,
+        )
         rows = await self.database.write(
             QUERIES["create_session"],
             *self.owner,
@@ -96,10 +109,14 @@ class SessionStore:
         return row
 
     async def find_active(self, chatmode: str, user_id: str) -> Row | None:
-        return first(await self.database.read(QUERIES["active_session"], *self.owner, chatmode, user_id))
+        return first(
+            await self.database.read(QUERIES["active_session"], *self.owner, chatmode, user_id)
+        )
 
     async def find_native(self, client: str, native_id: str) -> Row | None:
-        return first(await self.database.read(QUERIES["native_session"], *self.owner, client, native_id))
+        return first(
+            await self.database.read(QUERIES["native_session"], *self.owner, client, native_id)
+        )
 
     async def find_native_id(self, client: str, native_id: str) -> str | None:
         """The id of the open session that a client calls by its own id."""
@@ -116,11 +133,20 @@ class SessionStore:
     async def list_unplaced(self, client: str) -> list[Row]:
         return await self.database.read(QUERIES["unplaced_sessions"], *self.owner, client)
 
-    async def find_telling(self, worktree: str | None, client: str | None, native_id: str | None) -> Row | None:
-        return first(await self.database.read(QUERIES["telling_session"], *self.owner, worktree, client, native_id))
+    async def find_telling(
+        self, worktree: str | None, client: str | None, native_id: str | None
+    ) -> Row | None:
+        return first(
+            await self.database.read(
+                QUERIES["telling_session"], *self.owner, worktree, client, native_id
+            )
+        )
 
     async def list_names(self, begun: str, limit: int) -> list[str]:
-        return [row[0] for row in await self.database.read(QUERIES["session_names"], *self.owner, begun, limit)]
+        return [
+            row[0]
+            for row in await self.database.read(QUERIES["session_names"], *self.owner, begun, limit)
+        ]
 
     async def list_sessions(self, below: str | None, limit: int) -> list[Row]:
         return await self.database.read(QUERIES["list_sessions"], *self.owner, below, limit)
@@ -133,26 +159,33 @@ class SessionStore:
 
     async def end_session(self, session_id: object) -> None:
         known = ids.parse_id(session_id)
-        if known is None or not await self.database.write(QUERIES["end_session"], *self.owner, known):
+        if known is None or not await self.database.write(
+            QUERIES["end_session"], *self.owner, known
+        ):
             raise errors.SessionNotFoundError(session_id)
 
-    async def save_metadata(self, session_id: str, metadata: str, topic: str | None, data: str | None) -> int:
+    async def save_metadata(
+        self, session_id: str, metadata: str, topic: str | None, data: str | None
+    ) -> int:
         """Write it with the event that tells listeners; returns the new revision."""
         query = QUERIES["save_metadata"]
         rows = await self.database.write(query, *self.owner, session_id, metadata, topic, data)
         [(revision,)] = rows
         return int(revision)
 
-    # --- events --------------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     async def append_events(
         self, session_id: object, events: Sequence[CheckedEvent], expected_sequence: int | None
     ) -> list[Row]:
-        """All of them or none; answers (refused, sequence, created_at, chain_hash, erased_at, …) for each."""
+        """All of them or none; answers (refused, sequence, created_at, chain_hash, erased_at, …)
+        for each.
+        """
         known = ids.parse_id(session_id)
         if known is None:
             raise errors.SessionNotFoundError(session_id)
-        # Each event expects the one before it: a repeated call whose first events are there is checked as well.
+        # Each event expects the one before it: a repeated call whose first events are there is
+        # checked as well.
         expected = _expect_sequences(expected_sequence, len(events))
         rows = [(number, *event.to_row()) for number, event in zip(expected, events, strict=True)]
         head = (*self.owner, known)
@@ -169,7 +202,9 @@ class SessionStore:
     async def _make_refusal(
         self, refused: str, session_id: str, event_id: str, expected: int | None, ended_at: Any
     ) -> HoldfastError:
-        if refused == "sequence":  # asked anew: on SQLite the call may have counted before it was undone
+        if (
+            refused == "sequence"
+        ):  # asked anew: on SQLite the call may have counted before it was undone
             actual = _get_last_sequence(await self.get_session(session_id))
             return errors.SequenceConflictError(session_id, expected, actual)
         if refused == "missing":
@@ -185,15 +220,27 @@ class SessionStore:
         if (known := ids.parse_id(session_id)) is None:
             return []
         before = max(max_turns - 1, 0)
-        return await self.database.read(QUERIES["recent_events"], *self.owner, known, before, below, limit)
+        return await self.database.read(
+            QUERIES["recent_events"], *self.owner, known, before, below, limit
+        )
 
     async def events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
-        return await self.database.read(QUERIES["events_after"], *self.owner, session_id, after, limit)
+        return await self.database.read(
+            QUERIES["events_after"], *self.owner, session_id, after, limit
+        )
 
     async def turns_below(
-        self, session_id: object, below: int | None, turns: int, limit: int, max_chars: int, max_bytes: int
+        self,
+        session_id: object,
+        below: int | None,
+        turns: int,
+        limit: int,
+        max_chars: int,
+        max_bytes: int,
     ) -> list[Row]:
-        """Newest first, contents cut to so many characters, and parts left out beyond so many bytes."""
+        """Newest first, contents cut to so many characters, and parts left out beyond so many
+        bytes.
+        """
         if (known := ids.parse_id(session_id)) is None:
             return []
         at = known, below, max(turns - 1, 0), limit, max_chars, max_bytes
@@ -204,7 +251,9 @@ class SessionStore:
         return sorted(rows, key=lambda row: row[0])
 
     async def first_request(self, session_id: str, max_chars: int) -> str | None:
-        row = first(await self.database.read(QUERIES["first_request"], *self.owner, session_id, max_chars))
+        row = first(
+            await self.database.read(QUERIES["first_request"], *self.owner, session_id, max_chars)
+        )
         return None if row is None else row[0]
 
     async def find_event(self, event_id: str) -> Row | None:
@@ -244,7 +293,7 @@ class SessionStore:
         rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)
         return {event_id: content_hash for event_id, content_hash in rows}  # noqa: C416  # rows are no pairs to mypy
 
-    # --- the scratchpad and the accounts -------------------------------------------------------------------
+    # --- the scratchpad and the accounts ----------------------------------------------------------
 
     async def get_state(self, session_id: object) -> Row:
         known = ids.parse_id(session_id)
@@ -272,7 +321,9 @@ class SessionStore:
         return row
 
     async def count_ends(self) -> Row:
-        """Numbers handed out, numbers that the logs end with, sessions: what it costs does not follow the logs."""
+        """Numbers handed out, numbers that the logs end with, sessions: what it costs does not
+        follow the logs.
+        """
         [row] = await self.database.read(QUERIES["count_ends"], *self.owner)
         return row
 
@@ -297,7 +348,7 @@ def _expect_sequences(first_expected: int | None, count: int) -> list[int | None
     return list(range(first_expected, first_expected + count))
 
 
-# --- columns of a session's row, where making a `Session` would cost a hook too much -----------------------
+# --- columns of a session's row, where making a `Session` would cost a hook too much --------------
 
 
 def _get_id(row: Row) -> str:

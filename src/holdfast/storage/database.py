@@ -1,7 +1,7 @@
 """The one seam to a store: two engines, the same five verbs.
 
-Services are `async def` throughout. Without a running loop the SQLite engine never suspends, so a hook or a
-command drives the coroutine by hand (`drive`) and never pays for `asyncio`.
+Services are `async def` throughout. Without a running loop the SQLite engine never suspends, so a
+hook or a command drives the coroutine by hand (`drive`) and never pays for `asyncio`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
         async def run(self, query: Query, *args: object) -> list[Row]: ...
 
-        async def run_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
-            """One verb for each row; whoever finds one refused raises, so that everything is undone."""
+        async def run_rows(
+            self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+        ) -> list[Row]:
+            """One verb for each row; whoever finds one refused raises, so that everything is
+            undone.
+            """
 
     class Database(Protocol):
         engine: str
@@ -37,7 +41,9 @@ if TYPE_CHECKING:
         async def write(self, query: Query, *args: object) -> list[Row]:
             """One verb, durable when this returns."""
 
-        async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+        async def write_rows(
+            self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+        ) -> list[Row]:
             """One verb for each row, all or none; calls with the same head may share a commit.
 
             Each answer begins with `refused`: null, or the reason why the whole call was undone.

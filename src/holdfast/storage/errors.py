@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.errors import Action, Conflict, Invalid, Refused, StoreUnreachableError, Unavailable, shown
+from holdfast.errors import (
+    Action,
+    Conflict,
+    Invalid,
+    Refused,
+    StoreUnreachableError,
+    Unavailable,
+    shown,
+)
 
 CREATE_RUNTIME_ROLE = "CREATE ROLE holdfast_runtime NOLOGIN"
 GRANT_RUNTIME_ROLE = "GRANT holdfast_runtime TO …"
@@ -60,7 +68,9 @@ class UnsafeRoleError(Refused):
         super().__init__(
             f"PostgreSQL role {shown(role)} {reason}, so row-level security does not hold for it. Connect as a role "
             "that is only a member of holdfast_runtime.",
-            next_actions=[Action("database.run", statement="CREATE ROLE app LOGIN IN ROLE holdfast_runtime")],
+            next_actions=[
+                Action("database.run", statement="CREATE ROLE app LOGIN IN ROLE holdfast_runtime")
+            ],
         )
 
 
@@ -84,7 +94,9 @@ class SchemaTakenError(Refused):
         super().__init__(
             f"{where} has a schema {shown(schema)} that is not Holdfast's, with something in it. Nothing was changed. "
             "Use another database, or rename it.",
-            next_actions=[Action("database.run", statement=f"ALTER SCHEMA {schema} RENAME TO {schema}_before")],
+            next_actions=[
+                Action("database.run", statement=f"ALTER SCHEMA {schema} RENAME TO {schema}_before")
+            ],
         )
 
 
@@ -97,7 +109,9 @@ class WrongEncodingError(Refused):
             f"{where} has the encoding {encoding}, which does not keep every text as it is. Nothing was changed. "
             "Use a database that was made with the encoding UTF8.",
             next_actions=[
-                Action("database.run", statement="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"),
+                Action(
+                    "database.run", statement="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+                ),
             ],
         )
 
@@ -122,7 +136,9 @@ class NotADatabaseError(Invalid):
 
     def __init__(self, where: str, problem: str = "is not a SQLite database"):
         self.where = where
-        super().__init__(f"{where} {problem}. It was left as it is. Name another file in HOLDFAST_DATABASE.")
+        super().__init__(
+            f"{where} {problem}. It was left as it is. Name another file in HOLDFAST_DATABASE."
+        )
 
 
 class StoreDamagedError(Unavailable):
@@ -131,9 +147,13 @@ class StoreDamagedError(Unavailable):
     def __init__(self, where: str, cause: str, *, may_be_written: bool = False):
         self.where, self.cause = where, cause
         written = (
-            "It may have been written; repeat it with the same event id" if may_be_written else "Nothing was written"
+            "It may have been written; repeat it with the same event id"
+            if may_be_written
+            else "Nothing was written"
         )
-        super().__init__(f"{where} is damaged: {cause}. {written}. Keep the file and its -wal, and restore a backup.")
+        super().__init__(
+            f"{where} is damaged: {cause}. {written}. Keep the file and its -wal, and restore a backup."
+        )
 
 
 class SchemaMissingError(Unavailable):
@@ -163,7 +183,9 @@ class StoreClosedError(Unavailable):
 
     def __init__(self, where: str):
         self.where = where
-        super().__init__(f"{where} was closed, or opened before a fork. Open it again with open_database().")
+        super().__init__(
+            f"{where} was closed, or opened before a fork. Open it again with open_database()."
+        )
 
 
 class LoginRefusedError(StoreUnreachableError):
@@ -171,4 +193,6 @@ class LoginRefusedError(StoreUnreachableError):
 
     def __init__(self, where: str, cause: str):
         self.where, self.cause = where, cause
-        Unavailable.__init__(self, f"{where} refused the login: {cause}. Correct HOLDFAST_DATABASE.")
+        Unavailable.__init__(
+            self, f"{where} refused the login: {cause}. Correct HOLDFAST_DATABASE."
+        )

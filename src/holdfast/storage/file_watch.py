@@ -1,8 +1,9 @@
 """Notices when a store's files are removed, replaced or cut while they are open.
 
-SQLite does not notice: it goes on writing to the file that it holds, which has no name any more or a hole in it,
-and what was acknowledged is gone when the last process lets go. So each commit is checked before it counts.
-Somebody else's checkpoint may cut the write-ahead log as well; but then the log begins anew, with other salts.
+SQLite does not notice: it goes on writing to the file that it holds, which has no name any more or
+a hole in it, and what was acknowledged is gone when the last process lets go. So each commit is
+checked before it counts. Somebody else's checkpoint may cut the write-ahead log as well; but then
+the log begins anew, with other salts.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ class FileWatch:
 
     def __init__(self, path: str):
         self.path = path
-        # Only the log: closing a second descriptor of one of the others would drop SQLite's locks on it.
+        # Only the log: closing a second descriptor of one of the others would drop SQLite's locks
+        # on it.
         self._log = os.open(f"{path}-wal", os.O_RDONLY)
         self._names = _identity(path), _identity(f"{path}-shm")
         self._size, self._header = 0, b""
         self._note(self._read_header(), os.fstat(self._log).st_size)
 
     def begin(self) -> None:
-        """Call it when nobody else can write: the log ends where the last commit left it, or further."""
+        """Call it when nobody else can write: the log ends where the last commit left it, or
+        further.
+        """
         self._check_names()
         header, size = self._read_header(), os.fstat(self._log).st_size
         if size < self._size and header[SALTS] == self._header[SALTS]:
@@ -36,7 +40,9 @@ class FileWatch:
         self._size, self._header = size, header
 
     def commit(self) -> None:
-        """Call it after a commit, before anybody is told: what was written can be found by its name."""
+        """Call it after a commit, before anybody is told: what was written can be found by its
+        name.
+        """
         self._check_names(after=True)
         header, log = self._read_header(), os.fstat(self._log)
         if log.st_nlink == 0:
@@ -49,7 +55,9 @@ class FileWatch:
         os.close(self._log)
 
     def _note(self, header: bytes, size: int) -> None:
-        """Remember a size, unless others have begun the log anew meanwhile: then it is of the one or the other."""
+        """Remember a size, unless others have begun the log anew meanwhile: then it is of the one
+        or the other.
+        """
         if header == self._read_header():
             self._size, self._header = size, header
 

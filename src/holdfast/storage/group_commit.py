@@ -1,8 +1,9 @@
 """Group commit: sixteen writers pay for one fsync.
 
-What comes in during one round of the event loop is committed together at its end, in place: a thread would cost a
-single writer more than the commit itself. Only when another process holds the lock, or the disk has become slow,
-a thread takes over, so that neither ever blocks the loop; it commits whatever has queued up meanwhile.
+What comes in during one round of the event loop is committed together at its end, in place: a
+thread would cost a single writer more than the commit itself. Only when another process holds the
+lock, or the disk has become slow, a thread takes over, so that neither ever blocks the loop; it
+commits whatever has queued up meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ Unit = tuple[Any, "AbstractEventLoop", "Future[Any]"]
 
 class GroupCommit:
     def __init__(
-        self, commit: Callable[[Sequence[Any]], list[Any]], try_commit: Callable[[Sequence[Any]], list[Any] | None]
+        self,
+        commit: Callable[[Sequence[Any]], list[Any]],
+        try_commit: Callable[[Sequence[Any]], list[Any] | None],
     ):
         self._commit, self._try_commit = commit, try_commit
         self._gathering: dict[AbstractEventLoop, list[Unit]] = {}
@@ -63,9 +66,16 @@ class GroupCommit:
             if outcomes is None:
                 self._hand_over(group)
             else:
-                _resolve([(future, outcome) for (_, _, future), outcome in zip(group, outcomes, strict=True)])
+                _resolve(
+                    [
+                        (future, outcome)
+                        for (_, _, future), outcome in zip(group, outcomes, strict=True)
+                    ]
+                )
 
-    def _timed(self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]) -> list[Any] | None:
+    def _timed(
+        self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]
+    ) -> list[Any] | None:
         start = time.perf_counter()
         outcomes = commit([work for work, _, _ in units])
         self._is_slow = time.perf_counter() - start > SLOW_SECONDS
@@ -106,7 +116,9 @@ def _deliver(units: Sequence[Unit], outcomes: Sequence[Any]) -> None:
     for loop, answers in by_loop.items():
         try:
             loop.call_soon_threadsafe(_resolve, answers)
-        except RuntimeError:  # the loop is closed: nobody waits any more, and what was written stays written
+        except (
+            RuntimeError
+        ):  # the loop is closed: nobody waits any more, and what was written stays written
             continue
 
 

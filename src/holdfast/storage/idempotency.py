@@ -1,8 +1,9 @@
 """Keys of requests that may come twice.
 
-The answer to a request can be lost after its effect was stored, and the caller sends it again. The key names the
-request, its hash tells whether it is really the same one, and the subject says what it was about, so that the answer
-to the repeated request is read anew. Keys never expire: an expired key would do the work a second time.
+The answer to a request can be lost after its effect was stored, and the caller sends it again. The
+key names the request, its hash tells whether it is really the same one, and the subject says what
+it was about, so that the answer to the repeated request is read anew. Keys never expire: an expired
+key would do the work a second time.
 """
 
 from __future__ import annotations

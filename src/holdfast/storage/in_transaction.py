@@ -29,7 +29,9 @@ class InTransaction:
     async def write(self, query: Query, *args: object) -> list[Row]:
         return await self._tx.run(query, *args)
 
-    async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+    async def write_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         """A refused row does not undo the others here: the verb raises, and the transaction ends."""
         return await self._tx.run_rows(query, head, rows)
 

@@ -1,7 +1,8 @@
 """Documents that a room keeps as they were at one moment: what was saved, proven, handed over.
 
-A file in a repository can be lost with its worktree, and a text that an agent was handed must be explained later. So
-each is written down here once, never changed, and found again by its id or as the newest about its subject.
+A file in a repository can be lost with its worktree, and a text that an agent was handed must be
+explained later. So each is written down here once, never changed, and found again by its id or as
+the newest about its subject.
 """
 
 from __future__ import annotations
@@ -36,12 +37,19 @@ class Journal:
         self.owner = owner.workspace_id, owner.developer_id
 
     async def add(
-        self, kind: str, subject: Sequence[str], content: dict[str, Any], *, entry_id: str | None = None
+        self,
+        kind: str,
+        subject: Sequence[str],
+        content: dict[str, Any],
+        *,
+        entry_id: str | None = None,
     ) -> Entry:
         """One document more; the same id again gives the first, whatever is brought now."""
         text = canonical.canonical_object(kind, content, max_bytes=CONTENT_BYTES)
         identity = entry_id or ids.new_id()
-        rows = await self.database.write(QUERIES["keep_entry"], *self.owner, identity, kind, _subject(subject), text)
+        rows = await self.database.write(
+            QUERIES["keep_entry"], *self.owner, identity, kind, _subject(subject), text
+        )
         if not rows:
             raise IdTakenError
         return _entry(rows[0])
@@ -53,7 +61,9 @@ class Journal:
         return _entry(rows[0]) if rows else None
 
     async def newest(self, kind: str, subject: Sequence[str], limit: int = 1) -> list[Entry]:
-        rows = await self.database.read(QUERIES["newest_entries"], *self.owner, kind, _subject(subject), limit)
+        rows = await self.database.read(
+            QUERIES["newest_entries"], *self.owner, kind, _subject(subject), limit
+        )
         return [_entry(row) for row in rows]
 
     async def newest_of_kind(self, kind: str, limit: int) -> list[Entry]:
@@ -61,7 +71,9 @@ class Journal:
         return [_entry(row) for row in rows]
 
     async def list_with_text(self, text: str) -> list[tuple[str, str]]:
-        """Ids and kinds of what holds a text, as it stands in the stored JSON or as a reader sees it."""
+        """Ids and kinds of what holds a text, as it stands in the stored JSON or as a reader sees
+        it.
+        """
         written = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)[1:-1]
         rows = await self.database.read(QUERIES["entries_with_text"], *self.owner, written)
         return [(row[0], row[1]) for row in rows]
@@ -76,4 +88,6 @@ def _subject(parts: Sequence[str]) -> str:
 
 def _entry(row: Row) -> Entry:
     content = None if row[4] is not None else canonical.parse_json("journal", row[2])
-    return Entry(row[0], row[1], content, clock.from_text(row[3]) if isinstance(row[3], str) else row[3])
+    return Entry(
+        row[0], row[1], content, clock.from_text(row[3]) if isinstance(row[3], str) else row[3]
+    )

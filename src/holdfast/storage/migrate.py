@@ -1,8 +1,8 @@
 """Migrations: numbered SQL files with tables, policies, grants, triggers and data; forward only.
 
-Each file is applied once, under a lock, and its checksum is kept. A store that is newer than this program is left
-alone; a file that was changed after it was applied is refused. On PostgreSQL the functions of the rooms are installed
-with them, by `postgres_migrate`, which a hook never loads.
+Each file is applied once, under a lock, and its checksum is kept. A store that is newer than this
+program is left alone; a file that was changed after it was applied is refused. On PostgreSQL the
+functions of the rooms are installed with them, by `postgres_migrate`, which a hook never loads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Migration:
 
 
 def migrations(engine: str) -> list[Migration]:
-    names = sorted(name for name in os.listdir(os.path.join(FOLDER, engine)) if name.endswith(".sql"))
+    names = sorted(
+        name for name in os.listdir(os.path.join(FOLDER, engine)) if name.endswith(".sql")
+    )
     return [Migration(engine, name) for name in names]
 
 
@@ -74,11 +76,15 @@ def read_ledger(engine: str) -> dict[str, str]:
     return {block.name: block.sql for block in blocks}
 
 
-# --- SQLite ------------------------------------------------------------------------------------------------
+# --- SQLite ---------------------------------------------------------------------------------------
 
 
-def migrate_sqlite(connection: apsw.Connection, path: str, patience_seconds: float = PATIENCE_SECONDS) -> list[str]:
-    """Bring a file up to date; answers with the names of what was applied. The usual case costs one read, no lock."""
+def migrate_sqlite(
+    connection: apsw.Connection, path: str, patience_seconds: float = PATIENCE_SECONDS
+) -> list[str]:
+    """Bring a file up to date; answers with the names of what was applied. The usual case costs one
+    read, no lock.
+    """
     newest = migrations("sqlite")[-1].number
     if _sqlite_version(connection, path) == newest:
         return []
@@ -100,10 +106,14 @@ def migrate_sqlite(connection: apsw.Connection, path: str, patience_seconds: flo
 
 
 def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:
-    """Needs the lock. SQLite does not raise when it cannot switch: it answers with the mode that stays."""
+    """Needs the lock. SQLite does not raise when it cannot switch: it answers with the mode that
+    stays.
+    """
     if connection.execute("pragma journal_mode=wal").get != "wal":
         raise StoreUnreachableError(path, "the disk does not take a write-ahead log there")
-    connection.execute("select count(*) from sqlite_schema").fetchall()  # the first read makes the log
+    connection.execute(
+        "select count(*) from sqlite_schema"
+    ).fetchall()  # the first read makes the log
 
 
 def _sqlite_version(connection: apsw.Connection, path: str) -> int:
@@ -129,13 +139,17 @@ def _apply_sqlite(connection: apsw.Connection, todo: Sequence[Migration]) -> Non
     connection.execute(ledger["make_ledger"])
     for migration in todo:
         connection.execute(migration.sql)
-        connection.execute(ledger["add_migration"], (migration.number, migration.name, migration.checksum))
+        connection.execute(
+            ledger["add_migration"], (migration.number, migration.name, migration.checksum)
+        )
         connection.execute(f"pragma user_version={migration.number:d}")
     connection.execute(f"pragma application_id={APPLICATION_ID:d}")
 
 
 def _keep_backup(connection: apsw.Connection, path: str, version: int, newest: int) -> None:
-    """A whole copy before an existing store is changed; it is named when something is forgotten later."""
+    """A whole copy before an existing store is changed; it is named when something is forgotten
+    later.
+    """
     backup = f"{path}.before-{newest}"
     if not 0 < version < newest or os.path.exists(backup):
         return
@@ -162,10 +176,14 @@ def _remove(path: str) -> None:
 
 def backups(path: str) -> list[str]:
     folder, name = os.path.split(path)
-    return sorted(os.path.join(folder, entry) for entry in os.listdir(folder) if entry.startswith(f"{name}.before-"))
+    return sorted(
+        os.path.join(folder, entry)
+        for entry in os.listdir(folder)
+        if entry.startswith(f"{name}.before-")
+    )
 
 
-# --- PostgreSQL --------------------------------------------------------------------------------------------
+# --- PostgreSQL -----------------------------------------------------------------------------------
 
 
 async def migrate_postgres(url: str) -> list[str]:

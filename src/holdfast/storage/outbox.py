@@ -1,7 +1,8 @@
 """What listeners are told, in the order of the commits.
 
-Rows are written by the verbs themselves, in the transaction of the change. A reader holds an opaque cursor and
-asks for what came after it; since ids appear in the order of the commits on both engines, it never misses one.
+Rows are written by the verbs themselves, in the transaction of the change. A reader holds an opaque
+cursor and asks for what came after it; since ids appear in the order of the commits on both
+engines, it never misses one.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Outbox:
         if not 0 < limit <= LARGEST_PAGE:
             raise InvalidValueError("limit", limit, f"is not between 1 and {LARGEST_PAGE}")
         rows = await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)
-        if not rows and number > await self._last():  # of another store, or of this one before an older copy came back
+        if (
+            not rows and number > await self._last()
+        ):  # of another store, or of this one before an older copy came back
             raise _strange(after)
         return [_event(row) for row in rows]
 
@@ -71,7 +74,9 @@ def _cursor(number: int) -> str:
 
 def _number(cursor: str) -> int:
     try:
-        version, _, number = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().partition(".")
+        version, _, number = (
+            urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().partition(".")
+        )
         if version == "o1" and number.isdecimal() and len(number) < 19:
             return int(number)
     except (ValueError, TypeError):

@@ -1,8 +1,8 @@
 """The team store: PostgreSQL through asyncpg.
 
-A verb is one SQL function that takes the workspace and the developer, sets them for its transaction and does
-the work: one round trip with row-level security, and safe behind a pooler, because nothing outlives the
-transaction.
+A verb is one SQL function that takes the workspace and the developer, sets them for its transaction
+and does the work: one round trip with row-level security, and safe behind a pooler, because nothing
+outlives the transaction.
 """
 
 from __future__ import annotations
@@ -30,16 +30,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Only what pgbouncer takes. The other limits are no startup parameters, which it refuses, and no state of a
-# connection, which it shares out: where a transaction of several statements begins, a function sets them for it, and a
-# single statement is limited from here.
+# Only what pgbouncer takes. The other limits are no startup parameters, which it refuses, and no
+# state of a connection, which it shares out: where a transaction of several statements begins, a
+# function sets them for it, and a single statement is limited from here.
 SERVER_SETTINGS = {"application_name": "holdfast"}
 STATEMENT_SECONDS = 15.0
 CONNECT_SECONDS = 10.0
 CACHE_OPTION = "statement_cache_size"
 ATTEMPTS = 10  # of what the server has rolled back because of somebody else
 PAUSE_SECONDS = 0.01
-AGAIN = (*LOST, asyncpg.UniqueViolationError)  # the latter when the same id was written at the same moment
+AGAIN = (
+    *LOST,
+    asyncpg.UniqueViolationError,
+)  # the latter when the same id was written at the same moment
 REFUSED_OPTION = (
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidParameterValueError,
@@ -89,7 +92,9 @@ where r.rolname = current_user
 
 
 @asynccontextmanager
-async def open_postgres(url: str, patience_seconds: float = PATIENCE_SECONDS) -> AsyncIterator[PostgresDatabase]:
+async def open_postgres(
+    url: str, patience_seconds: float = PATIENCE_SECONDS
+) -> AsyncIterator[PostgresDatabase]:
     """A pool on a database whose schema is the one this program knows."""
     where = where_of(url)
     server_url, options = split_options(url)
@@ -113,7 +118,9 @@ async def open_postgres(url: str, patience_seconds: float = PATIENCE_SECONDS) ->
 
 
 async def _leave_as_is(connection: Any) -> None:
-    """No reset between uses: every setting of ours ends with its transaction, and a reset is a round trip."""
+    """No reset between uses: every setting of ours ends with its transaction, and a reset is a
+    round trip.
+    """
 
 
 @asynccontextmanager
@@ -134,14 +141,18 @@ def where_of(url: str) -> str:
 
 
 def split_options(url: str) -> tuple[str, dict[str, int]]:
-    """The URL for the server, and what the driver is told instead: `?statement_cache_size=0`, behind a pooler."""
+    """The URL for the server, and what the driver is told instead: `?statement_cache_size=0`,
+    behind a pooler.
+    """
     base, _, query = url.partition("?")
     parts = query.split("&")
     sizes = [part.partition("=")[2] for part in parts if part.partition("=")[0] == CACHE_OPTION]
     if not sizes:
         return url, {}
     if not (sizes[-1].isascii() and sizes[-1].isdecimal()):
-        raise InvalidValueError("HOLDFAST_DATABASE", where_of(url), f"has a {CACHE_OPTION} that is no number")
+        raise InvalidValueError(
+            "HOLDFAST_DATABASE", where_of(url), f"has a {CACHE_OPTION} that is no number"
+        )
     kept = "&".join(part for part in parts if part.partition("=")[0] != CACHE_OPTION)
     return f"{base}?{kept}" if kept else base, {CACHE_OPTION: int(sizes[-1])}
 
@@ -163,7 +174,9 @@ class PostgresTransaction:
     async def run(self, query: Query, *args: object) -> list[Row]:
         return await _fetch(self._connection, _call(query.function, len(args)), args)
 
-    async def run_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+    async def run_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         return await _fetch(self._connection, *_group_call([Call(query, head, rows)]))
 
 
@@ -173,7 +186,9 @@ class PostgresDatabase:
     engine = "postgres"
 
     def __init__(self, pool: Any, where: str = "The database", *, holds: bool = False):
-        """`holds` says that nobody else draws on the pool, so that a connection may be kept from call to call."""
+        """`holds` says that nobody else draws on the pool, so that a connection may be kept from
+        call to call.
+        """
         self.pool, self.where, self._holds = pool, where, holds
         self._held: Any = None
         self._asking = 0
@@ -195,7 +210,9 @@ class PostgresDatabase:
     async def role(self) -> Role:
         if self._role is None:
             async with translated(self.where), self.pool.acquire() as connection:
-                self._role = Role._make([*await connection.fetchrow(ROLE), *await _version(connection)])
+                self._role = Role._make(
+                    [*await connection.fetchrow(ROLE), *await _version(connection)]
+                )
         return self._role
 
     async def read(self, query: Query, *args: object) -> list[Row]:
@@ -204,7 +221,9 @@ class PostgresDatabase:
     async def write(self, query: Query, *args: object) -> list[Row]:
         return await self._fetch(_call(query.function, len(args)), args, once=query.once)
 
-    async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+    async def write_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         return await self._groups.write(query, head, rows)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
@@ -225,14 +244,22 @@ class PostgresDatabase:
         await self._let_go()
 
     async def _look_at_role(self) -> None:
-        """Warn once about a role that walks through the walls; `serve` refuses it, a library user may know better."""
+        """Warn once about a role that walks through the walls; `serve` refuses it, a library user
+        may know better.
+        """
         self._looked_at_role = True
         role = await self.role()
         if role.superuser or role.bypasses:
-            warnings.warn(str(errors.UnsafeRoleError(role.name, role.weakness or "")), UnsafeRoleWarning, stacklevel=2)
+            warnings.warn(
+                str(errors.UnsafeRoleError(role.name, role.weakness or "")),
+                UnsafeRoleWarning,
+                stacklevel=2,
+            )
 
     async def _fetch(self, sql: str, args: Sequence[object], *, once: bool = False) -> list[Row]:
-        """One statement. A connection that died while idle is replaced; nothing is done twice that is for `once`."""
+        """One statement. A connection that died while idle is replaced; nothing is done twice that
+        is for `once`.
+        """
         if not self._looked_at_role:
             await self._look_at_role()
         try:
@@ -245,7 +272,9 @@ class PostgresDatabase:
             async with self._connection() as connection:
                 return await _fetch(connection, sql, args)
         except AGAIN as error:
-            if once and not isinstance(error.__cause__, asyncpg.AdminShutdownError):  # a server that ends undoes it
+            if once and not isinstance(
+                error.__cause__, asyncpg.AdminShutdownError
+            ):  # a server that ends undoes it
                 raise
             if isinstance(error, LOST):
                 await self._forget_connections()
@@ -259,7 +288,9 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _begun(self) -> AsyncIterator[Any]:
-        """A connection inside a transaction. As long as that has not begun, a dead connection is replaced, once."""
+        """A connection inside a transaction. As long as that has not begun, a dead connection is
+        replaced, once.
+        """
         async with AsyncExitStack() as stack:
             connection = await stack.enter_async_context(self._connection())
             transaction = connection.transaction(isolation="read_committed")
@@ -281,7 +312,9 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
-        """The connection of the call before, if it is free: to get one from the pool costs a fifth of an append."""
+        """The connection of the call before, if it is free: to get one from the pool costs a fifth
+        of an append.
+        """
         connection, self._held = self._held, None
         if connection is None or not _is_open(connection):
             self._asking += 1
@@ -321,12 +354,16 @@ def _is_open(connection: Any) -> bool:
 
 
 async def _until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
-    """Once more after a deadlock, or where a pool's transactions are repeatable reads: nothing of it has happened."""
+    """Once more after a deadlock, or where a pool's transactions are repeatable reads: nothing of
+    it has happened.
+    """
     for attempt in range(1, ATTEMPTS):
         try:
             return await work()
         except ROLLED_BACK:
-            await asyncio.sleep(random.random() * attempt * PAUSE_SECONDS)  # so that they do not meet again
+            await asyncio.sleep(
+                random.random() * attempt * PAUSE_SECONDS
+            )  # so that they do not meet again
     return await work()
 
 
@@ -336,7 +373,8 @@ _taken: dict[int, tuple[Any, PostgresDatabase]] = {}
 def of_pool(pool: Any) -> PostgresDatabase:
     """One database for one pool, however many services it is given to: its role is looked at once.
 
-    By hand, because an `asyncpg.Pool` takes no weak reference: one that was closed is let go with the next.
+    By hand, because an `asyncpg.Pool` takes no weak reference: one that was closed is let go with
+    the next.
     """
     for key in [key for key, (known, _) in _taken.items() if known.is_closing()]:
         del _taken[key]
@@ -346,14 +384,18 @@ def of_pool(pool: Any) -> PostgresDatabase:
 
 
 def _group_call(calls: Sequence[Call]) -> tuple[str, tuple[object, ...]]:
-    """One event as its own function takes it, several as arrays, with the number of the call that each belongs to."""
+    """One event as its own function takes it, several as arrays, with the number of the call that
+    each belongs to.
+    """
     first = calls[0]
     args: tuple[object, ...]
     if len(calls) == len(first.rows) == 1:
         args = (*first.head, *first.rows[0])
         return _call(first.query.single, len(args)), args
     numbers = [number for number, call in enumerate(calls) for _ in call.rows]
-    columns = [list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)]
+    columns = [
+        list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)
+    ]
     args = (*first.head, numbers, *columns)
     return _call(first.query.function, len(args)), args
 

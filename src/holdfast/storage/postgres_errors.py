@@ -7,7 +7,13 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from holdfast.errors import InvalidValueError, StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError
+from holdfast.errors import (
+    InvalidValueError,
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+)
 from holdfast.storage import errors
 
 PERMISSION_ADVICE = (
@@ -60,7 +66,9 @@ def translate(error: Exception, where: str) -> Exception:
             return errors.SchemaMissingError(where)
         case asyncpg.InsufficientPrivilegeError():
             statements = (errors.GRANT_RUNTIME_ROLE, errors.CREATE_RUNTIME_ROLE)
-            return errors.PermissionRefusedError(where, first_line(error), PERMISSION_ADVICE, statements)
+            return errors.PermissionRefusedError(
+                where, first_line(error), PERMISSION_ADVICE, statements
+            )
         case asyncpg.UniqueViolationError():
             return errors.IdTakenError()
         case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
@@ -75,7 +83,9 @@ def translate(error: Exception, where: str) -> Exception:
         return StoreBusyError(where)
     if isinstance(error, WRONG_URL):
         return InvalidValueError("HOLDFAST_DATABASE", where, _what_is_wrong(error))
-    return StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
+    return (
+        StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
+    )
 
 
 def _what_is_wrong(error: BaseException) -> str:

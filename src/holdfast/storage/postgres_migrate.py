@@ -1,7 +1,8 @@
 """Migrating a PostgreSQL database: the tables by numbered files, the functions as they are now.
 
-Both go into the ledger with a number and a checksum. A migration is applied once. Functions are replaced by those of a
-higher number; an older program neither replaces them nor runs on them, as with a newer schema.
+Both go into the ledger with a number and a checksum. A migration is applied once. Functions are
+replaced by those of a higher number; an older program neither replaces them nor runs on them, as
+with a newer schema.
 """
 
 from __future__ import annotations
@@ -16,15 +17,24 @@ from holdfast.storage.migrate import HERE, Migration, migrations, pending, read_
 from holdfast.storage.queries import Block, read_blocks
 
 INSUFFICIENT_PRIVILEGE = "42501"
-DUPLICATE_SCHEMA = "42P06"  # what a migration raises that finds somebody else's `memori.memories` and cannot use it
-NOT_ADOPTABLE = "HF001"  # the same, where it is a table: the error names what stands in the way and what mends it
-ABOUT_A_TABLE = ("22", "23", "42", "54")  # classes of errors: values, constraints, names and types, limits
+# what a migration raises that finds somebody else's `memori.memories` and cannot use it
+DUPLICATE_SCHEMA = "42P06"
+# the same, where it is a table: the error names what stands in the way and what mends it
+NOT_ADOPTABLE = "HF001"
+ABOUT_A_TABLE = (
+    "22",
+    "23",
+    "42",
+    "54",
+)  # classes of errors: values, constraints, names and types, limits
 ADOPTION = os.path.join(HERE, "adoption.postgres.sql")
 UNRELEASED_MIGRATION = "0001_storage"  # of databases from before the first release
 
 
 def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
-    """Whether a database lacks something that this program has; one that is newer in any way is refused."""
+    """Whether a database lacks something that this program has; one that is newer in any way is
+    refused.
+    """
     newest = migrations("postgres")[-1].number
     refuse_newer(where, schema or 0, newest)
     refuse_newer(where, installed or 0, functions.NUMBER, "functions")
@@ -35,7 +45,9 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
     """All that is pending, in one transaction: a crash in the middle leaves the old schema whole."""
     ledger = read_ledger("postgres")
     try:
-        async with connection.transaction(isolation="read_committed"):  # to see what was done while we waited
+        async with connection.transaction(
+            isolation="read_committed"
+        ):  # to see what was done while we waited
             return await _apply_postgres(connection, ledger, where)
     except Exception as error:
         sqlstate: str = getattr(error, "sqlstate", None) or ""
@@ -47,7 +59,9 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
         if sqlstate == NOT_ADOPTABLE or (
             sqlstate[:2] in ABOUT_A_TABLE and await connection.fetchval(ledger["has_foreign_table"])
         ):
-            raise errors.AdoptionRefusedError(where, str(error), getattr(error, "hint", None)) from error
+            raise errors.AdoptionRefusedError(
+                where, str(error), getattr(error, "hint", None)
+            ) from error
         raise
 
 
@@ -66,8 +80,12 @@ async def _apply_postgres(connection: Any, ledger: dict[str, str], where: str) -
     return names or [_name_of_functions()]
 
 
-async def _change_schema(connection: Any, ledger: dict[str, str], todo: Sequence[Migration], installed: int) -> None:
-    """What triggers and policies call, then the tables, then the verbs; a table of another program is tried at last."""
+async def _change_schema(
+    connection: Any, ledger: dict[str, str], todo: Sequence[Migration], installed: int
+) -> None:
+    """What triggers and policies call, then the tables, then the verbs; a table of another program
+    is tried at last.
+    """
     adoption = {block.name: block.sql for block in read_blocks(ADOPTION)}
     await connection.execute(adoption["check_table"])
     guards = functions.read_functions("guards")
@@ -75,19 +93,25 @@ async def _change_schema(connection: Any, ledger: dict[str, str], todo: Sequence
         await _install(connection, guards, installed)
     for migration in todo:
         await connection.execute(migration.sql)
-        await connection.execute(ledger["add_migration"], migration.number, migration.name, migration.checksum)
+        await connection.execute(
+            ledger["add_migration"], migration.number, migration.name, migration.checksum
+        )
     if installed < functions.NUMBER:
         verbs = functions.list_verbs(is_adopted=await connection.fetchval(ledger["is_adopted"]))
         await _install(connection, verbs, installed)
         names = [functions.full_name(block) for block in (*guards, *verbs)]
         await connection.execute(ledger["grant_functions"], names)
-        await connection.execute(ledger["add_functions"], functions.NUMBER, functions.compute_checksum())
+        await connection.execute(
+            ledger["add_functions"], functions.NUMBER, functions.compute_checksum()
+        )
     await connection.execute(adoption["try_verbs"])
 
 
 async def _install(connection: Any, blocks: Sequence[Block], installed: int) -> None:
     sql = "".join(block.sql for block in blocks)
-    if not installed:  # a function that is there already is another program's, and must not be replaced
+    if (
+        not installed
+    ):  # a function that is there already is another program's, and must not be replaced
         sql = sql.replace("create or replace function", "create function")
     await connection.execute(sql)
 
@@ -102,7 +126,9 @@ async def _read_applied(connection: Any, ledger: dict[str, str], where: str) -> 
 
 
 async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -> int:
-    """The number of the functions that are installed, or 0; the same number must mean the same text."""
+    """The number of the functions that are installed, or 0; the same number must mean the same
+    text.
+    """
     row = await connection.fetchrow(ledger["installed_functions"])
     number, checksum = row or (0, "")
     refuse_newer(where, number, functions.NUMBER, "functions")
@@ -115,7 +141,9 @@ def _name_of_functions() -> str:
     return f"functions_{functions.NUMBER}"
 
 
-def _permission_refused(where: str, error: Exception, owner: str | None) -> errors.PermissionRefusedError:
+def _permission_refused(
+    where: str, error: Exception, owner: str | None
+) -> errors.PermissionRefusedError:
     if owner:
         advice = f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
         return errors.PermissionRefusedError(where, str(error), advice)

@@ -1,12 +1,13 @@
 """Named queries: SQL lives in `.sql` files, and Python asks for it by name.
 
-A room has one `queries.sqlite.sql` and one `queries.postgres.sql`, with the same names in the same order. On
-PostgreSQL a name is a function in the room's schema: it takes the workspace and the developer, sets them for the
-transaction and does the work, so that row-level security costs no round trip. A test holds the two lists of names and
-columns together.
+A room has one `queries.sqlite.sql` and one `queries.postgres.sql`, with the same names in the same
+order. On PostgreSQL a name is a function in the room's schema: it takes the workspace and the
+developer, sets them for the transaction and does the work, so that row-level security costs no
+round trip. A test holds the two lists of names and columns together.
 
-In a file a query is its name, one line of why, and the statements. On SQLite these run in order inside one transaction
-and all see the same `$1 … $n`; the first of them that has rows is the answer and the end.
+In a file a query is its name, one line of why, and the statements. On SQLite these run in order
+inside one transaction and all see the same `$1 … $n`; the first of them that has rows is the answer
+and the end.
 """
 
 from __future__ import annotations
@@ -52,14 +53,17 @@ class Query:
         self.room, self.name, self.why = room, name, why
         self.function = f"{room.schema}.{name}"
         self.once = name in room.once
-        self.single = self.function.removesuffix("s")  # what a verb on rows is called when there is only one row
+        self.single = self.function.removesuffix(
+            "s"
+        )  # what a verb on rows is called when there is only one row
         self.statements = tuple(part.strip() for part in sql.split(";\n") if part.strip())
 
 
 class Room:
     """The queries of one room, and the pure rules that its SQLite statements may call by name.
 
-    `once` names those that must not be sent again when an answer was lost on the way: done twice they do more.
+    `once` names those that must not be sent again when an answer was lost on the way: done twice
+    they do more.
     """
 
     def __init__(
@@ -81,8 +85,12 @@ class Room:
     def queries(self) -> dict[str, Query]:
         if not self._queries:
             blocks = read_blocks(self.file)
-            self._queries = {block.name: Query(self, block.name, block.why, block.sql) for block in blocks}
+            self._queries = {
+                block.name: Query(self, block.name, block.why, block.sql) for block in blocks
+            }
         return self._queries
 
 
-STORAGE = Room("holdfast", __file__)  # what belongs to no room: the outbox, keys of requests, health
+STORAGE = Room(
+    "holdfast", __file__
+)  # what belongs to no room: the outbox, keys of requests, health

@@ -1,7 +1,8 @@
 """Appends to one hot session travel together.
 
-They wait for its row lock anyway, so those that come in while one is under way go in the next round trip. Each call
-keeps its own outcome: where a group fails for a reason that may be one call's own, each is sent alone.
+They wait for its row lock anyway, so those that come in while one is under way go in the next round
+trip. Each call keeps its own outcome: where a group fails for a reason that may be one call's own,
+each is sent alone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class RowGroups:
         self._waiting: dict[tuple[object, ...], list[Call]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def write(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+    async def write(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         key = (query, *head)
         call = Call(query, head, rows)
         if (waiting := self._waiting.get(key)) is not None:
@@ -65,7 +68,9 @@ class RowGroups:
                 call.cancel()
 
     def _still_waiting(self, key: tuple[object, ...]) -> list[Call]:
-        """Without those who gave up: when a loop ends that is everybody, and nothing may be started any more."""
+        """Without those who gave up: when a loop ends that is everybody, and nothing may be started
+        any more.
+        """
         waiting = self._waiting[key]
         waiting[:] = [call for call in waiting if not call.answered]
         return waiting

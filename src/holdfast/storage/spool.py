@@ -1,16 +1,18 @@
 """Where an accepted input waits while the store is busy or down.
 
-A hook must neither delay the agent nor lose what it was given, so what cannot be stored at once is written to a
-JSON-lines file beside the store and stored by whoever comes next. Each record carries its own event id, so that
-a drain that was killed half-way is simply repeated. What can never be stored is kept apart, with the reason.
+A hook must neither delay the agent nor lose what it was given, so what cannot be stored at once is
+written to a JSON-lines file beside the store and stored by whoever comes next. Each record carries
+its own event id, so that a drain that was killed half-way is simply repeated. What can never be
+stored is kept apart, with the reason.
 
-A record may say which store it is for; a drain into another one sets it aside, where it waits on. A file that cannot
-be read is put aside as it is, so that one of them never holds up all the others.
+A record may say which store it is for; a drain into another one sets it aside, where it waits on. A
+file that cannot be read is put aside as it is, so that one of them never holds up all the others.
 
-That nothing vanishes from here is checked with a list of the event ids that have to be here. An id is written to
-it after its record and taken from it before its record is, both durably: a kill leaves a record that is not on the
-list, which is no loss, and never an id without its record. So a loss that is shown is one; what is not seen is the
-loss of a record whose writer was killed, or could not wait for the list.
+That nothing vanishes from here is checked with a list of the event ids that have to be here. An id
+is written to it after its record and taken from it before its record is, both durably: a kill
+leaves a record that is not on the list, which is no loss, and never an id without its record. So a
+loss that is shown is one; what is not seen is the loss of a record whose writer was killed, or
+could not wait for the list.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ FOR_GOOD = (errno.EACCES, errno.EPERM, errno.EIO)
 
 
 class Elsewhere(NamedTuple):
-    """What waits for another store: where, how many, and the file by whose name a person says that it is this one."""
+    """What waits for another store: where, how many, and the file by whose name a person says that
+    it is this one.
+    """
 
     path: str
     events: int
@@ -50,11 +54,15 @@ class Unreadable(NamedTuple):
 
 class Spool:
     def __init__(self, home: str, *, store: str | None = None, lock_seconds: float | None = None):
-        """`store` is the mark of the store that is drained into; without one, whatever waits is taken."""
+        """`store` is the mark of the store that is drained into; without one, whatever waits is
+        taken.
+        """
         self.store = store
         self.lock_seconds = files.LOCK_SECONDS if lock_seconds is None else lock_seconds
         self.folder = os.path.join(home, "spool")
-        self.expected = f"{self.folder}.list"  # beside the folder: it also misses what went with all of it
+        self.expected = (
+            f"{self.folder}.list"  # beside the folder: it also misses what went with all of it
+        )
         self.pending = os.path.join(self.folder, "pending.jsonl")
         self.draining = os.path.join(self.folder, "draining.jsonl")
         self.rejected = os.path.join(self.folder, "rejected.jsonl")
@@ -70,7 +78,9 @@ class Spool:
             self._write_alone(record)
 
     def keep(self, record: Record, error: BaseException) -> None:
-        """Keep what was not stored: until the store is better, or for a person where it can never be stored."""
+        """Keep what was not stored: until the store is better, or for a person where it can never
+        be stored.
+        """
         if isinstance(error, errors.HoldfastError) and _is_hopeless(error):
             try:
                 self.reject(record, error)
@@ -80,7 +90,9 @@ class Spool:
             self.add(record)
 
     def is_empty(self) -> bool:
-        """Whether nothing waits for this store: one cheap look, so that the usual case costs nothing."""
+        """Whether nothing waits for this store: one cheap look, so that the usual case costs
+        nothing.
+        """
         return next(self._waiting(), None) is None
 
     def count_spooled(self) -> int:
@@ -93,27 +105,50 @@ class Spool:
         return len({_identity(record) for record in _readable(self.rejected).records})
 
     def count_lost(self) -> int:
-        """How many were taken in and are neither here nor were taken out; none while nobody can tell."""
+        """How many were taken in and are neither here nor were taken out; none while nobody can
+        tell.
+        """
         return 0 if self._is_hiding() else len(self._not_found())
 
     def list_elsewhere(self) -> list[Elsewhere]:
         """What waits for other stores, file by file."""
-        others = [path for path in self._files() if (mark := _mark_of(path)) and not self._is_our_mark(mark)]
+        others = [
+            path
+            for path in self._files()
+            if (mark := _mark_of(path)) and not self._is_our_mark(mark)
+        ]
         return [Elsewhere(path, _size(path), self._same(_mark_of(path))) for path in others]
 
     def list_unreadable(self) -> list[Unreadable]:
         """Whatever a person has to mend before it can be read."""
         aside = [Unreadable(path, _problem(path), True) for path in self._put_aside()]
-        others = [Unreadable(path, _problem(path), False) for path in (*self._files(), self.rejected, self.expected)]
+        others = [
+            Unreadable(path, _problem(path), False)
+            for path in (*self._files(), self.rejected, self.expected)
+        ]
         return [*aside, *(one for one in others if one.problem)]
 
     def places_with_text(self, text: str) -> list[str]:
-        """The files that hold a text, however it is spelt there, and those of which nobody can tell."""
-        paths = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names]
-        return [path for path in sorted(paths) if not path.endswith(".lock") and text and _may_hold(path, text)]
+        """The files that hold a text, however it is spelt there, and those of which nobody can
+        tell.
+        """
+        paths = [
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(self.folder)
+            for name in names
+        ]
+        return [
+            path
+            for path in sorted(paths)
+            if not path.endswith(".lock") and text and _may_hold(path, text)
+        ]
 
-    async def drain(self, store: Callable[[Record], Awaitable[None]], limit: int | None = None) -> int:
-        """Store what waits, oldest first, at most so many; stops quietly when the store is unavailable."""
+    async def drain(
+        self, store: Callable[[Record], Awaitable[None]], limit: int | None = None
+    ) -> int:
+        """Store what waits, oldest first, at most so many; stops quietly when the store is
+        unavailable.
+        """
         if self.is_empty():
             return 0
         taken = 0
@@ -124,10 +159,12 @@ class Spool:
                     break
         return taken
 
-    # --- the files -----------------------------------------------------------------------------------------
+    # --- the files --------------------------------------------------------------------------------
 
     def _files(self) -> list[str]:
-        """Whatever holds records that wait: a drain's own file first, then what was set aside, then the new ones."""
+        """Whatever holds records that wait: a drain's own file first, then what was set aside, then
+        the new ones.
+        """
         names = self._names()
         alone = [name for name in names if name.startswith("pending-") and name.endswith(".jsonl")]
         aside = sorted(name for name in names if name.startswith(OTHER) and name.endswith(".jsonl"))
@@ -181,7 +218,9 @@ class Spool:
     def _write(self, record: Record) -> None:
         try:
             jsonl.append_records(self.pending, [record], timeout_seconds=self.lock_seconds)
-        except errors.HoldfastError:  # a writer that was stopped, a file that is full, or one that is not ours to write
+        except (
+            errors.HoldfastError
+        ):  # a writer that was stopped, a file that is full, or one that is not ours to write
             self._write_alone(record)
 
     def _write_alone(self, record: Record) -> None:
@@ -194,7 +233,9 @@ class Spool:
         return os.path.exists(self.draining)
 
     def _take_next(self) -> bool:
-        """Move the next file aside under its writers' lock, so that none of them writes to what is being emptied."""
+        """Move the next file aside under its writers' lock, so that none of them writes to what is
+        being emptied.
+        """
         if self._is_draining():
             return True
         for path in self._waiting():
@@ -239,7 +280,9 @@ class Spool:
                 self._leave(ours[taken:])
         return taken
 
-    async def _stored_or_rejected(self, store: Callable[[Record], Awaitable[None]], record: Record) -> bool:
+    async def _stored_or_rejected(
+        self, store: Callable[[Record], Awaitable[None]], record: Record
+    ) -> bool:
         """Whether it need not wait any longer; it does where not even its rejection can be noted."""
         try:
             await store(record)
@@ -248,7 +291,9 @@ class Spool:
         return True
 
     def _put_aside_unreadable(self, error: errors.HoldfastError) -> None:
-        """A folder, a link, a file too large or not ours to read: it stays as it is, and `status` tells a person."""
+        """A folder, a link, a file too large or not ours to read: it stays as it is, and `status`
+        tells a person.
+        """
         if not _is_for_good(error):
             raise error
         try:
@@ -258,10 +303,14 @@ class Spool:
 
     def _is_ours(self, record: Record) -> bool:
         mark = record.get("store")
-        return not (isinstance(mark, str) and mark.isalnum() and mark.isascii()) or self._is_our_mark(mark)
+        return not (
+            isinstance(mark, str) and mark.isalnum() and mark.isascii()
+        ) or self._is_our_mark(mark)
 
     def _set_aside(self, records: Sequence[Record]) -> None:
-        """What is for other stores waits for them in files of their own; a kill after this leaves two copies."""
+        """What is for other stores waits for them in files of their own; a kill after this leaves
+        two copies.
+        """
         for store in {record["store"]: None for record in records}:
             path = self._aside(store)
             lines = b"".join(_line(record) for record in records if record["store"] == store)
@@ -272,7 +321,9 @@ class Spool:
             files.write_atomic(path, before + lines)
 
     def _leave(self, records: Sequence[Record]) -> None:
-        """What is left for the next drain; a kill before this repeats some, and each goes in only once."""
+        """What is left for the next drain; a kill before this repeats some, and each goes in only
+        once.
+        """
         if records:
             files.write_atomic(self.draining, b"".join(map(_line, records)))
         elif self._is_draining():
@@ -281,18 +332,22 @@ class Spool:
             except OSError as error:
                 raise files.translate(error, self.draining) from error
 
-    # --- the list of what has to be here -------------------------------------------------------------------
+    # --- the list of what has to be here ----------------------------------------------------------
 
     def _expect(self, record: Record) -> None:
         if (event_id := _event_id(record)) is None:
             return
         try:
-            jsonl.append_records(self.expected, [{"id": event_id}], timeout_seconds=self.lock_seconds)
+            jsonl.append_records(
+                self.expected, [{"id": event_id}], timeout_seconds=self.lock_seconds
+            )
         except errors.HoldfastError:  # the record is kept, and that is what counts
             return
 
     def _listed(self) -> list[str]:
-        """None where something else stands in the list's place: a list is no reason to store nothing."""
+        """None where something else stands in the list's place: a list is no reason to store
+        nothing.
+        """
         try:
             return [str(line.get("id")) for line in jsonl.read_records(self.expected).records]
         except errors.InvalidValueError:
@@ -312,7 +367,9 @@ class Spool:
         return set(listed) - here
 
     def _unlist(self, records: Sequence[Record], damaged: int) -> None:
-        """Before they are taken out. A damaged line has no id that can be trusted: it is one of those not found."""
+        """Before they are taken out. A damaged line has no id that can be trusted: it is one of
+        those not found.
+        """
         if not (records or damaged):
             return
         with self._turn():
@@ -325,19 +382,25 @@ class Spool:
                 lines = "".join(f"{json.dumps({'id': event_id})}\n" for event_id in left)
                 files.write_atomic(self.expected, lines.encode())
 
-    # --- what can never be stored --------------------------------------------------------------------------
+    # --- what can never be stored -----------------------------------------------------------------
 
     def reject(self, record: Record, error: errors.HoldfastError) -> None:
-        """Keep what can never be stored, with the reason: it is counted, and a person can look at it."""
+        """Keep what can never be stored, with the reason: it is counted, and a person can look at
+        it.
+        """
         files.private_folder(self.folder)
         note = {"code": error.code, "message": error.message}
         try:
             self._reject({**note, "record": record})
-        except errors.InvalidValueError:  # too long, too deep or no JSON: then as much as a person may want to see
+        except (
+            errors.InvalidValueError
+        ):  # too long, too deep or no JSON: then as much as a person may want to see
             self._reject({**note, "shown": ascii(record)[:SHOWN_CHARS]})
 
     def _reject_damaged(self, damage: jsonl.Damage) -> None:
-        """The bytes go into a file named after them, however many they are, and the note says which."""
+        """The bytes go into a file named after them, however many they are, and the note says
+        which.
+        """
         folder = os.path.join(self.folder, jsonl.RECOVERED_FOLDER)
         if os.path.islink(folder):
             raise errors.InvalidValueError("folder", folder, "is a symbolic link")
@@ -353,7 +416,9 @@ class Spool:
 
 
 class _Lock(files.Lock):
-    """Whoever waited in vain once waits for the next lock only briefly: an agent waits for all of them together."""
+    """Whoever waited in vain once waits for the next lock only briefly: an agent waits for all of
+    them together.
+    """
 
     def __init__(self, spool: Spool, path: str):
         super().__init__(path, spool.lock_seconds)
@@ -368,15 +433,23 @@ class _Lock(files.Lock):
 
 
 def _is_hopeless(error: errors.HoldfastError) -> bool:
-    """Whether it is about the record itself; all else may be better tomorrow, as is a session that has just ended."""
+    """Whether it is about the record itself; all else may be better tomorrow, as is a session that
+    has just ended.
+    """
     about_it = isinstance(error, errors.InvalidValueError | errors.Conflict)
-    return about_it and error.code != "session_ended"  # a class of a room above, known here by its code
+    return (
+        about_it and error.code != "session_ended"
+    )  # a class of a room above, known here by its code
 
 
 def _is_for_good(error: errors.HoldfastError) -> bool:
-    """Whether a file stays unreadable until a person mends it; too many open files, say, is over in a moment."""
+    """Whether a file stays unreadable until a person mends it; too many open files, say, is over in
+    a moment.
+    """
     cause = error.__cause__
-    return isinstance(error, errors.InvalidValueError) or (isinstance(cause, OSError) and cause.errno in FOR_GOOD)
+    return isinstance(error, errors.InvalidValueError) or (
+        isinstance(cause, OSError) and cause.errno in FOR_GOOD
+    )
 
 
 def _is_done(work: Callable[..., None], *args: object) -> bool:
@@ -388,11 +461,17 @@ def _is_done(work: Callable[..., None], *args: object) -> bool:
 
 
 def _line(record: Record) -> bytes:
-    """As short as its writer made it: escapes would make a file grow past its limit while it is emptied.
+    """As short as its writer made it: escapes would make a file grow past its limit while it is
+    emptied.
 
     Only half a surrogate pair, which has no bytes, is left as an escape.
     """
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+    return (
+        json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", "backslashreplace"
+        )
+        + b"\n"
+    )
 
 
 def _mark_of(path: str) -> str:
@@ -402,7 +481,9 @@ def _mark_of(path: str) -> str:
 
 
 def _readable(path: str) -> jsonl.Contents:
-    """Nothing where it cannot be read, which `list_unreadable` tells: whoever counts is not stopped by one file."""
+    """Nothing where it cannot be read, which `list_unreadable` tells: whoever counts is not stopped
+    by one file.
+    """
     try:
         return jsonl.read_records(path)
     except errors.HoldfastError:
@@ -435,7 +516,10 @@ def _may_hold(path: str, text: str) -> bool:
                 seen = seen[-overlap:] + chunk if overlap else chunk
                 if any(one in seen for one in spellings):
                     return True
-    except (FileNotFoundError, errors.InvalidValueError):  # gone meanwhile, or a link, and what it leads to is not ours
+    except (
+        FileNotFoundError,
+        errors.InvalidValueError,
+    ):  # gone meanwhile, or a link, and what it leads to is not ours
         return False
     except OSError:
         return True
@@ -443,10 +527,16 @@ def _may_hold(path: str, text: str) -> bool:
 
 
 def _spellings(text: str) -> set[bytes]:
-    """As it is, as Python shows it, and both as JSON or as JSON in JSON: some inputs were kept as a text."""
+    """As it is, as Python shows it, and both as JSON or as JSON in JSON: some inputs were kept as a
+    text.
+    """
     spelt = {text, ascii(text)[1:-1]}
     for _ in range(2):
-        spelt |= {json.dumps(one, ensure_ascii=ascii_only)[1:-1] for one in spelt for ascii_only in (True, False)}
+        spelt |= {
+            json.dumps(one, ensure_ascii=ascii_only)[1:-1]
+            for one in spelt
+            for ascii_only in (True, False)
+        }
     return {one.encode("utf-8", "backslashreplace") for one in spelt}
 
 

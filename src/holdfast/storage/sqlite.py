@@ -1,8 +1,8 @@
 """The embedded store: SQLite through apsw.
 
-One writer. With a running loop a thread commits what has queued up (`group_commit`); without one the unit of
-work runs inline. `BEGIN IMMEDIATE` always: a deferred transaction that turns into a writer is
-refused at once when somebody else wrote meanwhile, however long the busy timeout.
+One writer. With a running loop a thread commits what has queued up (`group_commit`); without one
+the unit of work runs inline. `BEGIN IMMEDIATE` always: a deferred transaction that turns into a
+writer is refused at once when somebody else wrote meanwhile, however long the busy timeout.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from _thread import allocate_lock  # `threading` would cost a hook two milliseco
 
 import apsw
 
-from holdfast.errors import StoreBusyError, StoreFullError, StoreReadOnlyError, StoreUnreachableError, Unavailable
+from holdfast.errors import (
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnreachableError,
+    Unavailable,
+)
 from holdfast.ground import files, stamp
 from holdfast.storage import errors, migrate
 from holdfast.storage.database import PATIENCE_SECONDS, drive
@@ -38,7 +44,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Work = Callable[[Transaction], Awaitable[Any]]
 
-OLDEST_SQLITE = (3, 51, 3)  # before: a checkpoint that races a write can drop a committed transaction
+OLDEST_SQLITE = (
+    3,
+    51,
+    3,
+)  # before: a checkpoint that races a write can drop a committed transaction
 PAUSE_SECONDS = 0.0005
 CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
@@ -75,7 +85,9 @@ def open_sqlite(path: str, patience_seconds: float = PATIENCE_SECONDS) -> Sqlite
         database.watch()
     except BaseException as error:
         ours = (
-            files.translate(error, path) if isinstance(error, OSError) else translate(error, path, database.connection)
+            files.translate(error, path)
+            if isinstance(error, OSError)
+            else translate(error, path, database.connection)
         )
         database.let_go()
         raise ours from None
@@ -86,7 +98,9 @@ def _make_file(path: str) -> None:
     """An empty private file, before SQLite would make one with the umask's rights."""
     try:
         files.private_folder(os.path.dirname(path))
-        left_over = _size(f"{path}-wal")  # looked at first: another process may be making the store right now
+        left_over = _size(
+            f"{path}-wal"
+        )  # looked at first: another process may be making the store right now
         if not (found := _size(path)) and left_over:
             # SQLite would throw the log away, and with it what may be all that is left.
             raise errors.StoreDamagedError(path, "it is empty, but its write-ahead log is not")
@@ -97,7 +111,8 @@ def _make_file(path: str) -> None:
         elif 0 < found < SMALLEST_BYTES:  # SQLite would take a file of one byte for an empty one
             raise errors.NotADatabaseError(path)
         elif not os.access(path, os.W_OK):
-            # SQLite would leave a log that nobody can write to, which stays when the file is writable again.
+            # SQLite would leave a log that nobody can write to, which stays when the file is
+            # writable again.
             raise StoreReadOnlyError(path)
     except OSError as error:
         raise files.translate(error, path) from None
@@ -111,7 +126,9 @@ def _size(path: str) -> int | None:
 
 
 def connect(path: str, patience_seconds: float = PATIENCE_SECONDS) -> apsw.Connection:
-    """A connection that waits for another program's lock as long as its caller would, and no longer."""
+    """A connection that waits for another program's lock as long as its caller would, and no
+    longer.
+    """
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     except apsw.Error as error:
@@ -132,7 +149,9 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _close(connection: apsw.Connection) -> None:
-    """An error here is nobody's loss: what was committed is in the log, and whoever opens next moves it over."""
+    """An error here is nobody's loss: what was committed is in the log, and whoever opens next
+    moves it over.
+    """
     with contextlib.suppress(apsw.Error):
         connection.close()
 
@@ -160,7 +179,9 @@ class SqliteTransaction:
     async def run(self, query: Query, *args: object) -> list[Row]:
         return self.execute(query, args)
 
-    async def run_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+    async def run_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         return [self.execute(query, (*head, *row))[0] for row in rows]
 
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
@@ -223,7 +244,9 @@ class SqliteDatabase:
     async def write(self, query: Query, *args: object) -> list[Row]:
         return await self.transaction(lambda tx: tx.run(query, *args))
 
-    async def write_rows(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[Row]:
+    async def write_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         async def work(tx: Transaction) -> list[Row]:
             answers = await tx.run_rows(query, head, rows)
             if any(answer[0] for answer in answers):
@@ -248,7 +271,8 @@ class SqliteDatabase:
     async def scrub(self) -> None:
         """Empty the write-ahead log, where erased content would linger.
 
-        As far as it goes: a reader may hold a snapshot for hours. Then the next scrub or `close` tries again.
+        As far as it goes: a reader may hold a snapshot for hours. Then the next scrub or `close`
+        tries again.
         """
         self._check_open()
         if _running_loop() is None:
@@ -259,7 +283,9 @@ class SqliteDatabase:
             await asyncio.to_thread(self._scrub)
 
     async def close(self) -> None:
-        """Finish what is queued, then let go of the file; after a fork it is the other process's to close."""
+        """Finish what is queued, then let go of the file; after a fork it is the other process's to
+        close.
+        """
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
@@ -267,7 +293,8 @@ class SqliteDatabase:
             if self._group is not None:
                 self._group.finish()
         finally:
-            # Not for ever: a signal between taking a lock and using it leaves it taken, and then nobody gives it back.
+            # Not for ever: a signal between taking a lock and using it leaves it taken, and then
+            # nobody gives it back.
             for lock in (self._write_lock, self._read_lock):
                 lock.acquire(True, CLOSING_SECONDS)
             if self.owes_scrub:
@@ -302,7 +329,9 @@ class SqliteDatabase:
             return self._group
 
     def commit(self, works: Sequence[Work]) -> list[Any]:
-        """All units in one transaction, each with its own outcome; the commit decides for all that went well."""
+        """All units in one transaction, each with its own outcome; the commit decides for all that
+        went well.
+        """
         with self._write_lock:
             outcomes: list[Any] = self._commit(works, self._begin)
             return outcomes
@@ -318,9 +347,12 @@ class SqliteDatabase:
             self._write_lock.release()
 
     def _begin(self) -> None:
-        """Wait for our turn, then for the lock, in short steps: SQLite's own handler sleeps ever longer."""
+        """Wait for our turn, then for the lock, in short steps: SQLite's own handler sleeps ever
+        longer.
+        """
         start = time.monotonic()
-        # Whoever stands there may be frozen, and only fairness depends on it: at half-time we go past.
+        # Whoever stands there may be frozen, and only fairness depends on it: at half-time we go
+        # past.
         is_our_turn = self._turn.wait(start + self.patience_seconds / 2)
         try:
             while not self._took_lock():
@@ -359,7 +391,9 @@ class SqliteDatabase:
             time.sleep(SCRUB_PAUSE_SECONDS)
 
     def _empty_log(self) -> None:
-        """What was erased is committed, so an error here is no error of the caller's: it is noted as owed."""
+        """What was erased is committed, so an error here is no error of the caller's: it is noted
+        as owed.
+        """
         self.owes_scrub = True
         with contextlib.suppress(apsw.Error):
             self.connection.set_busy_timeout(0)
@@ -389,7 +423,9 @@ class SqliteDatabase:
         try:
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
-        except apsw.Error:  # the transaction is over all the same, and the error that led here says more
+        except (
+            apsw.Error
+        ):  # the transaction is over all the same, and the error that led here says more
             pass
 
     def _attempt(self, work: Work, *, alone: bool) -> Any:
@@ -400,7 +436,9 @@ class SqliteDatabase:
         try:
             outcome: Any = drive(work(self._writing))  # type: ignore[arg-type]
         except BaseException as error:
-            if not self.connection.in_transaction:  # the engine undid everything, so everybody has to know
+            if (
+                not self.connection.in_transaction
+            ):  # the engine undid everything, so everybody has to know
                 raise
             outcome = Failure(translate(error, self.path, self.connection))
             self.connection.execute("rollback to unit")
@@ -420,7 +458,9 @@ def _running_loop() -> AbstractEventLoop | None:
     return asyncio._get_running_loop() if asyncio else None
 
 
-def translate(error: BaseException, path: str, connection: apsw.Connection | None = None) -> BaseException:
+def translate(
+    error: BaseException, path: str, connection: apsw.Connection | None = None
+) -> BaseException:
     """An engine's error as one of ours; anything else as it is."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -431,7 +471,9 @@ def translate(error: BaseException, path: str, connection: apsw.Connection | Non
             return StoreReadOnlyError(path)
         case apsw.NotADBError():
             return errors.NotADatabaseError(path)
-        case apsw.CorruptError() | apsw.SQLError() | UnicodeDecodeError():  # our own statements fit a whole schema
+        case (
+            apsw.CorruptError() | apsw.SQLError() | UnicodeDecodeError()
+        ):  # our own statements fit a whole schema
             return errors.StoreDamagedError(path, str(error))
         case apsw.CantOpenError() | apsw.IOError():
             return _disk_error(error, path, connection)
@@ -449,7 +491,9 @@ def _disk_error(error: Any, path: str, connection: apsw.Connection | None) -> Un
 
 
 def _why_not_opened(path: str) -> int:
-    """Without a connection SQLite does not tell; the folder does, and opening that one drops no lock."""
+    """Without a connection SQLite does not tell; the folder does, and opening that one drops no
+    lock.
+    """
     try:
         os.close(os.open(os.path.dirname(path), os.O_RDONLY))
     except OSError as error:

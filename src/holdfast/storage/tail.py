@@ -1,7 +1,8 @@
 """Follows the outbox for everybody who listens in this process.
 
-One look for all of them, several times a second: it costs one indexed row, works through a pooler that does not pass
-notifications on, and hears what other processes wrote. Each listener then reads on from its own cursor.
+One look for all of them, several times a second: it costs one indexed row, works through a pooler
+that does not pass notifications on, and hears what other processes wrote. Each listener then reads
+on from its own cursor.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ class Tail:
         self._listeners = 0
         self._looking: asyncio.Task[None] | None = None
 
-    async def follow(self, after: str | None, quiet_seconds: float) -> AsyncIterator[OutboxEvent | None]:
+    async def follow(
+        self, after: str | None, quiet_seconds: float
+    ) -> AsyncIterator[OutboxEvent | None]:
         """Every event beyond a cursor as it comes; None whenever nothing has come for so long."""
         cursor = await self.outbox.end() if after is None else after
         self._join()
         try:
             while True:
-                moved = self._moved  # taken before the read: what comes during it is not slept through
+                moved = (
+                    self._moved
+                )  # taken before the read: what comes during it is not slept through
                 events = await self.outbox.read(cursor, PAGE)
                 for event in events:
                     cursor = event.cursor
@@ -68,7 +73,9 @@ class Tail:
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:
     try:
-        async with asyncio.timeout(seconds):  # `wait_for` swallows an end that comes together with the event
+        async with asyncio.timeout(
+            seconds
+        ):  # `wait_for` swallows an end that comes together with the event
             await event.wait()
     except TimeoutError:
         return False

@@ -1,9 +1,9 @@
 """Taking turns at the write lock of a SQLite file.
 
-SQLite hands its lock to whoever asks at the right moment: a busy writer takes it again and again, and a process
-that sleeps between two tries may never hit the gap. So whoever wants to write passes this door first, and only one
-at a time stands behind it waiting for the lock. A kernel lock, so that it falls open when a process dies; nothing but
-fairness depends on it.
+SQLite hands its lock to whoever asks at the right moment: a busy writer takes it again and again,
+and a process that sleeps between two tries may never hit the gap. So whoever wants to write passes
+this door first, and only one at a time stands behind it waiting for the lock. A kernel lock, so
+that it falls open when a process dies; nothing but fairness depends on it.
 """
 
 from __future__ import annotations

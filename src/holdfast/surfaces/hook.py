@@ -1,7 +1,8 @@
 """`holdfast hook CLIENT EVENT`: what a client calls while a person waits.
 
-It appends one event, or spools it when the store is busy or down, and never speaks, never fails, never waits
-long. So it imports little, reads no more than is there, and swallows every error after having counted it.
+It appends one event, or spools it when the store is busy or down, and never speaks, never fails,
+never waits long. So it imports little, reads no more than is there, and swallows every error after
+having counted it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class UnreadableError(InvalidValueError):
 
 def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
-    client, given = None, [argument for argument in arguments if argument != "--json"]  # which every command takes
+    client, given = (
+        None,
+        [argument for argument in arguments if argument != "--json"],
+    )  # which every command takes
     try:
         if len(given) != 2 or (client := find_client(given[0])) is None:
             raise InvalidValueError("hook", given, "is not wired to a client that is known")
@@ -75,11 +79,17 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
         size += len(chunk)
         if not chunk:
             break
-        if size > PAYLOAD_BYTES:  # read on all the same: some clients do not survive a pipe that nobody empties
+        if (
+            size > PAYLOAD_BYTES
+        ):  # read on all the same: some clients do not survive a pipe that nobody empties
             data.clear()
             continue
         data += chunk
-        if data[-64:].rstrip().endswith(b"}") and not _has_more(descriptor, 0) and (payload := _parsed(data)):
+        if (
+            data[-64:].rstrip().endswith(b"}")
+            and not _has_more(descriptor, 0)
+            and (payload := _parsed(data))
+        ):
             return payload
     if size > PAYLOAD_BYTES:
         raise InvalidValueError("payload", size, f"is longer than {PAYLOAD_BYTES:,} bytes")
@@ -101,11 +111,21 @@ def keep(event: HookEvent) -> None:
 
 
 def reject(client: Client, event_name: str, error: UnreadableError) -> None:
-    """A hook that cannot be read was a hook all the same: it is counted, and a person can look at it."""
+    """A hook that cannot be read was a hook all the same: it is counted, and a person can look at
+    it.
+    """
     text = str(error.value)
-    if event_name not in client.EVENTS or '"hook_event_name"' not in text or f'"{event_name}"' not in text:
+    if (
+        event_name not in client.EVENTS
+        or '"hook_event_name"' not in text
+        or f'"{event_name}"' not in text
+    ):
         return
-    said = {"client": client.NAME, "hook": event_name, "payload": fitted(storable(text), CONTENT_BYTES)}
+    said = {
+        "client": client.NAME,
+        "hook": event_name,
+        "payload": fitted(storable(text), CONTENT_BYTES),
+    }
     with App(_settings()[0], wait_seconds=WAIT_SECONDS) as app:
         app.spool.keep(said, error)
 
@@ -130,7 +150,9 @@ def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> Non
     try:
         database = app.database if may_store and _spool_is_free(app) else None
     except BaseException as error:
-        app.spool.add(record)  # whatever is wrong with the store or with what waits, it is not this record
+        app.spool.add(
+            record
+        )  # whatever is wrong with the store or with what waits, it is not this record
         _raise_unless_ours(error)
         return
     if database is None:
@@ -165,7 +187,9 @@ def _parsed(data: bytearray, *, at_the_end: bool = False) -> dict[str, Any] | No
 
 
 def _integer(digits: str) -> int | str:
-    """As a text where it has more digits than Python reads: no number is worth the event that it stands in."""
+    """As a text where it has more digits than Python reads: no number is worth the event that it
+    stands in.
+    """
     try:
         return int(digits)
     except ValueError:
@@ -184,12 +208,16 @@ def _raise_unless_ours(error: BaseException) -> None:
 
 
 def _silence() -> None:
-    """A role that is too strong is told by every command; here nobody reads it, and an agent might take it for more."""
+    """A role that is too strong is told by every command; here nobody reads it, and an agent might
+    take it for more.
+    """
     import logging
     import warnings
 
     warnings.simplefilter("ignore")
-    logging.getLogger().addHandler(logging.NullHandler())  # without one, the library's own words go to stderr
+    logging.getLogger().addHandler(
+        logging.NullHandler()
+    )  # without one, the library's own words go to stderr
 
 
 def _settings() -> tuple[Settings, dict[str, InvalidValueError]]:
@@ -222,8 +250,16 @@ def _note(error: BaseException, client: str | None) -> None:
     try:
         from holdfast.ground.log import Log
 
-        field = getattr(error, "field", None)  # the name of a setting that is wrong, never what it was set to
+        field = getattr(
+            error, "field", None
+        )  # the name of a setting that is wrong, never what it was set to
         log = Log(_settings()[0].home)
-        log(FAILED, client=client, error=type(error).__name__, code=getattr(error, "code", "bug"), field=field)
+        log(
+            FAILED,
+            client=client,
+            error=type(error).__name__,
+            code=getattr(error, "code", "bug"),
+            field=field,
+        )
     except Exception:
         return

@@ -26,10 +26,13 @@ OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
 
-def make_record(event: HookEvent, settings: Settings, unknown: Collection[str] = ()) -> dict[str, Any]:
+def make_record(
+    event: HookEvent, settings: Settings, unknown: Collection[str] = ()
+) -> dict[str, Any]:
     """An event with everything that another process needs to store it later.
 
-    Fields that depend on `unknown` settings stay empty and are filled in by the process that stores it.
+    Fields that depend on `unknown` settings stay empty and are filled in by the process that stores
+    it.
     """
     worktree = locate_worktree(event.cwd)
     store = None
@@ -74,7 +77,9 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
     """Append the event to the client's session, which is started by its first event."""
     store = SessionStore(database, owner)
     given = record["event"]
-    event = rules.check_event(given["type"], given["role"], given["content"], given["parts"], given["id"])
+    event = rules.check_event(
+        given["type"], given["role"], given["content"], given["parts"], given["id"]
+    )
     client = rules.check_label("client", record["client"])
     native_id = rules.check_label("native_id", record["native_id"])
     session_id = await store.find_native_id(client, native_id)
@@ -93,7 +98,9 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
         await store.append_events(session_id, [event], None)
 
 
-async def _start_session(store: SessionStore, client: str, native_id: str, record: dict[str, Any]) -> str:
+async def _start_session(
+    store: SessionStore, client: str, native_id: str, record: dict[str, Any]
+) -> str:
     worktree = record["worktree"]
     if worktree is not None:
         worktree = rules.check_worktree(worktree)
@@ -109,7 +116,9 @@ async def _start_session(store: SessionStore, client: str, native_id: str, recor
 
 
 def _make_event_id(owner: Owner, event_id: object) -> object:
-    """One client may report the same event to two people; an id that was made by chance is already one person's."""
+    """One client may report the same event to two people; an id that was made by chance is already
+    one person's.
+    """
     known = ids.parse_id(event_id)
     if known is None or known[14] == "7":
         return event_id

@@ -1,7 +1,7 @@
 """Erasing what should never have been stored, in every room that may hold it.
 
-First what there is to erase is found, so that a person can look at it; then it is erased; then it is said where it
-may still be: places that are not ours to change, or not yet.
+First what there is to erase is found, so that a person can look at it; then it is erased; then it
+is said where it may still be: places that are not ours to change, or not yet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ DOCUMENT_KINDS = ("repo_context", "proof", "receipt", "round")
 
 @dataclass(frozen=True)
 class ToForget:
-    """What to erase, exactly one of the three: entries by id, all of a session, or whatever holds a text."""
+    """What to erase, exactly one of the three: entries by id, all of a session, or whatever holds a
+    text.
+    """
 
     ids: tuple[str, ...] = ()
     session_id: str | None = None
@@ -97,7 +99,7 @@ async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
     return Remains(tuple(sessions), tuple(backups), tuple(places))
 
 
-# --- what is stored ----------------------------------------------------------------------------------------
+# --- what is stored -------------------------------------------------------------------------------
 
 
 async def _find_memories(scope: Scope, ids: tuple[str, ...]) -> list[Memory]:
@@ -119,11 +121,13 @@ async def _find_documents(scope: Scope, wanted: ToForget) -> list[tuple[str, str
     return found
 
 
-# --- where it may still be ---------------------------------------------------------------------------------
+# --- where it may still be ------------------------------------------------------------------------
 
 
 async def _find_sessions(scope: Scope, wanted: ToForget) -> list[str]:
-    """Whose scratchpad, name or context sets hold the text; the other sessions of a forgotten one's thread."""
+    """Whose scratchpad, name or context sets hold the text; the other sessions of a forgotten one's
+    thread.
+    """
     if wanted.match is not None:
         return await scope.sessions.list_sessions_with_text(wanted.match)
     if wanted.session_id is None:

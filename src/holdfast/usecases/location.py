@@ -1,4 +1,6 @@
-"""Where work happens: the working tree and the branch of a folder, as far as a session can keep them."""
+"""Where work happens: the working tree and the branch of a folder, as far as a session can keep
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Which session a call means, decided once for every door that agents come through.
 
-An agent rarely knows our ids. So a call means, in this order: the session it names; the one that its client calls by
-a native id; the newest open one of its worktree and client; the newest open one of its worktree. A native id decides
-alone: a caller that has one never reads or writes a neighbour's session by accident. A write that finds none starts
-one, a read finds nothing.
+An agent rarely knows our ids. So a call means, in this order: the session it names; the one that
+its client calls by a native id; the newest open one of its worktree and client; the newest open one
+of its worktree. A native id decides alone: a caller that has one never reads or writes a
+neighbour's session by accident. A write that finds none starts one, a read finds nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Caller:
 
 @dataclass(frozen=True)
 class SessionChoice:
-    """The session that is meant, if there is one; `is_newest_of_several` where the caller should know."""
+    """The session that is meant, if there is one; `is_newest_of_several` where the caller should
+    know.
+    """
 
     session: Session | None = None
     is_newest_of_several: bool = False
@@ -62,7 +64,7 @@ class SessionChoice:
         return (f"Several sessions are open here; {chosen}. {how_to_name_another}.",)
 
 
-# --- who calls ---------------------------------------------------------------------------------------------
+# --- who calls ------------------------------------------------------------------------------------
 
 
 def who_calls(
@@ -72,15 +74,22 @@ def who_calls(
     meta: Mapping[str, Any] | None = None,
     folder: str | None = None,
 ) -> Caller:
-    """From what a client says of itself, its environment (on this machine) and what it adds to a request."""
+    """From what a client says of itself, its environment (on this machine) and what it adds to a
+    request.
+    """
     name = client_name(introduced_as)
-    # One program may run inside another's shell and inherit its environment: only its own variables count.
+    # One program may run inside another's shell and inherit its environment: only its own variables
+    # count.
     own = [client for client in list_clients() if name in (None, client.NAME)]
     named = [_variable(environment, client.PROJECT_VARIABLE) for client in own]
     folder = next(filter(None, named), folder)
     worktree = None if folder is None else _worktree_of(folder)
-    said = [(client.NAME, as_label(_inside(meta, client.NATIVE_ID_META))) for client in list_clients()]
-    said += [(client.NAME, as_label(_variable(environment, client.NATIVE_ID_VARIABLE))) for client in own]
+    said = [
+        (client.NAME, as_label(_inside(meta, client.NATIVE_ID_META))) for client in list_clients()
+    ]
+    said += [
+        (client.NAME, as_label(_variable(environment, client.NATIVE_ID_VARIABLE))) for client in own
+    ]
     for client_said, native_id in said:
         if native_id:
             return Caller(client_said, native_id, worktree)
@@ -102,7 +111,9 @@ def as_label(text: object) -> str | None:
     """One short line of what somebody else chose, or None."""
     if not isinstance(text, str):
         return None
-    words = "".join(character if character.isprintable() else " " for character in text[: 10 * LABEL_CHARS]).split()
+    words = "".join(
+        character if character.isprintable() else " " for character in text[: 10 * LABEL_CHARS]
+    ).split()
     return " ".join(words)[:LABEL_CHARS].strip() or None
 
 
@@ -119,12 +130,14 @@ def _inside(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
 
 
 def _worktree_of(folder: str) -> str | None:
-    from holdfast.usecases.location import locate_worktree  # it loads rooms, which a door does when it has work
+    from holdfast.usecases.location import (
+        locate_worktree,
+    )  # it loads rooms, which a door does when it has work
 
     return locate_worktree(folder)
 
 
-# --- which session -----------------------------------------------------------------------------------------
+# --- which session --------------------------------------------------------------------------------
 
 
 async def find_session(scope: Scope, session_id: object, caller: Caller) -> SessionChoice:
@@ -173,9 +186,11 @@ async def write_in_session(
     user_id: str,
     starting: AbstractAsyncContextManager[Any] | None = None,
 ) -> tuple[Done[R], SessionChoice]:
-    """Run a verb on the session that is meant; a missing one is started in the transaction of the verb.
+    """Run a verb on the session that is meant; a missing one is started in the transaction of the
+    verb.
 
-    `starting` is a lock that is held meanwhile, so that two calls of one process do not start two sessions.
+    `starting` is a lock that is held meanwhile, so that two calls of one process do not start two
+    sessions.
     """
     from holdfast.write import write  # it loads the store, and a list of tools needs none
 
@@ -196,10 +211,12 @@ async def write_in_session(
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     """Where work would be continued: the newest session here that says something, open or ended.
 
-    One with context sets or a hint comes before one that has only events, because a client's own session has events
-    as soon as it asks.
+    One with context sets or a hint comes before one that has only events, because a client's own
+    session has events as soon as it asks.
     """
-    return await scope.sessions.find_telling_session(caller.worktree, client=caller.client, native_id=caller.native_id)
+    return await scope.sessions.find_telling_session(
+        caller.worktree, client=caller.client, native_id=caller.native_id
+    )
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

@@ -1,4 +1,6 @@
-"""One working tree, opened once per verb: which repository it is, what was agreed for it, and its files."""
+"""One working tree, opened once per verb: which repository it is, what was agreed for it, and its
+files.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +42,24 @@ class Checkout:
         return Key(self.repository.repo, branch, chosen)
 
     def read_text(self, path: str) -> str | None:
-        """A file's text as evidence compares it; whatever is no plain file inside the checkout is not there."""
-        if GIT_FOLDER in path.casefold().split("/"):  # git's own files are no contents, and may hold a password
+        """A file's text as evidence compares it; whatever is no plain file inside the checkout is
+        not there.
+        """
+        if GIT_FOLDER in path.casefold().split(
+            "/"
+        ):  # git's own files are no contents, and may hold a password
             return None
         try:
-            return evidence.text_of(ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES).data)
+            return evidence.text_of(
+                ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES).data
+            )
         except HoldfastError:
             return None
 
     def find_path(self, path: str) -> str:
-        """A name from the top. In a subfolder one names a file as one sees it there; from the top is understood too."""
+        """A name from the top. In a subfolder one names a file as one sees it there; from the top
+        is understood too.
+        """
         here = as_relative(path, self.repository.root, self.folder)
         return here if self.read_text(here) is not None else path
 
@@ -57,7 +67,11 @@ class Checkout:
         """A place that somebody names, with what stands there now."""
         if isinstance(shown, str) and shown.startswith(("./", "../")):
             shown = as_relative(shown, self.repository.root, self.folder)
-        named = evidence.parse_evidence(shown) if isinstance(shown, str) else evidence.parse_place(shown)
+        named = (
+            evidence.parse_evidence(shown)
+            if isinstance(shown, str)
+            else evidence.parse_place(shown)
+        )
         named = replace(named, path=self.find_path(named.path))
         return evidence.take_evidence(named, self.read_text(named.path))
 
@@ -75,18 +89,28 @@ class Checkout:
         return git.read_state(self.repository, since=since, without=self.files.own_paths())
 
     def contents_hash(self, path: str) -> str | None:
-        """Of a noted file, the same whatever line ends a checkout has; None where there is no such file."""
+        """Of a noted file, the same whatever line ends a checkout has; None where there is no such
+        file.
+        """
         text = self.read_text(path)
         return None if text is None else evidence.hash_lines(evidence.split_lines(text))
 
 
-def open_checkout(home: str, folder: str, share: bool | None, environment: Mapping[str, str]) -> Checkout:
-    """The checkout, or a refusal; where nobody has agreed, without starting git or reading the repository."""
+def open_checkout(
+    home: str, folder: str, share: bool | None, environment: Mapping[str, str]
+) -> Checkout:
+    """The checkout, or a refusal; where nobody has agreed, without starting git or reading the
+    repository.
+    """
     user = load_user_settings(home)
     said = environment.get(flag.NAME)
     place = os.path.realpath(folder)
-    if not flag.is_shared(asked=share, environment=said, chosen=user.shares_anything(), repository_says=None):
-        raise errors.SharedContextOffError(os.path.join(home, NAME), says=ASKS if _asks(place, user) else "")
+    if not flag.is_shared(
+        asked=share, environment=said, chosen=user.shares_anything(), repository_says=None
+    ):
+        raise errors.SharedContextOffError(
+            os.path.join(home, NAME), says=ASKS if _asks(place, user) else ""
+        )
     repository = git.find_repository(place)
     if repository is None:
         raise errors.NoRepositoryError(folder)
@@ -94,9 +118,13 @@ def open_checkout(home: str, folder: str, share: bool | None, environment: Mappi
     own = WorkstreamFiles(repository.root, _checked_folder(user.context_folder))
     config = own.find_config()
     says = flag.flag_in_config(config) if config else None
-    if not flag.is_shared(asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says):
+    if not flag.is_shared(
+        asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says
+    ):
         words = REFUSES if says is False else ASKS if says else ""
-        raise errors.SharedContextOffError(os.path.join(home, NAME), repo=repository.repo, says=words)
+        raise errors.SharedContextOffError(
+            os.path.join(home, NAME), repo=repository.repo, says=words
+        )
     return Checkout(repository, own, user, place)
 
 
@@ -122,5 +150,7 @@ def _checked_folder(folder: str) -> str:
     except PathOutsideError as error:
         raise InvalidValueError("context_folder", folder, error.problem) from None
     if GIT_FOLDER in map(str.casefold, steps):
-        raise InvalidValueError("context_folder", folder, "is in git's own folder; name another in settings.json")
+        raise InvalidValueError(
+            "context_folder", folder, "is in git's own folder; name another in settings.json"
+        )
     return "/".join(steps)

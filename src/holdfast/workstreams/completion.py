@@ -1,8 +1,9 @@
 """Whether a text claims that something is done, so that it needs evidence.
 
-A gate on bare words trips over "abandoned", "not done yet" and "the done callback", and people switch it off. So the
-text is read the way a hurried reader does: quotations, code and phrases that deny nothing ("without doubt") are taken
-out, sentences are cut into clauses, and a word of completion counts only where its clause asserts it. It does not count
+A gate on bare words trips over "abandoned", "not done yet" and "the done callback", and people
+switch it off. So the text is read the way a hurried reader does: quotations, code and phrases that
+deny nothing ("without doubt") are taken out, sentences are cut into clauses, and a word of
+completion counts only where its clause asserts it. It does not count
 
 - in a question, or in what somebody or something else says;
 - after a negation, a modal verb, a wish, a request or a condition in its clause, and in what such a clause governs;
@@ -10,9 +11,10 @@ out, sentences are cut into clauses, and a word of completion counts only where 
 - before the noun that it describes ("fixed costs"), in how-it-works sentences ("paths are resolved against the root",
   "implemented by class X"), in a list of names ("the states open, done and rejected"), or as a part of another word.
 
-Hedges are read to the letter: "should be fixed" is no claim, "I think it is fixed" is one. Changes that are told as
-made ("added", "have been removed") are claims too. English is what is promised; other languages pass as no claim. It
-is a rule over words, not a reader: who wants evidence whatever the wording says `kind: completion`.
+Hedges are read to the letter: "should be fixed" is no claim, "I think it is fixed" is one. Changes
+that are told as made ("added", "have been removed") are claims too. English is what is promised;
+other languages pass as no claim. It is a rule over words, not a reader: who wants evidence whatever
+the wording says `kind: completion`.
 """
 
 from __future__ import annotations
@@ -78,7 +80,11 @@ class _Word:
 
 def claims_completion(text: str) -> Completion | None:
     """The words by which a text says that something is done; None where it does not say so."""
-    found = [word for sentence in _sentences(_without_quotations(text[:TEXT_CHARS])) for word in _claimed(sentence)]
+    found = [
+        word
+        for sentence in _sentences(_without_quotations(text[:TEXT_CHARS]))
+        for word in _claimed(sentence)
+    ]
     if not found:
         return None
     places = tuple((word.start, word.end) for word in found)
@@ -107,23 +113,38 @@ _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE_ENDS = words_of(". ! ? ; …")
 _ITEM = "•"
 _CODE_BEFORE, _CODE_AFTER = "#@$./\\=<{~-", "(=/>{\\"
-_CONTRACTED = (("n't", "not"), ("'ve", "have"), ("'re", "are"), ("'ll", "will"), ("'m", "am"), ("'d", "would"))
-_WITH_IS = words_of("it's that's this's there's here's what's he's she's who's everything's how's where's")
+_CONTRACTED = (
+    ("n't", "not"),
+    ("'ve", "have"),
+    ("'re", "are"),
+    ("'ll", "will"),
+    ("'m", "am"),
+    ("'d", "would"),
+)
+_WITH_IS = words_of(
+    "it's that's this's there's here's what's he's she's who's everything's how's where's"
+)
 
 
-# --- sentences ---------------------------------------------------------------------------------------------
+# --- sentences ------------------------------------------------------------------------------------
 
 
 def _without_quotations(text: str) -> str:
-    """The same length, so that places stay right: code and quotations become one word, quoted lines and idioms none."""
-    text = _QUOTED.sub(lambda found: "Q" * len(found[0]) if "\n" not in found[0] else " " * len(found[0]), text)
+    """The same length, so that places stay right: code and quotations become one word, quoted lines
+    and idioms none.
+    """
+    text = _QUOTED.sub(
+        lambda found: "Q" * len(found[0]) if "\n" not in found[0] else " " * len(found[0]), text
+    )
     for pattern in (_QUOTED_LINE, _IDLE):
         text = pattern.sub(lambda found: " " * len(found[0]), text)
     return text
 
 
 def _sentences(text: str) -> Iterator[list[_Word]]:
-    """Sentences that state something: questions, and what stands below a heading such as "Plan:", are left out."""
+    """Sentences that state something: questions, and what stands below a heading such as "Plan:",
+    are left out.
+    """
     is_planned = False
     for sentence in _all_sentences(text):
         is_item = sentence[0].text == _ITEM
@@ -163,7 +184,9 @@ def _spelled_out(found: re.Match[str], text: str) -> Iterator[_Word]:
     """A word in small letters, two where it is contracted."""
     start, end = found.span()
     word = found[0].casefold().replace("’", "'").replace(" ", "")
-    is_name = (start > 0 and text[start - 1] in _CODE_BEFORE) or (end < len(text) and text[end] in _CODE_AFTER)
+    is_name = (start > 0 and text[start - 1] in _CODE_BEFORE) or (
+        end < len(text) and text[end] in _CODE_AFTER
+    )
     first, second = _parts(word)
     yield _Word(first, start, end, is_name)
     if second:
@@ -185,14 +208,14 @@ def _is_plan(sentence: Sequence[_Word]) -> bool:
     return ":" in texts[:7] and bool(PLAN_HEADING.intersection(texts[: texts.index(":")]))
 
 
-# --- clauses -----------------------------------------------------------------------------------------------
+# --- clauses --------------------------------------------------------------------------------------
 
 
 def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
     """The words of completion that this sentence asserts, clause by clause.
 
-    What holds a clause back also holds back those that hang on it: the consequence of an "if", the rest of a list of
-    things to do, "tested" in "will be written and tested".
+    What holds a clause back also holds back those that hang on it: the consequence of an "if", the
+    rest of a list of things to do, "tested" in "will be written and tested".
     """
     is_governed = was_held_back = False
     previous: list[str] = []
@@ -204,8 +227,14 @@ def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
         inherits = was_held_back and _hangs_on_previous(joined_by, texts, previous)
         is_listed = has_names and len(texts) == 1
         for position, word in enumerate(words):
-            is_claim = not word.is_name and says_done(texts, position) and not (has_failures and "pass" in word.text)
-            if is_claim and not (is_governed or inherits or is_listed or _is_held_back(texts, position)):
+            is_claim = (
+                not word.is_name
+                and says_done(texts, position)
+                and not (has_failures and "pass" in word.text)
+            )
+            if is_claim and not (
+                is_governed or inherits or is_listed or _is_held_back(texts, position)
+            ):
                 yield word
         was_held_back = inherits or _is_held_back(texts, len(texts))
         is_governed = is_governed or _governs(texts)
@@ -226,7 +255,9 @@ def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
 
 
 def _hangs_on_previous(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
-    """Whether a clause has no verb group of its own, so that the one before it decides, if that has one."""
+    """Whether a clause has no verb group of its own, so that the one before it decides, if that has
+    one.
+    """
     if joined_by in ("nor", "then"):
         return True
     first = next((text for text in texts if not is_adverb(text)), "")
@@ -234,17 +265,24 @@ def _hangs_on_previous(joined_by: str, texts: Sequence[str], previous: Sequence[
 
 
 def _governs(texts: Sequence[str]) -> bool:
-    """A condition whose consequence is only as true as itself; "once it was updated, …" tells what happened."""
+    """A condition whose consequence is only as true as itself; "once it was updated, …" tells what
+    happened.
+    """
     first = next((text for text in texts if not is_adverb(text) or text in GOVERNING), "")
-    is_past = {"was", "were", "had", "did"}.intersection(texts) or any(text.endswith("ed") for text in texts[2:])
+    is_past = {"was", "were", "had", "did"}.intersection(texts) or any(
+        text.endswith("ed") for text in texts[2:]
+    )
     return (first in GOVERNING and not is_past) or texts[:2] == ["as", "soon"]
 
 
 def _has_failures(texts: Sequence[str]) -> bool:
-    return any(a.isdecimal() and int(a[:9]) > 0 and b in ("failed", "failures", "errors") for a, b in pairwise(texts))
+    return any(
+        a.isdecimal() and int(a[:9]) > 0 and b in ("failed", "failures", "errors")
+        for a, b in pairwise(texts)
+    )
 
 
-# --- what holds a word back --------------------------------------------------------------------------------
+# --- what holds a word back -----------------------------------------------------------------------
 
 
 def _is_held_back(texts: Sequence[str], position: int) -> bool:
@@ -261,7 +299,9 @@ def _holds_back(texts: Sequence[str], at: int, position: int) -> bool:
     """Whether the word at a place denies, plans, supposes or reports whatever follows it."""
     word, following = texts[at], texts[at + 1] if at + 1 < len(texts) else ""
     if word in NEGATION or word in MODAL:
-        return following not in ("only", "just", "merely") and not _is_in_relative(texts, at, position)
+        return following not in ("only", "just", "merely") and not _is_in_relative(
+            texts, at, position
+        )
     if word in ASIDE:
         return not _is_over(texts[at + 1 : position])
     if word == "to":
@@ -272,16 +312,22 @@ def _holds_back(texts: Sequence[str], at: int, position: int) -> bool:
 
 
 def _is_in_relative(texts: Sequence[str], at: int, position: int) -> bool:
-    """ "The bug that did not reproduce is fixed": the negation belongs to the bug, which has to stand before "that"."""
+    """ "The bug that did not reproduce is fixed": the negation belongs to the bug, which has to
+    stand before "that".
+    """
     return bool(
-        {"that", "which", "who"}.intersection(texts[max(1, at - 2) : at]) and BE.intersection(texts[at:position])
+        {"that", "which", "who"}.intersection(texts[max(1, at - 2) : at])
+        and BE.intersection(texts[at:position])
     )
 
 
 def _is_over(texts: Sequence[str]) -> bool:
-    """ "After the rebase all tests pass", "without doubt it is fixed": a second subject begins after an aside."""
+    """ "After the rebase all tests pass", "without doubt it is fixed": a second subject begins after
+    an aside.
+    """
     return any(
-        text in DETERMINER | PRONOUN and before not in PREPOSITION | DETERMINER for before, text in pairwise(texts)
+        text in DETERMINER | PRONOUN and before not in PREPOSITION | DETERMINER
+        for before, text in pairwise(texts)
     )
 
 
@@ -292,12 +338,17 @@ def _is_request(before: Sequence[str]) -> bool:
 
 def _is_partial(before: Sequence[str]) -> bool:
     """ "Almost", "80%", "3 of 5", "most of it"; "the second half of it" is a whole."""
-    if PARTIAL.intersection(before[-3:]) or any(text.endswith("%") and text != "100%" for text in before):
+    if PARTIAL.intersection(before[-3:]) or any(
+        text.endswith("%") and text != "100%" for text in before
+    ):
         return True
-    if SOME.intersection(before[:1]) or any(int(part) < int(whole) for part, whole in _fractions(before)):
+    if SOME.intersection(before[:1]) or any(
+        int(part) < int(whole) for part, whole in _fractions(before)
+    ):
         return True
     return any(
-        (second in SOME and third == "of" and first not in ORDINAL) or (second == "only" and third.isdecimal())
+        (second in SOME and third == "of" and first not in ORDINAL)
+        or (second == "only" and third.isdecimal())
         for first, second, third in zip(["", *before], before, before[1:], strict=False)
     )
 

@@ -1,4 +1,6 @@
-"""What a word of completion means where it stands: "the fixed costs" and "it is fixed" have the same word."""
+"""What a word of completion means where it stands: "the fixed costs" and "it is fixed" have the
+same word.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,12 @@ def says_done(texts: Sequence[str], at: int) -> bool:
 
 
 def _is_done(place: WordPlace) -> bool:
-    return not (place.left in IN_PROGRESS or _is_attribute(place) or _is_description(place) or _is_idiom(place))
+    return not (
+        place.left in IN_PROGRESS
+        or _is_attribute(place)
+        or _is_description(place)
+        or _is_idiom(place)
+    )
 
 
 def _is_attribute(place: WordPlace) -> bool:
@@ -54,9 +61,14 @@ def _is_attribute(place: WordPlace) -> bool:
     if not is_content(place.next):
         return False
     if place.left:
-        return place.left in DETERMINER | PREPOSITION | (BE - {"been", "got"}) or place.left in ("use", "uses")
+        return place.left in DETERMINER | PREPOSITION | (BE - {"been", "got"}) or place.left in (
+            "use",
+            "uses",
+        )
     second = place.after[1] if len(place.after) > 1 else ""
-    is_subject = place.next.endswith("s") and is_content(second) and not second.endswith(("ing", "ed"))
+    is_subject = (
+        place.next.endswith("s") and is_content(second) and not second.endswith(("ing", "ed"))
+    )
     return (is_subject and second not in LOOSE) or _finite_follows(place.after)
 
 
@@ -77,29 +89,48 @@ def _is_description(place: WordPlace) -> bool:
     if place.left in BE - {"been", "got"}:
         if place.word in ("closed", "released") and not _is_work(place.before):
             return True
-        is_told = place.left in ("was", "were") or is_ours or place.between or place.after[:2] == ["as", "well"]
+        is_told = (
+            place.left in ("was", "were")
+            or is_ours
+            or place.between
+            or place.after[:2] == ["as", "well"]
+        )
         return not is_told and place.next in DESCRIBED.get(place.word, ())
     has_subject = is_content(place.left) and place.left not in HAVE
-    return has_subject and place.word in RUNS and place.next in HOW | {"in", "after", "within", "without", "on"}
+    return (
+        has_subject
+        and place.word in RUNS
+        and place.next in HOW | {"in", "after", "within", "without", "on"}
+    )
 
 
 def _is_idiom(place: WordPlace) -> bool:
-    """ "Definition of done", "easier said than done", "done is a state"; "marked as done" is a claim."""
+    """ "Definition of done", "easier said than done", "done is a state"; "marked as done" is a
+    claim.
+    """
     if place.previous == "as" and "marked" in place.before:
         return False
     if not place.before and place.next in BE:
         return True
-    return place.previous in ("of", "than", "as") or (place.word == "done" and place.next in ("for", "deal"))
+    return place.previous in ("of", "than", "as") or (
+        place.word == "done" and place.next in ("for", "deal")
+    )
 
 
 def _is_changed(place: WordPlace) -> bool:
-    """A change that is told as made: by us, first in a clause, in the perfect or past passive, or "tests added"."""
+    """A change that is told as made: by us, first in a clause, in the perfect or past passive, or
+    "tests added".
+    """
     if place.left in IN_PROGRESS or _is_attribute(place):
         return False
     if not place.left or place.left in {"i", "we", "been", "got"} | HAVE:
         return True
     if place.left in BE:
-        return bool(place.between) or place.next == "now" or (place.left in ("was", "were") and place.next != "by")
+        return (
+            bool(place.between)
+            or place.next == "now"
+            or (place.left in ("was", "were") and place.next != "by")
+        )
     plain = all(is_content(text) or text in DETERMINER for text in place.before)
     return not place.next and plain and len(place.before) <= 3
 
@@ -107,33 +138,50 @@ def _is_changed(place: WordPlace) -> bool:
 def _is_complete(place: WordPlace) -> bool:
     if is_content(place.next):
         return False
-    return place.left in BE - {"be"} or (not place.next and is_content(place.left)) or place.previous == "100%"
+    return (
+        place.left in BE - {"be"}
+        or (not place.next and is_content(place.left))
+        or place.previous == "100%"
+    )
 
 
 def _is_passed(place: WordPlace) -> bool:
     """Tests pass; a function passes something on."""
-    has_subject = bool(TESTS.intersection(place.before)) or (place.word == "passed" and place.previous.isdecimal())
-    passes_on = place.next in DETERMINER | PRONOUN | words_of("to through as by into along over") or is_content(
-        place.next
+    has_subject = bool(TESTS.intersection(place.before)) or (
+        place.word == "passed" and place.previous.isdecimal()
     )
+    passes_on = place.next in DETERMINER | PRONOUN | words_of(
+        "to through as by into along over"
+    ) or is_content(place.next)
     return has_subject and not passes_on
 
 
 def _is_green(place: WordPlace) -> bool:
     is_state = place.left in BE or (not place.next and place.previous == "all")
-    return is_state and not is_content(place.next) and bool((TESTS | {"all"}).intersection(place.before))
+    return (
+        is_state
+        and not is_content(place.next)
+        and bool((TESTS | {"all"}).intersection(place.before))
+    )
 
 
 def _is_working(place: WordPlace) -> bool:
     if place.word == "working":
         is_ours = {"i", "we", "you", "they", "am"}.intersection(place.before)
         return (
-            place.left in BE and not is_ours and place.next not in ("on", "with", "for") and not is_content(place.next)
+            place.left in BE
+            and not is_ours
+            and place.next not in ("on", "with", "for")
+            and not is_content(place.next)
         )
     has_subject = bool(place.left) and place.left not in DETERMINER - words_of("this that all both")
     says_so = words_of("now again fine correctly properly perfectly flawlessly everywhere reliably")
     if place.word == "work":
-        return has_subject and place.left not in FINITE and (place.next in says_so or bool(place.between))
+        return (
+            has_subject
+            and place.left not in FINITE
+            and (place.next in says_so or bool(place.between))
+        )
     ends = not place.next and has_subject
     return ends or place.next in says_so or bool(place.between) or place.after[:2] in WORKS_AS
 
@@ -141,18 +189,28 @@ def _is_working(place: WordPlace) -> bool:
 def _is_ready(place: WordPlace) -> bool:
     purposes = words_of("review production release merge merging use testing qa ship deploy go")
     is_handed_on = place.next in ("for", "to") and bool(purposes.intersection(place.after[1:2]))
-    return place.left in BE - {"be", "get"} and not {"i", "we", "you"}.intersection(place.before) and is_handed_on
+    return (
+        place.left in BE - {"be", "get"}
+        and not {"i", "we", "you"}.intersection(place.before)
+        and is_handed_on
+    )
 
 
 def _is_in_place(place: WordPlace) -> bool:
-    return place.previous == "in" and bool(BE.intersection(place.before[-3:-1])) and not is_content(place.next)
+    return (
+        place.previous == "in"
+        and bool(BE.intersection(place.before[-3:-1]))
+        and not is_content(place.next)
+    )
 
 
 def _is_fixing(place: WordPlace) -> bool:
     """ "Fixes #12", "this fixes the race"."""
     if place.next.startswith("#"):
         return True
-    names_change = not place.left or place.left in words_of("this that it which commit patch pr change")
+    names_change = not place.left or place.left in words_of(
+        "this that it which commit patch pr change"
+    )
     return place.word in ("fixes", "solves") and names_change and place.next in DETERMINER | {"it"}
 
 
@@ -171,7 +229,9 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(words_of("fixes solves closes resolves"), _is_fixing),
     "complete": _is_complete,
     "green": _is_green,
-    "live": lambda place: place.left in BE and (bool(place.between) or place.next in ("now", "on", "in")),
+    "live": lambda place: (
+        place.left in BE and (bool(place.between) or place.next in ("now", "on", "in"))
+    ),
     "ready": _is_ready,
     "place": _is_in_place,
 }

@@ -32,13 +32,19 @@ HAVE = words_of("has have had having")
 STILL_TO = BE | HAVE | words_of("see make keep")  # "to be done", "to have it merged"
 REACHED = words_of("managed able seems")  # "managed to get it done"
 MODAL = words_of("will would should shall must can could may might ought cannot wont")
-DETERMINER = words_of("the a an this that these those each every any some no its our my your their his her all both")
-PRONOUN = words_of("i we you he she it they them us me everything everyone somebody nobody who which one")
+DETERMINER = words_of(
+    "the a an this that these those each every any some no its our my your their his her all both"
+)
+PRONOUN = words_of(
+    "i we you he she it they them us me everything everyone somebody nobody who which one"
+)
 PREPOSITION = words_of(
     "of in on at by for with to from against into onto per via as than over under between within without through"
     " during before after since until about above below across along around behind beyond like near off upon using"
 )
-JOINING = words_of("and or nor but so because although though while whereas however then plus if when once unless that")
+JOINING = words_of(
+    "and or nor but so because although though while whereas however then plus if when once unless that"
+)
 ADVERB = words_of(
     "now already finally just also again then there today yesterday even indeed well so far ever still only since all"
     " both really too here however therefore thus first last soon yet almost half quite very never not always often"

@@ -1,4 +1,6 @@
-"""A page for people: what the context files hold, one heading per workstream. Written by us, never read back."""
+"""A page for people: what the context files hold, one heading per workstream. Written by us, never
+read back.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ def render(documents: Mapping[str, Document]) -> str:
     lines = ["# Context summary", "", NOTE]
     for phase, document in documents.items():
         for key, fields in sorted(document.contexts.items()):
-            lines += ["", f"## {_plain(key.workstream_id)} ({phase}, {_plain(key.branch)})", *_body(fields)]
+            lines += [
+                "",
+                f"## {_plain(key.workstream_id)} ({phase}, {_plain(key.branch)})",
+                *_body(fields),
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -42,4 +48,6 @@ def _decision_line(decision: Decision) -> str:
 def _plain(value: object, max_chars: int = 200) -> str:
     """One line that no Markdown reader takes for more than text."""
     line = cut(" ".join(term_safe(str(value or "")).split()), max_chars)
-    return "".join(f"\\{character}" if character in "\\`*_[]<>#|!" else character for character in line)
+    return "".join(
+        f"\\{character}" if character in "\\`*_[]<>#|!" else character for character in line
+    )

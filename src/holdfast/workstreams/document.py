@@ -1,8 +1,9 @@
 """The file of one phase: how its bytes are read and written.
 
-One context per line, sorted, keys sorted, so that git shows what changed and merges most of it alone. What git could
-not merge, or merged by keeping both lines, is resolved by the ids of entries (`merging`): nothing that one side wrote
-is dropped. A file that cannot be understood whole is never written again, only shown.
+One context per line, sorted, keys sorted, so that git shows what changed and merges most of it
+alone. What git could not merge, or merged by keeping both lines, is resolved by the ids of entries
+(`merging`): nothing that one side wrote is dropped. A file that cannot be understood whole is never
+written again, only shown.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ CONFLICT = (
 )
 BROKEN = "cannot be read as JSON (line {line}). Mend it, or take an older one: git log -p -- {path}"
 NEWER = (
-    "was written by a newer version (schema {version}, this program knows {known}). Install that version to change it"
+    "was written by a newer version (schema {version}, this program knows {known}). "
+    "Install that version to change it"
 )
 NOT_OURS = "is not a context file: {problem}. Move it away to begin a new one"
 
@@ -56,7 +58,7 @@ class ParsedFile(NamedTuple):
     problem: str | None = None
 
 
-# --- bytes -------------------------------------------------------------------------------------------------
+# --- bytes ----------------------------------------------------------------------------------------
 
 
 def to_bytes(document: Document) -> bytes:
@@ -71,7 +73,9 @@ def to_bytes(document: Document) -> bytes:
 
 
 def from_bytes(data: bytes, path: str) -> Document:
-    """Never raises: whatever stands there is a document, with a `problem` where it must not be written again."""
+    """Never raises: whatever stands there is a document, with a `problem` where it must not be
+    written again.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -102,7 +106,9 @@ def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document
     contexts: dict[Key, ContextFields] = {}
     for value in top["contexts"]:
         key, fields = _read_key(value), ContextFields.from_dict(value)
-        contexts[key] = merge_contexts(contexts[key], fields) if key in contexts else renumber(fields)
+        contexts[key] = (
+            merge_contexts(contexts[key], fields) if key in contexts else renumber(fields)
+        )
     others = {name: value for name, value in top.items() if name not in TOP_NAMES}
     return Document(top["revision"], contexts, others, problem)
 
@@ -113,7 +119,7 @@ def _read_key(context: Mapping[str, Any]) -> Key:
     return Key(str(key.get("repo") or ""), branch, str(key.get("workstream_id") or branch))
 
 
-# --- is it ours --------------------------------------------------------------------------------------------
+# --- is it ours -----------------------------------------------------------------------------------
 
 
 def _parse(text: str, path: str) -> ParsedFile:
@@ -155,7 +161,9 @@ def _from_draft(top: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_unwritable(top: dict[str, Any]) -> str | None:
-    """JSON as Python reads it has more than can be written back: halves of pairs, NaN, nesting without end."""
+    """JSON as Python reads it has more than can be written back: halves of pairs, NaN, nesting
+    without end.
+    """
     try:
         canonical.canonical_json("file", top, max_bytes=MOST_BYTES)
     except InvalidValueError as error:
@@ -177,7 +185,7 @@ def _not_ours(problem: str) -> ParsedFile:
     return ParsedFile({}, NOT_OURS.format(problem=problem))
 
 
-# --- lines that git put together ----------------------------------------------------------------------------
+# --- lines that git put together ------------------------------------------------------------------
 
 
 def _split_sides(text: str) -> list[str]:
@@ -227,7 +235,11 @@ def _parse_line(line: str) -> dict[str, Any] | None:
 def _merge_tops(tops: Sequence[dict[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for top in tops:
-        numbers = {name: top[name] for name in ("revision", "schema_version") if isinstance(top.get(name), int)}
+        numbers = {
+            name: top[name]
+            for name in ("revision", "schema_version")
+            if isinstance(top.get(name), int)
+        }
         highest = {name: max(number, merged.get(name, 0)) for name, number in numbers.items()}
         contexts = [*merged.get("contexts", []), *top.get("contexts", [])]
         merged = {**merged, **top, **highest, "contexts": contexts}

@@ -1,7 +1,7 @@
 """What a context file holds, entry by entry.
 
-Each type is one JSON object of the file, with the names that it has there. A later version may add names: they are kept
-(`records`).
+Each type is one JSON object of the file, with the names that it has there. A later version may add
+names: they are kept (`records`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Summary(Record):
     updated_at: str | None = text_field()
     by: str | None = text_field()
     verified_by: str | None = text_field()
-    stale: bool | None = flag_field()  # a name of the format; whether it is stale is judged on every read
+    stale: bool | None = (
+        flag_field()
+    )  # a name of the format; whether it is stale is judged on every read
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,9 @@ class Decision(Record):
     def as_past(self) -> PastDecision:
         """What it is now, as its history has it once it is something else."""
         known = self.to_dict()
-        return PastDecision.from_dict({name: known[name] for name in _PAST_NAMES if known.get(name)})
+        return PastDecision.from_dict(
+            {name: known[name] for name in _PAST_NAMES if known.get(name)}
+        )
 
 
 @dataclass(frozen=True)
@@ -214,7 +218,9 @@ class ContextFields(Record):
     open_decisions: tuple[Decision, ...] | None = records_field(Decision.from_dict)
     evidence_ledger: tuple[Claim, ...] | None = records_field(Claim.from_dict)
     checklist: tuple[str, ...] | None = texts_field()
-    file_pointers: tuple[Pointer, ...] | None = custom_field(_read_pointers, _write_pointers, is_list=True)
+    file_pointers: tuple[Pointer, ...] | None = custom_field(
+        _read_pointers, _write_pointers, is_list=True
+    )
     last_run: NotedRun | None = record_field(NotedRun.from_dict)
     last_errors: tuple[NotedRun, ...] | None = records_field(NotedRun.from_dict)
 

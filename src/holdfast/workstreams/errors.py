@@ -14,7 +14,9 @@ class NoRepositoryError(NotFound):
 
     def __init__(self, folder: str):
         self.folder = folder
-        super().__init__(f"Folder {shown(folder)} is in no git repository.", next_actions=[Action("git.init")])
+        super().__init__(
+            f"Folder {shown(folder)} is in no git repository.", next_actions=[Action("git.init")]
+        )
 
 
 class ProofNotFoundError(NotFound):
@@ -22,7 +24,9 @@ class ProofNotFoundError(NotFound):
 
     def __init__(self, proof_id: object):
         self.proof_id = proof_id
-        super().__init__(f"Proof {shown(proof_id)} does not exist.", next_actions=[Action("proof.list")])
+        super().__init__(
+            f"Proof {shown(proof_id)} does not exist.", next_actions=[Action("proof.list")]
+        )
 
 
 class NoteNotFoundError(NotFound):
@@ -32,7 +36,11 @@ class NoteNotFoundError(NotFound):
 
     def __init__(self, note_id: object, known: Sequence[str]):
         self.note_id = note_id
-        there = f"There are {', '.join(known[:10])}{', …' if len(known) > 10 else ''}." if known else "There are none."
+        there = (
+            f"There are {', '.join(known[:10])}{', …' if len(known) > 10 else ''}."
+            if known
+            else "There are none."
+        )
         super().__init__(f"No claim or decision {shown(note_id)} is noted here. {there}")
 
 
@@ -54,7 +62,11 @@ class SharedContextOffError(Refused):
     code = "shared_context_off"
 
     def __init__(
-        self, settings_file: str = "settings.json of the data folder", *, repo: str | None = None, says: str = ""
+        self,
+        settings_file: str = "settings.json of the data folder",
+        *,
+        repo: str | None = None,
+        says: str = "",
     ) -> None:
         called = f" This repository is called {repo} there." if repo else ""
         super().__init__(
@@ -99,7 +111,9 @@ class EvidenceNotThereError(Refused):
 
     def __init__(self, evidence: str, problem: str):
         self.evidence, self.problem = evidence, problem
-        super().__init__(f"Evidence {shown(evidence)} is not there: {problem}. Name a place that is.")
+        super().__init__(
+            f"Evidence {shown(evidence)} is not there: {problem}. Name a place that is."
+        )
 
 
 class NotVerifiedError(Refused):

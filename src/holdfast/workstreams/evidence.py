@@ -1,12 +1,13 @@
 """What shows a claim to be true, and whether it still does on this checkout.
 
-Evidence is a place in a file: lines, a symbol, or the whole file. When it is given, the place has to be there, and
-what stands there is noted as hashes, so that the repository's own text is never copied. On every read the file is
-looked at again: `ok` is the same text at the same place, `moved` the same text elsewhere in the file, `changed`
-anything else, `gone` a file or a symbol that is no longer there. In doubt a claim is not shown as true.
+Evidence is a place in a file: lines, a symbol, or the whole file. When it is given, the place has
+to be there, and what stands there is noted as hashes, so that the repository's own text is never
+copied. On every read the file is looked at again: `ok` is the same text at the same place, `moved`
+the same text elsewhere in the file, `changed` anything else, `gone` a file or a symbol that is no
+longer there. In doubt a claim is not shown as true.
 
-Lines are what editors and git count: they end with LF or CRLF and nothing else. Line ends, a byte order mark and the
-last newline are no part of the text.
+Lines are what editors and git count: they end with LF or CRLF and nothing else. Line ends, a byte
+order mark and the last newline are no part of the text.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 Verdict = Literal["ok", "moved", "changed", "gone"]
 
 EVIDENCE_BYTES = 4096
-# Fewer letters and digits, as in `return None`, stand anywhere: to find them says something only where they stood once
-# and stand once. What has none, such as `}`, never says anything.
+# Fewer letters and digits, as in `return None`, stand anywhere: to find them says something only
+# where they stood once and stand once. What has none, such as `}`, never says anything.
 DISTINCTIVE_CHARS = 12
 TRIES = 10  # places that only seem to be the same are made on purpose
 FORMS = "src/a.py:10-20, src/a.py#name or src/a.py"
@@ -56,7 +57,8 @@ class Evidence:
     run_hash: str | None = None  # of lines, cheap to look for at every place of a file
     file_hash: str | None = None  # of all lines: while it is the same, nothing else needs a look
     copies: int = 1  # how often the lines stood in the file
-    # Of one that is read from a file: names that a later version wrote, and values that are spelled another way there.
+    # Of one that is read from a file: names that a later version wrote, and values that are spelled
+    # another way there.
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -98,7 +100,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class BrokenEvidence:
-    """What stands in a file where evidence is expected, and why it is none. It shows nothing, and it is kept."""
+    """What stands in a file where evidence is expected, and why it is none. It shows nothing, and
+    it is kept.
+    """
 
     value: Mapping[str, Any]
     problem: str
@@ -153,13 +157,15 @@ class Judged:
     why: str = ""
 
 
-# --- naming ------------------------------------------------------------------------------------------------
+# --- naming ---------------------------------------------------------------------------------------
 
 
 def parse_evidence(text: str) -> Evidence:
-    """A place by its text. The last `:` or `#` that fits decides; `#L10-L20` is lines, as in links to a line.
+    """A place by its text. The last `:` or `#` that fits decides; `#L10-L20` is lines, as in links
+    to a line.
 
-    A file whose own name ends like a place (`notes#c.md`) can be given with lines, or as `{"path": …}`.
+    A file whose own name ends like a place (`notes#c.md`) can be given with lines, or as `{"path":
+    …}`.
     """
     canonical.check_text("evidence", text, max_bytes=EVIDENCE_BYTES)
     if found := _PLACE.fullmatch(text):
@@ -178,7 +184,9 @@ def read_evidence(value: Mapping[str, Any]) -> NotedEvidence:
 
 
 def parse_place(value: object) -> Evidence:
-    """A place as a program gives it; what stood there is never taken from it, and nothing else goes along."""
+    """A place as a program gives it; what stood there is never taken from it, and nothing else goes
+    along.
+    """
     names = value.keys() if isinstance(value, Mapping) else set()
     others = sorted(str(name) for name in names if name not in PLACE)
     if others:
@@ -192,24 +200,34 @@ def _check_lines(text: str, found: re.Match[str]) -> Lines:
     if first < 1:
         raise InvalidValueError("evidence", text, "names line 0; lines count from 1")
     if last < first:
-        raise InvalidValueError("evidence", text, "names lines that end before they begin; write the smaller one first")
+        raise InvalidValueError(
+            "evidence", text, "names lines that end before they begin; write the smaller one first"
+        )
     return Lines(first, last)
 
 
 def _check_path(path: object) -> str:
-    """Relative to the repository, with `/`, the way git names a file; nothing that could lead out of it."""
+    """Relative to the repository, with `/`, the way git names a file; nothing that could lead out
+    of it.
+    """
     text = canonical.check_text("evidence", path, max_bytes=EVIDENCE_BYTES)
     steps = text.split("/")
     if not text.strip():
         raise InvalidValueError("evidence", text, f"names no file; write {FORMS}")
     if "\\" in text:
-        raise InvalidValueError("evidence", text, f"has a backslash; write its path with '/': {FORMS}")
+        raise InvalidValueError(
+            "evidence", text, f"has a backslash; write its path with '/': {FORMS}"
+        )
     if not steps[0]:
-        raise InvalidValueError("evidence", text, f"is an absolute path; write it from the repository's top: {FORMS}")
+        raise InvalidValueError(
+            "evidence", text, f"is an absolute path; write it from the repository's top: {FORMS}"
+        )
     if not steps[-1]:
         raise InvalidValueError("evidence", text, f"is a folder; name a file: {FORMS}")
     if {"", ".", ".."} & set(steps):
-        raise InvalidValueError("evidence", text, f"leads through '.' or '..'; write it from the top: {FORMS}")
+        raise InvalidValueError(
+            "evidence", text, f"leads through '.' or '..'; write it from the top: {FORMS}"
+        )
     return text
 
 
@@ -242,16 +260,20 @@ def _check_copies(value: object) -> int:
     raise InvalidValueError("copies", value, "is not a number from 1 on; give the evidence again")
 
 
-# --- taking ------------------------------------------------------------------------------------------------
+# --- taking ---------------------------------------------------------------------------------------
 
 
 def text_of(data: bytes) -> str:
-    """A file's bytes as a text that no other bytes give: what is not UTF-8 stays apart, as halves of pairs."""
+    """A file's bytes as a text that no other bytes give: what is not UTF-8 stays apart, as halves
+    of pairs.
+    """
     return data.decode("utf-8", "surrogateescape")
 
 
 def take_evidence(named: Evidence, text: str | None) -> Evidence:
-    """The evidence with what stands there now, or a refusal with what is missing. None: there is no such file."""
+    """The evidence with what stands there now, or a refusal with what is missing. None: there is no
+    such file.
+    """
     if text is None:
         raise EvidenceNotThereError(str(named), "there is no such file")
     lines = split_lines(text)
@@ -287,7 +309,7 @@ def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidenc
     return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=copies)
 
 
-# --- judging -----------------------------------------------------------------------------------------------
+# --- judging --------------------------------------------------------------------------------------
 
 
 def judge_evidence(evidence: Evidence, text_now: str | None) -> Judged:
@@ -318,22 +340,31 @@ def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> Judged
 
 
 def _is_same(evidence: Evidence, now: Symbol, lines: Sequence[str]) -> bool:
-    return now.shape == evidence.shape_hash or hash_lines(_run(lines, now.lines)) == evidence.text_hash
+    return (
+        now.shape == evidence.shape_hash or hash_lines(_run(lines, now.lines)) == evidence.text_hash
+    )
 
 
 def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Judged:
     """At the same place, or at the nearest other one.
 
-    Where fewer copies are left than there were, the one that was meant may be the one that is missing.
+    Where fewer copies are left than there were, the one that was meant may be the one that is
+    missing.
     """
     if hash_lines(_run(lines, noted)) == evidence.text_hash:
         return Judged("ok", noted)
     count = noted.last - noted.first + 1
     places = [Lines(start, start + count - 1) for start in _places(lines, count, evidence.run_hash)]
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))[:TRIES]
-    same = next((place for place in nearest if hash_lines(_run(lines, place)) == evidence.text_hash), None)
+    same = next(
+        (place for place in nearest if hash_lines(_run(lines, place)) == evidence.text_hash), None
+    )
     is_only_one = evidence.copies == len(places) == 1
-    if same is None or len(places) < evidence.copies or not _is_distinctive(_run(lines, same), is_only_one):
+    if (
+        same is None
+        or len(places) < evidence.copies
+        or not _is_distinctive(_run(lines, same), is_only_one)
+    ):
         return Judged("changed", why="the lines were edited")
     return Judged("moved", same)
 
@@ -351,7 +382,7 @@ def judge_command(evidence: CommandEvidence, tree_now: str | None) -> Judged:
     return Judged("ok")
 
 
-# --- lines -------------------------------------------------------------------------------------------------
+# --- lines ----------------------------------------------------------------------------------------
 
 
 def split_lines(text: str) -> list[str]:
@@ -373,10 +404,11 @@ def _is_distinctive(lines: Sequence[str], is_only_one: bool) -> bool:
 
 
 def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
-    """The numbers of lines where so many lines with this hash begin; one pass, however long the run is.
+    """The numbers of lines where so many lines with this hash begin; one pass, however long the run
+    is.
 
-    The hash rolls: each step takes in the next line and lets go of the oldest. It is quick and not safe, so whoever
-    acts on a place compares the real hash there.
+    The hash rolls: each step takes in the next line and lets go of the oldest. It is quick and not
+    safe, so whoever acts on a place compares the real hash there.
     """
     if count > len(lines):  # also a count that somebody wrote into the file
         return

@@ -1,4 +1,6 @@
-"""Which context of a file is meant, and what a reader has to know where it is not the expected one. Pure."""
+"""Which context of a file is meant, and what a reader has to know where it is not the expected one.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,19 @@ def get_context(document: Document, key: Key, phase: str) -> RepoContext:
 
 
 def follow_renamed_repository(document: Document, key: Key) -> Document:
-    """A repository gets another name with its first commit or remote: what was noted before is still about it."""
+    """A repository gets another name with its first commit or remote: what was noted before is
+    still about it.
+    """
     if key in document.contexts:
         return document
-    earlier = [known for known in document.contexts if _is_same_work(known, key) and "/" not in known.repo]
+    earlier = [
+        known for known in document.contexts if _is_same_work(known, key) and "/" not in known.repo
+    ]
     if len(earlier) != 1:
         return document
-    contexts = {key if known == earlier[0] else known: fields for known, fields in document.contexts.items()}
+    contexts = {
+        key if known == earlier[0] else known: fields for known, fields in document.contexts.items()
+    }
     return replace(document, contexts=contexts)
 
 
@@ -37,8 +45,12 @@ def find_on_other_branch(document: Document, key: Key) -> Key | None:
     return max(found, key=lambda known: document.contexts[known].updated_at or "", default=None)
 
 
-def list_decisions_of_other_branches(document: Document, context: RepoContext) -> list[JudgedDecision]:
-    """Decisions that came into this checkout with a merge, or were there when its branch began: they hold here too."""
+def list_decisions_of_other_branches(
+    document: Document, context: RepoContext
+) -> list[JudgedDecision]:
+    """Decisions that came into this checkout with a merge, or were there when its branch began:
+    they hold here too.
+    """
     own = {decision.text for decision in context.decisions}
     found = [
         JudgedDecision(decision, of=key.branch)
@@ -52,20 +64,27 @@ def list_decisions_of_other_branches(document: Document, context: RepoContext) -
     return sorted(latest.values(), key=lambda judged: judged.decision.changed_at, reverse=True)
 
 
-# --- notes for the reader ----------------------------------------------------------------------------------
+# --- notes for the reader -------------------------------------------------------------------------
 
 
 def describe_lost(found: RepoContext, kept: RepoContext | None) -> tuple[str, ...]:
-    """The file is the truth; but what was saved here and is not in it may have been discarded by mistake."""
+    """The file is the truth; but what was saved here and is not in it may have been discarded by
+    mistake.
+    """
     lost = list_lost(found.fields, kept.fields) if kept else []
     if not lost:
         return ()
-    return (f"Saved here and no longer in the file: {_list_names(lost)}. `holdfast workstream restore` puts it back.",)
+    return (
+        f"Saved here and no longer in the file: {_list_names(lost)}. `holdfast workstream restore` puts it back.",
+    )
 
 
 def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
     """Where there is something to read, when there is nothing here."""
-    others = {known.workstream_id if known.branch == key.branch else known.branch for known in document.contexts}
+    others = {
+        known.workstream_id if known.branch == key.branch else known.branch
+        for known in document.contexts
+    }
     if not others:
         return ()
     what = "this branch" if key.workstream_id == key.branch else f"workstream {key.workstream_id}"

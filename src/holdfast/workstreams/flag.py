@@ -1,4 +1,6 @@
-"""Whether anything may be kept in a repository: who is asked, in which order, and what counts as a no. Pure."""
+"""Whether anything may be kept in a repository: who is asked, in which order, and what counts as a
+no. Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from holdfast.errors import InvalidValueError
 
 NAME = "SHARED_CONTEXT_ENABLED"
 _WORD = r"""(?:[!&]\S+\s+)*["']?(\w+)["']?\s*(?:$|[,}\]\n]|\s#)"""
-_FLAG = re.compile(r"""["']?\b(?:shared_context|shared_context_enabled|share_session)\b["']?\s*:""", re.IGNORECASE)
+_FLAG = re.compile(
+    r"""["']?\b(?:shared_context|shared_context_enabled|share_session)\b["']?\s*:""", re.IGNORECASE
+)
 _ENABLED = re.compile(r"""\benabled\b["']?\s*:\s*""" + _WORD, re.IGNORECASE)
 _SCALAR = re.compile(r"\s*" + _WORD)
 MOST_PLACES, VALUE_LINES, VALUE_CHARS = 100, 50, 2_000
@@ -25,10 +29,13 @@ def parse_flag(name: str, given: object) -> bool:
     return word in ON
 
 
-def is_shared(*, asked: bool | None, environment: str | None, chosen: bool, repository_says: bool | None) -> bool:
+def is_shared(
+    *, asked: bool | None, environment: str | None, chosen: bool, repository_says: bool | None
+) -> bool:
     """The flag: what the program says, then the environment, then the person's settings.
 
-    A file in the repository can only take consent away: whoever can change a file must not be able to switch it on.
+    A file in the repository can only take consent away: whoever can change a file must not be able
+    to switch it on.
     """
     if asked is not None:
         return asked
@@ -38,27 +45,42 @@ def is_shared(*, asked: bool | None, environment: str | None, chosen: bool, repo
 
 
 def flag_in_config(text: str) -> bool | None:
-    """What a repository's graph configuration says about sharing, in YAML or JSON; of several words an `off` counts.
+    """What a repository's graph configuration says about sharing, in YAML or JSON; of several words
+    an `off` counts.
 
-    Only `off` has an effect, so a reading that is too careful does no harm. What is neither on nor off says nothing.
-    Somebody else wrote the file, so only so many places of it are looked at, and only so much of each.
+    Only `off` has an effect, so a reading that is too careful does no harm. What is neither on nor
+    off says nothing. Somebody else wrote the file, so only so many places of it are looked at, and
+    only so much of each.
     """
-    lines = [line for line in text.removeprefix("\ufeff").splitlines() if not line.lstrip().startswith("#")]
-    places = ((number, found) for number, line in enumerate(lines) for found in _FLAG.finditer(line))
+    lines = [
+        line
+        for line in text.removeprefix("\ufeff").splitlines()
+        if not line.lstrip().startswith("#")
+    ]
+    places = (
+        (number, found) for number, line in enumerate(lines) for found in _FLAG.finditer(line)
+    )
     said = set()
     for number, found in islice(places, MOST_PLACES):
         line, below = lines[number], lines[number + 1 : number + 1 + VALUE_LINES]
         rest = line[found.end() : found.end() + VALUE_CHARS]
-        said |= _words_of_value(rest, [each[:VALUE_CHARS] for each in below], len(line) - len(line.lstrip()))
+        said |= _words_of_value(
+            rest, [each[:VALUE_CHARS] for each in below], len(line) - len(line.lstrip())
+        )
     return None if not said else False not in said
 
 
 def _words_of_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
-    """Of a value on its line, in braces or in the lines below that belong to it: its own word, or that of `enabled`."""
+    """Of a value on its line, in braces or in the lines below that belong to it: its own word, or
+    that of `enabled`.
+    """
     if rest.strip() in ("", "{"):
         is_open = "{" in rest or (below and below[0].lstrip().startswith("{"))
         block = list(
-            takewhile(lambda line: is_open or not line.strip() or len(line) - len(line.lstrip()) > indent, below)
+            takewhile(
+                lambda line: is_open or not line.strip() or len(line) - len(line.lstrip()) > indent,
+                below,
+            )
         )
         rest = "\n".join([rest, *block])
     elif rest.count("{") > rest.count("}"):

@@ -67,10 +67,12 @@ def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeSta
         "files": {path: checkout.contents_hash(path) for path in context.noted_files()},
         "dirty": dirty if len(dirty) <= rules.DIRTY_FILES_KEPT else None,
     }
-    return Checkpoint.from_dict(content)  # with its nulls: they say that there was no commit, or too much to keep
+    return Checkpoint.from_dict(
+        content
+    )  # with its nulls: they say that there was no commit, or too much to keep
 
 
-# --- the summary -------------------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------
 
 
 def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Staleness:
@@ -79,7 +81,9 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
     is_known = then is not None and state.base == then
     uncommitted = state.changed if state.base == state.head else checkout.read_state().changed
     changed = _list_changed_paths(context.checkpoint, state) if is_known else None
-    noted = _list_noted_changes(checkout, context, changed, set(uncommitted)) if context.summary else []
+    noted = (
+        _list_noted_changes(checkout, context, changed, set(uncommitted)) if context.summary else []
+    )
     return judge_staleness(
         context,
         tree=state.contents_id,
@@ -97,7 +101,9 @@ def _count_commits(checkout: Checkout, since: str | None, state: git.TreeState) 
 
 
 def _list_changed_paths(checkpoint: Checkpoint, state: git.TreeState) -> set[str] | None:
-    """What differs from the checkpoint, whose own uncommitted edits were noted; None where they were too many."""
+    """What differs from the checkpoint, whose own uncommitted edits were noted; None where they
+    were too many.
+    """
     then, now = checkpoint.uncommitted, _list_blobs(state)
     if then is None:
         return None
@@ -105,7 +111,9 @@ def _list_changed_paths(checkpoint: Checkpoint, state: git.TreeState) -> set[str
 
 
 def _list_blobs(state: git.TreeState) -> dict[str, str]:
-    """What is not committed, by name; a name that is no UTF-8 is spelt out, because JSON cannot hold it."""
+    """What is not committed, by name; a name that is no UTF-8 is spelt out, because JSON cannot
+    hold it.
+    """
     return {_as_readable(path): change.new_blob or "" for path, change in state.changed.items()}
 
 
@@ -117,7 +125,9 @@ def _list_noted_changes(
     checkout: Checkout, context: RepoContext, changed: set[str] | None, uncommitted: set[str]
 ) -> list[NotedChange]:
     then = context.checkpoint.files or {}
-    happened = {path: _find_change(checkout, path, then, changed or set()) for path in context.noted_files()}
+    happened = {
+        path: _find_change(checkout, path, then, changed or set()) for path in context.noted_files()
+    }
     found = {path: what for path, what in happened.items() if what}
     since = context.checkpoint.git_head if changed is not None else None
     lines = git.numstat(checkout.repository, since, list(found)) if since and found else {}
@@ -129,14 +139,19 @@ def _list_noted_changes(
     ]
 
 
-def _find_change(checkout: Checkout, path: str, then: Mapping[str, Any], changed: set[str]) -> str | None:
-    """What happened to a file since the checkpoint; one that was noted after it counts as git sees it."""
+def _find_change(
+    checkout: Checkout, path: str, then: Mapping[str, Any], changed: set[str]
+) -> str | None:
+    """What happened to a file since the checkpoint; one that was noted after it counts as git sees
+    it.
+    """
     now = checkout.contents_hash(path)
     if path in then and then[path] != now:
         return _name_change(then[path], now)
     if path not in changed:
         return None
-    # Where the contents are the same, its mode or its line ends differ: no claim rests on them, and git sees them.
+    # Where the contents are the same, its mode or its line ends differ: no claim rests on them, and
+    # git sees them.
     return "gone" if now is None and path not in then else "changed"
 
 
@@ -154,11 +169,13 @@ def _make_noted_change(
         change = replace(change, added=lines.added, removed=lines.removed)
     last = git.last_change(checkout.repository, path) if is_committed else None
     if last:
-        change = replace(change, is_committed=True, commit=last.commit, author=_as_readable(last.author))
+        change = replace(
+            change, is_committed=True, commit=last.commit, author=_as_readable(last.author)
+        )
     return change
 
 
-# --- claims and rules ----------------------------------------------------------------------------------------
+# --- claims and rules -----------------------------------------------------------------------------
 
 
 def _judge_file(checkout: Checkout, noted: NotedEvidence) -> JudgedEvidence:
@@ -173,23 +190,33 @@ def _judge_command(shown: CommandEvidence, tree: str | None) -> JudgedEvidence:
     return JudgedEvidence(f"{shown.text} → exit {shown.exit_code}", judged.verdict, why=judged.why)
 
 
-def _list_pinned_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> tuple[str, ...]:
-    """The person's own, then those on the default branch, which a branch under review cannot change."""
+def _list_pinned_rules(
+    checkout: Checkout, phase: str, default: git.Branch | None
+) -> tuple[str, ...]:
+    """The person's own, then those on the default branch, which a branch under review cannot
+    change.
+    """
     own = rules.check_rules(checkout.settings.rules_for(checkout.repository.repo))
-    shared = [rule for rule in _list_default_branch_rules(checkout, phase, default) if rule not in own]
+    shared = [
+        rule for rule in _list_default_branch_rules(checkout, phase, default) if rule not in own
+    ]
     try:
         return rules.check_rules([*own, *shared])
     except InvalidValueError:  # what somebody committed must not push out what the person wants
         return own
 
 
-def _list_default_branch_rules(checkout: Checkout, phase: str, default: git.Branch | None) -> list[str]:
+def _list_default_branch_rules(
+    checkout: Checkout, phase: str, default: git.Branch | None
+) -> list[str]:
     if default is None:
         return []
     path = f"{checkout.files.folder}/{file_of(phase)}"
     data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
     document = from_bytes(data, path) if data else Document()
-    of_contexts = [rule for fields in document.contexts.values() for rule in fields.pinned_rules or ()]
+    of_contexts = [
+        rule for fields in document.contexts.values() for rule in fields.pinned_rules or ()
+    ]
     found = [*_list_texts(document.others.get("pinned_rules")), *of_contexts]
     return list(dict.fromkeys(found))
 

@@ -1,6 +1,8 @@
-"""Two versions of one context: of two sides of a merge, or of a file and of what this machine has saved.
+"""Two versions of one context: of two sides of a merge, or of a file and of what this machine has
+saved.
 
-Entries are told apart by their ids, so nothing that one side wrote is dropped. The order of the two does not matter.
+Entries are told apart by their ids, so nothing that one side wrote is dropped. The order of the two
+does not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +20,12 @@ ERRORS_KEPT = 10
 _DECISION_ID = re.compile(r"D([0-9]{1,9})")
 _PAST_NAMES = ("text", "status", "because", "by", "updated_at")
 # What is replaced as a whole, and what a person calls it.
-_WHOLE = {"working_summary": "summary", "checklist": "checklist", "file_pointers": "files", "last_run": "last run"}
+_WHOLE = {
+    "working_summary": "summary",
+    "checklist": "checklist",
+    "file_pointers": "files",
+    "last_run": "last run",
+}
 
 StandingEntry = TypeVar("StandingEntry", Decision, Claim)
 NotedEntry = TypeVar("NotedEntry", Decision, Claim, NotedRun)
@@ -29,7 +36,9 @@ def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields
     """Everything of both; where both say something about the same entry, the later one."""
     if first == second:
         return renumber(first)
-    older, newer = sorted([first, second], key=lambda side: (side.changed_at, as_line(side.to_dict())))
+    older, newer = sorted(
+        [first, second], key=lambda side: (side.changed_at, as_line(side.to_dict()))
+    )
     merged = replace(
         _overlay(older, newer),
         open_decisions=_merge_lists(older.open_decisions, newer.open_decisions, _merge_decisions),
@@ -46,10 +55,13 @@ def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields
 def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
     """What a file has, and what it has lost.
 
-    Unlike a merge these are two moments of one line of work: entries come back by id, and of everything that is
-    replaced as a whole the later counts. What somebody edited by hand stays as it is.
+    Unlike a merge these are two moments of one line of work: entries come back by id, and of
+    everything that is replaced as a whole the later counts. What somebody edited by hand stays as
+    it is.
     """
-    older, newer = sorted([kept, file], key=lambda side: side.changed_at)  # at the same moment the file
+    older, newer = sorted(
+        [kept, file], key=lambda side: side.changed_at
+    )  # at the same moment the file
     summarised = max([file, kept], key=lambda side: side.summarised_at)
     whole = _overlay(older, newer)
     errors = _merge_lists(file.last_errors, kept.last_errors, _with_lost)
@@ -67,7 +79,9 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
 
 
 def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
-    """What this machine saved and the file no longer has, by name: `git checkout .` is enough for that."""
+    """What this machine saved and the file no longer has, by name: `git checkout .` is enough for
+    that.
+    """
     whole = recover_context(file, kept)
     decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
     claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
@@ -76,7 +90,9 @@ def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
 
 
 def renumber(context: ContextFields) -> ContextFields:
-    """Two sides may both have handed out D5: the earlier one keeps it, the later gets the next free number."""
+    """Two sides may both have handed out D5: the earlier one keeps it, the later gets the next free
+    number.
+    """
     decisions = context.open_decisions
     if not decisions:
         return context
@@ -100,7 +116,7 @@ def as_line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-# --- whole contexts ----------------------------------------------------------------------------------------
+# --- whole contexts -------------------------------------------------------------------------------
 
 
 def _overlay(older: ContextFields, newer: ContextFields) -> ContextFields:
@@ -122,8 +138,12 @@ def _merge_lists(
     return merge(older or (), newer or ())
 
 
-def _with_one_summary(merged: ContextFields, older: ContextFields, newer: ContextFields) -> ContextFields:
-    """A summary and the checkpoint that it was written against stay together; the other one is kept beside it."""
+def _with_one_summary(
+    merged: ContextFields, older: ContextFields, newer: ContextFields
+) -> ContextFields:
+    """A summary and the checkpoint that it was written against stay together; the other one is kept
+    beside it.
+    """
     loser, winner = sorted([older, newer], key=_summary_order)
     if winner.working_summary:
         checkpoint = winner.checkpoint or merged.checkpoint
@@ -150,7 +170,7 @@ def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun
     return max(runs, key=lambda run: run.made_at, default=None)
 
 
-# --- entries -----------------------------------------------------------------------------------------------
+# --- entries --------------------------------------------------------------------------------------
 
 
 def _merge_decisions(older: Sequence[Decision], newer: Sequence[Decision]) -> tuple[Decision, ...]:
@@ -193,7 +213,9 @@ def _later_decision(first: Decision, second: Decision) -> Decision:
 def _with_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
     """What was said once more in the same words has taken the earlier one's place, and is not lost."""
     found = {entry.identity: entry for entry in file}
-    last_said = {entry.words: entry.changed_at for entry in sorted(file, key=lambda entry: entry.changed_at)}
+    last_said = {
+        entry.words: entry.changed_at for entry in sorted(file, key=lambda entry: entry.changed_at)
+    }
     for entry in kept:
         known = found.get(entry.identity)
         since = known.changed_at if known else last_said.get(entry.words)
@@ -214,7 +236,9 @@ def _in_order(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
 
 
 def _entry_order(entry: Decision | Claim) -> tuple[str, str, str]:
-    """By what it says before what it was: a history grows with a merge, and must not turn the next one around."""
+    """By what it says before what it was: a history grows with a merge, and must not turn the next
+    one around.
+    """
     known = entry.to_dict()
     says = {name: known[name] for name in _PAST_NAMES if known.get(name)}
     return entry.updated_at or "", as_line(says), as_line(known)

@@ -1,7 +1,8 @@
-"""What workstreams are about: one line of work in a repository, and the document that it keeps per phase.
+"""What workstreams are about: one line of work in a repository, and the document that it keeps per
+phase.
 
-A repo context is what stands in the file (`entries`), together with where it stands. What a checkout says about it is
-beside it, never inside.
+A repo context is what stands in the file (`entries`), together with where it stands. What a
+checkout says about it is beside it, never inside.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ class RepoContext:
         return list(self.fields.last_errors or ())
 
     def noted_files(self) -> list[str]:
-        """Every file that this document speaks of: pointers first, then the evidence of claims and decisions."""
+        """Every file that this document speaks of: pointers first, then the evidence of claims and
+        decisions.
+        """
         entries: list[Claim | Decision] = [*self.ledger, *self.decisions]
         evidence = [shown.path for entry in entries for shown in entry.files or ()]
         pointers = [pointer.path for pointer in self.pointers]
@@ -115,7 +118,9 @@ class RepoContext:
 
 
 def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
-    """Those that are not withdrawn, each once: of what two sides of a merge wrote in the same words, the last."""
+    """Those that are not withdrawn, each once: of what two sides of a merge wrote in the same
+    words, the last.
+    """
     known = list(entries)
     latest = {entry.words: entry for entry in sorted(known, key=lambda entry: entry.changed_at)}
     return [entry for entry in known if entry is latest[entry.words] and not entry.withdrawn_at]
@@ -123,13 +128,15 @@ def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
 
 @dataclass(frozen=True)
 class ContextChange(Generic[Written]):
-    """What a rule made of a document: the new one, and the entry that was asked for, changed or found again."""
+    """What a rule made of a document: the new one, and the entry that was asked for, changed or
+    found again.
+    """
 
     context: RepoContext
     entry: Written
 
 
-# --- what a checkout says ----------------------------------------------------------------------------------
+# --- what a checkout says -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,9 @@ class NotedChange:
 
 @dataclass(frozen=True)
 class Staleness:
-    """How a summary compares with the repository now. A document without a summary is neither fresh nor stale."""
+    """How a summary compares with the repository now. A document without a summary is neither fresh
+    nor stale.
+    """
 
     stale: bool
     reasons: tuple[str, ...] = ()
@@ -324,7 +333,12 @@ class ListedContext:
 
     def to_dict(self) -> dict[str, Any]:
         context = self.judged.to_dict() if self.judged else None
-        return {"key": self.key.to_dict(), "phase": self.phase, "updated_at": self.updated_at, "context": context}
+        return {
+            "key": self.key.to_dict(),
+            "phase": self.phase,
+            "updated_at": self.updated_at,
+            "context": context,
+        }
 
 
 def _values(thing: Any) -> dict[str, Any]:

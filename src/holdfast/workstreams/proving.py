@@ -1,7 +1,8 @@
 """Run a command to show something, and keep how it ended.
 
-What the command prints goes through as it comes, so that a person sees the tests run; beside it a hash of everything
-and the last lines are kept. The command is a list of arguments and never a line for a shell.
+What the command prints goes through as it comes, so that a person sees the tests run; beside it a
+hash of everything and the last lines are kept. The command is a list of arguments and never a line
+for a shell.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ class CommandRun:
 def check_command(command: Sequence[str]) -> tuple[str, ...]:
     if not command or not command[0]:
         raise InvalidValueError("Command", "", "is missing", next_actions=[Action("prove")])
-    checked = tuple(canonical.check_text("Command", part, max_bytes=ARGUMENTS_BYTES) for part in command)
+    checked = tuple(
+        canonical.check_text("Command", part, max_bytes=ARGUMENTS_BYTES) for part in command
+    )
     if sum(map(len, checked)) > ARGUMENTS_BYTES:
-        raise InvalidValueError("Command", command[0], f"has more than {ARGUMENTS_BYTES:,} characters")
+        raise InvalidValueError(
+            "Command", command[0], f"has more than {ARGUMENTS_BYTES:,} characters"
+        )
     return checked
 
 
@@ -44,12 +49,16 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
     began = time.monotonic()
     digest, tail = canonical.new_sha256(), b""
     try:
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
     except OSError as error:
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
         message = f"{command[0]}: {error.strerror}\n".encode()
         show(message)
-        return CommandRun(code, 0, canonical.new_sha256(message).hexdigest(), message.decode(errors="replace"))
+        return CommandRun(
+            code, 0, canonical.new_sha256(message).hexdigest(), message.decode(errors="replace")
+        )
     assert process.stdout is not None
     with _ChildDecidesAboutInterrupts():
         while part := os.read(process.stdout.fileno(), 1 << 16):
@@ -60,7 +69,10 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
     process.stdout.close()
     duration = int((time.monotonic() - began) * 1000)
     return CommandRun(
-        code if code >= 0 else BY_SIGNAL - code, duration, digest.hexdigest(), tail.decode(errors="replace")
+        code if code >= 0 else BY_SIGNAL - code,
+        duration,
+        digest.hexdigest(),
+        tail.decode(errors="replace"),
     )
 
 

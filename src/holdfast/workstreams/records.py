@@ -1,8 +1,9 @@
 """JSON objects of a file as frozen types that lose nothing.
 
-A file is edited by people, by merges and by later versions of this program. So a type reads what it knows and keeps the
-rest in `extra`: names that it does not know, and values that do not have the form it expects. A field that is None is
-not in the file. Reading an object and writing it again gives the same object.
+A file is edited by people, by merges and by later versions of this program. So a type reads what it
+knows and keeps the rest in `extra`: names that it does not know, and values that do not have the
+form it expects. A field that is None is not in the file. Reading an object and writing it again
+gives the same object.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from typing import Any, NamedTuple, Self
 
 
 class Form(NamedTuple):
-    """How the value of a field is read from JSON (None: it does not have the form) and written again."""
+    """How the value of a field is read from JSON (None: it does not have the form) and written
+    again.
+    """
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]
-    # Whether another form makes the whole file unreadable. A single value may be null in a file, a list may not.
+    # Whether another form makes the whole file unreadable. A single value may be null in a file, a
+    # list may not.
     is_required: bool = True
     is_list: bool = False
 
@@ -53,7 +57,7 @@ class Record:
         return all(part.has_right_form() for part in parts if hasattr(part, "has_right_form"))
 
 
-# --- fields ------------------------------------------------------------------------------------------------
+# --- fields ---------------------------------------------------------------------------------------
 
 
 def text_field(*, required: bool = True) -> Any:
@@ -61,16 +65,22 @@ def text_field(*, required: bool = True) -> Any:
 
 
 def number_field(*, required: bool = True) -> Any:
-    return _field(Form(lambda value: value if isinstance(value, int) else None, _same, is_required=required))
+    return _field(
+        Form(lambda value: value if isinstance(value, int) else None, _same, is_required=required)
+    )
 
 
 def flag_field() -> Any:
-    return _field(Form(lambda value: value if isinstance(value, bool) else None, _same, is_required=False))
+    return _field(
+        Form(lambda value: value if isinstance(value, bool) else None, _same, is_required=False)
+    )
 
 
 def object_field() -> Any:
     """A JSON object whose names are not ours."""
-    return _field(Form(lambda value: value if isinstance(value, dict) else None, dict, is_required=False))
+    return _field(
+        Form(lambda value: value if isinstance(value, dict) else None, dict, is_required=False)
+    )
 
 
 def texts_field() -> Any:
@@ -89,10 +99,14 @@ def records_field(read_item: Callable[[Mapping[str, Any]], Any]) -> Any:
         is_right = isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
         return tuple(read_item(item) for item in value) if is_right else None
 
-    return _field(Form(read, lambda records: [record.to_dict() for record in records], is_list=True))
+    return _field(
+        Form(read, lambda records: [record.to_dict() for record in records], is_list=True)
+    )
 
 
-def custom_field(read: Callable[[Any], Any], write: Callable[[Any], Any], *, is_list: bool = False) -> Any:
+def custom_field(
+    read: Callable[[Any], Any], write: Callable[[Any], Any], *, is_list: bool = False
+) -> Any:
     return _field(Form(read, write, is_required=is_list, is_list=is_list))
 
 

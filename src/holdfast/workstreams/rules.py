@@ -1,7 +1,8 @@
 """What may be written about a line of work. Pure.
 
-A summary is bound to the contents that it was written against: only saving it again moves that, whatever else is
-written meanwhile. A claim is judged by its own evidence, so that one edited file makes nothing else doubtful.
+A summary is bound to the contents that it was written against: only saving it again moves that,
+whatever else is written meanwhile. A claim is judged by its own evidence, so that one edited file
+makes nothing else doubtful.
 
 A rule takes a document and returns the new one together with the entry that it was asked for.
 """
@@ -53,7 +54,9 @@ _DECISION_ID = re.compile("D[1-9][0-9]{0,5}")
 
 @dataclass(frozen=True)
 class Stamp:
-    """Who writes and when; `uid` is the entry's own id, and `key` the one that a caller named its request by."""
+    """Who writes and when; `uid` is the entry's own id, and `key` the one that a caller named its
+    request by.
+    """
 
     by: str
     uid: str
@@ -61,7 +64,7 @@ class Stamp:
     key: str | None = None
 
 
-# --- which -----------------------------------------------------------------------------------------------
+# --- which ----------------------------------------------------------------------------------------
 
 
 def check_phase(phase: str) -> str:
@@ -79,7 +82,9 @@ def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
     size = sum(map(len, checked))
     if size > RULES_CHARS:
         raise InvalidValueError(
-            "Pinned rules", f"{size} characters", f"are more than {RULES_CHARS}: they stand in every bundle whole"
+            "Pinned rules",
+            f"{size} characters",
+            f"are more than {RULES_CHARS}: they stand in every bundle whole",
         )
     return checked
 
@@ -90,7 +95,7 @@ def check_revision(revision: object) -> None:
         raise InvalidValueError("expected_revision", revision, "is not a number from 0 on")
 
 
-# --- decisions ---------------------------------------------------------------------------------------------
+# --- decisions ------------------------------------------------------------------------------------
 
 
 def decide(
@@ -115,15 +120,21 @@ def decide(
         return ContextChange(context, repeated)
     if earlier and wanted.is_that_of(earlier):
         return ContextChange(context, earlier)
-    entry = earlier or Decision(id=decision_id or next_decision_id(known), uid=stamp.uid, created_at=stamp.now)
+    entry = earlier or Decision(
+        id=decision_id or next_decision_id(known), uid=stamp.uid, created_at=stamp.now
+    )
     if earlier:
         entry = replace(entry, history=(*(earlier.history or ()), earlier.as_past))
-    entry = replace(entry, text=wanted.text, status=wanted.status, by=stamp.by, updated_at=stamp.now)
+    entry = replace(
+        entry, text=wanted.text, status=wanted.status, by=stamp.by, updated_at=stamp.now
+    )
     if wanted.because:
         entry = replace(entry, because=wanted.because)
     others = [decision for decision in known if decision is not earlier]
     changed = sorted([*others, entry], key=lambda decision: decision.made_at)
-    return ContextChange(context.with_fields(open_decisions=tuple(changed), updated_at=stamp.now), entry)
+    return ContextChange(
+        context.with_fields(open_decisions=tuple(changed), updated_at=stamp.now), entry
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,9 @@ class Wording:
         return has_reason and (self.text, self.status) == (decision.text, decision.status)
 
 
-def _check_wording(earlier: Decision | None, text: str | None, status: str | None, because: str | None) -> Wording:
+def _check_wording(
+    earlier: Decision | None, text: str | None, status: str | None, because: str | None
+) -> Wording:
     if text is None and earlier:
         text = earlier.text
     text = _check_line("Decision", text, TEXT_CHARS)
@@ -148,12 +161,16 @@ def _check_wording(earlier: Decision | None, text: str | None, status: str | Non
     if status is not None and status not in DECISION_STATUSES:
         raise InvalidValueError("Status", status, "is unknown", known=DECISION_STATUSES)
     if status == "rejected" and because is None:
-        raise InvalidValueError("Status", status, "needs a reason (because): it comes back with the alternative")
+        raise InvalidValueError(
+            "Status", status, "needs a reason (because): it comes back with the alternative"
+        )
     earlier_status = earlier.status if earlier else None
     return Wording(text, status or earlier_status or "open", because)
 
 
-def _find_decision(context: RepoContext, decision_id: str | None, text: str | None) -> Decision | None:
+def _find_decision(
+    context: RepoContext, decision_id: str | None, text: str | None
+) -> Decision | None:
     """By its id, or by the very same words: to say them once more is not to decide twice."""
     if decision_id is None:
         words = " ".join(text.split()) if isinstance(text, str) else None
@@ -163,13 +180,17 @@ def _find_decision(context: RepoContext, decision_id: str | None, text: str | No
     known = context.fields.open_decisions or ()
     found = next((decision for decision in known if decision.id == decision_id), None)
     if found is None and text is None:
-        raise errors.NoteNotFoundError(decision_id, [str(decision.id) for decision in context.decisions])
+        raise errors.NoteNotFoundError(
+            decision_id, [str(decision.id) for decision in context.decisions]
+        )
     if found is not None and found.withdrawn_at:
-        raise InvalidValueError("Decision id", decision_id, "was withdrawn; without an id a new one is made")
+        raise InvalidValueError(
+            "Decision id", decision_id, "was withdrawn; without an id a new one is made"
+        )
     return found
 
 
-# --- claims ------------------------------------------------------------------------------------------------
+# --- claims ---------------------------------------------------------------------------------------
 
 
 def claim(
@@ -198,14 +219,19 @@ def claim(
         claimed_at=stamp.now,
         by=stamp.by,
     )
-    # Claimed once more it is the same claim with newer evidence, and not a second one that contradicts the first.
+    # Claimed once more it is the same claim with newer evidence, and not a second one that
+    # contradicts the first.
     others = [each for each in known if each.claim != text]
-    return ContextChange(context.with_fields(evidence_ledger=(*others, entry), updated_at=stamp.now), entry)
+    return ContextChange(
+        context.with_fields(evidence_ledger=(*others, entry), updated_at=stamp.now), entry
+    )
 
 
 def check_evidence(evidence: Sequence[object]) -> None:
     if len(evidence) > EVIDENCE_PER_CLAIM:
-        raise InvalidValueError("evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces")
+        raise InvalidValueError(
+            "evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces"
+        )
 
 
 def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | CommandEvidence]) -> str:
@@ -219,30 +245,44 @@ def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | Comma
     return "completion"
 
 
-def _check_shown(text: str, word: str | None, evidence: Sequence[Evidence | CommandEvidence]) -> None:
+def _check_shown(
+    text: str, word: str | None, evidence: Sequence[Evidence | CommandEvidence]
+) -> None:
     """A command that failed shows that it is not done; a file alone shows that there is a file."""
     commands = [shown for shown in evidence if isinstance(shown, CommandEvidence)]
     for command in commands:
         if command.exit_code != 0 or not command.tree:
             raise errors.ProofFailedError(text, command.text, command.exit_code)
-    places = [shown for shown in evidence if isinstance(shown, Evidence) and (shown.lines or shown.symbol)]
+    places = [
+        shown for shown in evidence if isinstance(shown, Evidence) and (shown.lines or shown.symbol)
+    ]
     if not places and not commands:
         raise errors.EvidenceMissingError(text, word)
 
 
 def _as_seen(text: str) -> str:
-    """What a reader sees: without unseen characters, in plain letters; marks around the whole quote nobody."""
+    """What a reader sees: without unseen characters, in plain letters; marks around the whole quote
+    nobody.
+    """
     plain = unicodedata.normalize("NFKC", text)
-    seen = "".join(character for character in plain if unicodedata.category(character) != "Cf").strip()
-    while len(seen) > 2 and (seen[0], seen[-1]) in QUOTES and not {seen[0], seen[-1]} & set(seen[1:-1]):
+    seen = "".join(
+        character for character in plain if unicodedata.category(character) != "Cf"
+    ).strip()
+    while (
+        len(seen) > 2
+        and (seen[0], seen[-1]) in QUOTES
+        and not {seen[0], seen[-1]} & set(seen[1:-1])
+    ):
         seen = seen[1:-1].strip()
     return seen
 
 
-# --- other notes -------------------------------------------------------------------------------------------
+# --- other notes ----------------------------------------------------------------------------------
 
 
-def withdraw(context: RepoContext, note: str, *, by: str, now: str) -> ContextChange[Decision | Claim]:
+def withdraw(
+    context: RepoContext, note: str, *, by: str, now: str
+) -> ContextChange[Decision | Claim]:
     """A claim or a decision, by id or words, that was a mistake: shown no more.
 
     Its place is kept, so that no merge brings it back.
@@ -281,19 +321,23 @@ def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> Co
 
 
 def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> ContextChange[None]:
-    checked = [Pointer.parse(_check_line("Pointer", str(pointer), LABEL_CHARS * 2)) for pointer in pointers]
+    checked = [
+        Pointer.parse(_check_line("Pointer", str(pointer), LABEL_CHARS * 2)) for pointer in pointers
+    ]
     union = tuple(dict.fromkeys([*context.pointers, *checked]))
     if len(union) > POINTERS:
         raise InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
     return ContextChange(context.with_fields(file_pointers=union, updated_at=now), None)
 
 
-# --- the summary -------------------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SummaryToSave:
-    """What is saved, what stands behind it, and the revision of the document that its writer had read."""
+    """What is saved, what stands behind it, and the revision of the document that its writer had
+    read.
+    """
 
     text: str
     feature_request: str | None
@@ -311,7 +355,9 @@ def save(
     text = check_summary(summary.text)
     fields = replace(
         context.fields,
-        working_summary=Summary(text=text, updated_at=now, by=by, verified_by=summary.verified_by, stale=False),
+        working_summary=Summary(
+            text=text, updated_at=now, by=by, verified_by=summary.verified_by, stale=False
+        ),
         checkpoint=replace(checkpoint, summary_hash=hash_summary(text)),
         other_summaries=None,
         updated_at=now,
@@ -332,8 +378,12 @@ def hash_summary(text: str) -> str:
     return canonical.sha256(text.encode()).hex()
 
 
-def find_verification(*, by_hand: bool, tree: str, is_committed: bool, proofs: Iterable[Proof]) -> str:
-    """What stands behind a summary, or a refusal: a proof on this tree, a commit, or a person who says so."""
+def find_verification(
+    *, by_hand: bool, tree: str, is_committed: bool, proofs: Iterable[Proof]
+) -> str:
+    """What stands behind a summary, or a refusal: a proof on this tree, a commit, or a person who
+    says so.
+    """
     passed = next((proof for proof in proofs if proof.passed and proof.tree == tree), None)
     if passed:
         return f"proof {passed.id}"
@@ -344,14 +394,16 @@ def find_verification(*, by_hand: bool, tree: str, is_committed: bool, proofs: I
     raise errors.NotVerifiedError()
 
 
-# --- runs --------------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 
-def fail(context: RepoContext, *, step: str, error: str, next_action: str, stamp: Stamp) -> ContextChange[None]:
+def fail(
+    context: RepoContext, *, step: str, error: str, next_action: str, stamp: Stamp
+) -> ContextChange[None]:
     """What stopped a run, and nothing else: a failed run has no say in what is true.
 
-    Long texts are cut and not refused: of a failure that nobody noted nobody learns. The same error once more is the
-    same one, as it happened last.
+    Long texts are cut and not refused: of a failure that nobody noted nobody learns. The same error
+    once more is the same one, as it happened last.
     """
     error = _check_text("error", _cut_middle(error), ERROR_CHARS)
     known = context.fields.last_errors or ()
@@ -367,9 +419,13 @@ def fail(context: RepoContext, *, step: str, error: str, next_action: str, stamp
         at=stamp.now,
         uid=stamp.uid,
     )
-    others = [each for each in known if (each.failed_step, each.error) != (run.failed_step, run.error)]
+    others = [
+        each for each in known if (each.failed_step, each.error) != (run.failed_step, run.error)
+    ]
     kept = (*others, NotedRun(failed_step=run.failed_step, error=run.error, at=run.at, uid=run.uid))
-    changed = context.with_fields(last_run=run, last_errors=kept[-ERRORS_KEPT:], updated_at=stamp.now)
+    changed = context.with_fields(
+        last_run=run, last_errors=kept[-ERRORS_KEPT:], updated_at=stamp.now
+    )
     return ContextChange(changed, None)
 
 
@@ -396,7 +452,7 @@ def _cut_end(text: object) -> object:
     return cut(text.replace("\x00", "\\x00"), TEXT_CHARS) if isinstance(text, str) else text
 
 
-# --- small pieces ------------------------------------------------------------------------------------------
+# --- small pieces ---------------------------------------------------------------------------------
 
 
 def _check_same_request(earlier: str | None, text: str, stamp: Stamp) -> None:

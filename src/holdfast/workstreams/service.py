@@ -1,9 +1,10 @@
-"""The verbs of workstreams: read what was noted and judge it on this checkout; write only what a rule allows.
+"""The verbs of workstreams: read what was noted and judge it on this checkout; write only what a
+rule allows.
 
-Nothing here believes a file. Every read compares the summary with the contents that it was written against, and looks
-each piece of evidence up again. Every write is one pass: what is there is read, the rule is applied to it, and the
-result replaces the file unless another process wrote meanwhile; only then is the rule applied again. The journal comes
-last.
+Nothing here believes a file. Every read compares the summary with the contents that it was written
+against, and looks each piece of evidence up again. Every write is one pass: what is there is read,
+the rule is applied to it, and the result replaces the file unless another process wrote meanwhile;
+only then is the rule applied again. The journal comes last.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ LISTED = 50  # workstreams of a phase that are judged at once; a file may hold a
 
 @dataclass(frozen=True)
 class Target:
-    """The context that a verb is about: where it is, the file as it was read, and what this machine has saved of it."""
+    """The context that a verb is about: where it is, the file as it was read, and what this machine
+    has saved of it.
+    """
 
     checkout: Checkout
     workstream_id: str | None  # as the caller named it
@@ -64,7 +67,9 @@ class Target:
 
 
 class WorkstreamService:
-    """Context in the repository that a folder belongs to. `share` is what a program says about the flag."""
+    """Context in the repository that a folder belongs to. `share` is what a program says about the
+    flag.
+    """
 
     def __init__(
         self,
@@ -81,14 +86,16 @@ class WorkstreamService:
         self.share = share
         self.environment = os.environ if environment is None else environment
 
-    # --- reading -------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
 
     async def load(self, phase: str, workstream_id: str | None = None) -> JudgedContext:
         """What was noted, with this checkout's verdict on each part of it."""
         return await self._judge(await self._find_target(phase, workstream_id))
 
     async def list_judged(self) -> list[ListedContext]:
-        """Every workstream that this checkout's files know; those of its own branch with their verdicts."""
+        """Every workstream that this checkout's files know; those of its own branch with their
+        verdicts.
+        """
         checkout = await off_loop(self._open)
         listed = []
         for phase in PHASES:
@@ -98,7 +105,7 @@ class WorkstreamService:
                 listed.append(ListedContext(key, phase, fields.updated_at, judged.get(key)))
         return listed
 
-    # --- decisions and claims ------------------------------------------------------------------------------
+    # --- decisions and claims ---------------------------------------------------------------------
 
     async def decide(
         self,
@@ -111,11 +118,15 @@ class WorkstreamService:
         because: str | None = None,
         request_id: str | None = None,
     ) -> Decision:
-        """Note a decision or change one. The same `request_id` again finds what it did the first time."""
+        """Note a decision or change one. The same `request_id` again finds what it did the first
+        time.
+        """
         words, reason, stamp = self._redact(text), self._redact(because), self._stamp(request_id)
 
         def decide(context: RepoContext) -> ContextChange[Decision]:
-            return rules.decide(context, words, decision_id=decision_id, status=status, because=reason, stamp=stamp)
+            return rules.decide(
+                context, words, decision_id=decision_id, status=status, because=reason, stamp=stamp
+            )
 
         return (await self._find_and_write(phase, workstream_id, decide)).entry
 
@@ -129,7 +140,9 @@ class WorkstreamService:
         kind: str | None = None,
         request_id: str | None = None,
     ) -> JudgedClaim:
-        """A statement about the code, with what shows it; every piece is looked at before anything is written."""
+        """A statement about the code, with what shows it; every piece is looked at before anything
+        is written.
+        """
         target = await self._find_target(phase, workstream_id)
         rules.check_evidence(shown)
         checkout, words, stamp = target.checkout, self._redact(text), self._stamp(request_id)
@@ -141,7 +154,9 @@ class WorkstreamService:
         entry = (await self._write(target, claim)).entry
         # What all tracked files hold is asked only where it counts: it costs two processes.
         state = await off_loop(checkout.read_state) if entry.commands else None
-        return await off_loop(judging.judge_claim, checkout, entry, state.contents_id if state else None)
+        return await off_loop(
+            judging.judge_claim, checkout, entry, state.contents_id if state else None
+        )
 
     async def withdraw(
         self, note: str, *, phase: str = "implementation", workstream_id: str | None = None
@@ -154,7 +169,9 @@ class WorkstreamService:
 
         return (await self._find_and_write(phase, workstream_id, withdraw)).entry
 
-    async def restore(self, *, phase: str = "implementation", workstream_id: str | None = None) -> RepoContext:
+    async def restore(
+        self, *, phase: str = "implementation", workstream_id: str | None = None
+    ) -> RepoContext:
         """Write back what was saved here and is no longer in the file."""
         target, now = await self._find_target(phase, workstream_id), _now()
 
@@ -163,10 +180,14 @@ class WorkstreamService:
 
         return (await self._write(target, restore)).context
 
-    # --- other notes ---------------------------------------------------------------------------------------
+    # --- other notes ------------------------------------------------------------------------------
 
     async def set_checklist(
-        self, items: Sequence[str], *, phase: str = "implementation", workstream_id: str | None = None
+        self,
+        items: Sequence[str],
+        *,
+        phase: str = "implementation",
+        workstream_id: str | None = None,
     ) -> RepoContext:
         steps, now = [self._redact(item) for item in items], _now()
 
@@ -176,7 +197,11 @@ class WorkstreamService:
         return (await self._find_and_write(phase, workstream_id, set_checklist)).context
 
     async def point(
-        self, paths: Sequence[str], *, phase: str = "implementation", workstream_id: str | None = None
+        self,
+        paths: Sequence[str],
+        *,
+        phase: str = "implementation",
+        workstream_id: str | None = None,
     ) -> RepoContext:
         """Files that the next reader should look at; they have to be there."""
         target, now = await self._find_target(phase, workstream_id), _now()
@@ -197,9 +222,11 @@ class WorkstreamService:
         by_hand: bool = False,
         expected_revision: int | None = None,
     ) -> RepoContext:
-        """The summary, bound to the contents as they are now; only after something has shown that they work.
+        """The summary, bound to the contents as they are now; only after something has shown that
+        they work.
 
-        `expected_revision` is that of the document which the writer had read: what was written since is not his.
+        `expected_revision` is that of the document which the writer had read: what was written
+        since is not his.
         """
         rules.check_revision(expected_revision)
         target, now = await self._find_target(phase, workstream_id), _now()
@@ -210,10 +237,14 @@ class WorkstreamService:
 
         def save(context: RepoContext) -> ContextChange[None]:
             checkpoint = judging.make_checkpoint(target.checkout, context, state)
-            return rules.save(context, saved, checkpoint=checkpoint, by=self.settings.developer, now=now)
+            return rules.save(
+                context, saved, checkpoint=checkpoint, by=self.settings.developer, now=now
+            )
 
         written = (await self._write(target, save)).context
-        return replace(written, notes=await off_loop(_try_to_write_dashboard, target.checkout, state.head))
+        return replace(
+            written, notes=await off_loop(_try_to_write_dashboard, target.checkout, state.head)
+        )
 
     async def fail(
         self,
@@ -226,16 +257,23 @@ class WorkstreamService:
         request_id: str | None = None,
     ) -> RepoContext:
         texts = {"step": step, "error": error, "next_action": next_action}
-        cleaned, stamp = {name: self._redact(text) for name, text in texts.items()}, self._stamp(request_id)
+        cleaned, stamp = (
+            {name: self._redact(text) for name, text in texts.items()},
+            self._stamp(request_id),
+        )
 
         def fail(context: RepoContext) -> ContextChange[None]:
             return rules.fail(context, **cleaned, stamp=stamp)
 
         return (await self._find_and_write(phase, workstream_id, fail)).context
 
-    async def succeed(self, *, phase: str = "implementation", workstream_id: str | None = None) -> RepoContext:
+    async def succeed(
+        self, *, phase: str = "implementation", workstream_id: str | None = None
+    ) -> RepoContext:
         now = _now()
-        changed = await self._find_and_write(phase, workstream_id, lambda context: rules.succeed(context, now=now))
+        changed = await self._find_and_write(
+            phase, workstream_id, lambda context: rules.succeed(context, now=now)
+        )
         return changed.context
 
     async def keep_client_session(
@@ -250,23 +288,40 @@ class WorkstreamService:
         """What a client calls its own session: only saves time, and stays on this machine."""
         checkout = await off_loop(self._open)
         key = checkout.key(workstream_id)
-        await off_loop(checkout.files.save_session, rules.check_phase(phase), key, client, native_id, local_path)
+        await off_loop(
+            checkout.files.save_session,
+            rules.check_phase(phase),
+            key,
+            client,
+            native_id,
+            local_path,
+        )
 
-    async def list_client_sessions(self, phase: str, workstream_id: str | None = None) -> dict[str, Any]:
+    async def list_client_sessions(
+        self, phase: str, workstream_id: str | None = None
+    ) -> dict[str, Any]:
         checkout = await off_loop(self._open)
-        return await off_loop(checkout.files.find_sessions, rules.check_phase(phase), checkout.key(workstream_id))
+        return await off_loop(
+            checkout.files.find_sessions, rules.check_phase(phase), checkout.key(workstream_id)
+        )
 
-    # --- proofs --------------------------------------------------------------------------------------------
+    # --- proofs -----------------------------------------------------------------------------------
 
     async def prove(
-        self, command: Sequence[str], *, again: str | None = None, show: Callable[[bytes], object] = lambda part: None
+        self,
+        command: Sequence[str],
+        *,
+        again: str | None = None,
+        show: Callable[[bytes], object] = lambda part: None,
     ) -> Proof:
         """Run a command and keep how it ended, bound to the contents that it ran on."""
         checkout = await off_loop(self._open)
         folder, words = checkout.folder, tuple(command)
         if again is not None:
             if words:
-                raise InvalidValueError("Command", words[0], "is one too many: --again names a command already")
+                raise InvalidValueError(
+                    "Command", words[0], "is one too many: --again names a command already"
+                )
             earlier = await self._get_proof(checkout, again)
             folder, words = os.path.join(checkout.repository.root, earlier.folder), earlier.command
         checked = proving.check_command(words)
@@ -274,12 +329,14 @@ class WorkstreamService:
         run = await off_loop(proving.run_command, checked, folder, show)
         run = replace(run, output_tail=self._redact(run.output_tail))
         after = await off_loop(checkout.read_state)
-        return await self.journal.keep_proof(_make_proof(checkout, checked, folder, run, before, after))
+        return await self.journal.keep_proof(
+            _make_proof(checkout, checked, folder, run, before, after)
+        )
 
     async def get_proof(self, proof_id: str) -> Proof:
         return await self._get_proof(await off_loop(self._open), proof_id)
 
-    # --- inside: finding -------------------------------------------------------------------------------------
+    # --- inside: finding --------------------------------------------------------------------------
 
     def _open(self) -> Checkout:
         return open_checkout(self.settings.home, self.folder, self.share, self.environment)
@@ -290,10 +347,14 @@ class WorkstreamService:
         document = await off_loop(checkout.files.load, phase)
         return await self._find_in(checkout, document, phase, workstream_id)
 
-    async def _find_in(self, checkout: Checkout, document: Document, phase: str, workstream_id: str | None) -> Target:
-        """As the file has it, else as it was saved here, else what was noted under this name on another branch.
+    async def _find_in(
+        self, checkout: Checkout, document: Document, phase: str, workstream_id: str | None
+    ) -> Target:
+        """As the file has it, else as it was saved here, else what was noted under this name on
+        another branch.
 
-        That one is the same line of work: it keeps its key, and what is written about it is written there.
+        That one is the same line of work: it keeps its key, and what is written about it is written
+        there.
         """
         key = checkout.key(workstream_id)
         found = finding.get_context(finding.follow_renamed_repository(document, key), key, phase)
@@ -308,7 +369,9 @@ class WorkstreamService:
             return replace(target, context=from_log)
         elsewhere = None if workstream_id is None else finding.find_on_other_branch(document, key)
         if elsewhere is None:
-            return replace(target, context=replace(found, notes=finding.describe_other_work(document, key)))
+            return replace(
+                target, context=replace(found, notes=finding.describe_other_work(document, key))
+            )
         there = finding.get_context(document, elsewhere, phase)
         kept = await self.journal.find_kept(elsewhere, phase)
         notes = (finding.describe_branch(elsewhere), *finding.describe_lost(there, kept))
@@ -321,14 +384,21 @@ class WorkstreamService:
         judged = await off_loop(judging.judge, target.checkout, context, proofs)
         other_phase = next(phase for phase in PHASES if phase != context.phase)
         other = await self.journal.find_context(context.key, other_phase)
-        of_phase = [JudgedDecision(decision, of=other_phase) for decision in (other.decisions if other else ())]
+        of_phase = [
+            JudgedDecision(decision, of=other_phase)
+            for decision in (other.decisions if other else ())
+        ]
         of_branches = finding.list_decisions_of_other_branches(target.document, context)
         return replace(judged, shared_decisions=(*of_phase, *of_branches))
 
-    async def _judge_own_branch(self, checkout: Checkout, document: Document, phase: str) -> dict[Key, JudgedContext]:
+    async def _judge_own_branch(
+        self, checkout: Checkout, document: Document, phase: str
+    ) -> dict[Key, JudgedContext]:
         """The newest of those of the branch that is checked out."""
         here = checkout.key(None)
-        own = [key for key in document.contexts if (key.repo, key.branch) == (here.repo, here.branch)]
+        own = [
+            key for key in document.contexts if (key.repo, key.branch) == (here.repo, here.branch)
+        ]
         own.sort(key=lambda key: document.contexts[key].updated_at or "")
         judged = {}
         for key in own[-LISTED:]:
@@ -336,7 +406,9 @@ class WorkstreamService:
             judged[key] = await self._judge(target)
         return judged
 
-    async def _find_verification(self, checkout: Checkout, state: git.TreeState, *, by_hand: bool) -> str:
+    async def _find_verification(
+        self, checkout: Checkout, state: git.TreeState, *, by_hand: bool
+    ) -> str:
         return rules.find_verification(
             by_hand=by_hand,
             tree=state.contents_id,
@@ -351,7 +423,7 @@ class WorkstreamService:
             raise errors.ProofNotFoundError(proof_id)
         return found
 
-    # --- inside: writing -------------------------------------------------------------------------------------
+    # --- inside: writing --------------------------------------------------------------------------
 
     async def _find_and_write(
         self, phase: str, workstream_id: str | None, rule: Rule[Written]
@@ -359,17 +431,27 @@ class WorkstreamService:
         return await self._write(await self._find_target(phase, workstream_id), rule)
 
     async def _write(self, target: Target, rule: Rule[Written]) -> ContextChange[Written]:
-        """A refusal leaves nothing behind, not even a folder: the rule comes before the first write."""
+        """A refusal leaves nothing behind, not even a folder: the rule comes before the first
+        write.
+        """
         key, phase = target.context.key, target.context.phase
         if self._redact(target.workstream_id) != target.workstream_id:
-            raise InvalidValueError("workstream_id", "…", "looks like a secret, and would be committed")
+            raise InvalidValueError(
+                "workstream_id", "…", "looks like a secret, and would be committed"
+            )
 
         def plan(document: Document) -> DocumentChange[Written]:
             current = finding.follow_renamed_repository(document, key)
-            found = finding.get_context(current, key, phase) if key in current.contexts else target.context
+            found = (
+                finding.get_context(current, key, phase)
+                if key in current.contexts
+                else target.context
+            )
             change = rule(replace(found, revision=document.revision))
             self.journal.check(change.context)
-            return DocumentChange(document, current.with_context(key, change.context.fields), change)
+            return DocumentChange(
+                document, current.with_context(key, change.context.fields), change
+            )
 
         planned = await off_loop(plan, target.document)
         done = await off_loop(target.checkout.files.update, phase, planned, plan)
@@ -377,7 +459,9 @@ class WorkstreamService:
         await self.journal.keep_context(written, target.kept)
         return replace(done.change, context=written)
 
-    async def _take_evidence(self, checkout: Checkout, shown: str | Mapping[str, Any]) -> Evidence | CommandEvidence:
+    async def _take_evidence(
+        self, checkout: Checkout, shown: str | Mapping[str, Any]
+    ) -> Evidence | CommandEvidence:
         """Evidence with what stands there now; a proof is named by its id."""
         if isinstance(shown, Mapping) and shown.get("proof"):
             shown = f"{PROOF}{shown['proof']}"
@@ -387,7 +471,9 @@ class WorkstreamService:
         return await off_loop(checkout.take_evidence, shown)
 
     def _redact(self, text: Any) -> Any:
-        """Without secrets: what is written here is committed sooner or later. Rules refuse what is not text."""
+        """Without secrets: what is written here is committed sooner or later. Rules refuse what is
+        not text.
+        """
         if not isinstance(text, str):
             return text
         return redaction.redact(text, key=fence_key(self.settings.home)).text
@@ -404,7 +490,7 @@ class WorkstreamService:
         return Stamp(developer, uid, _now(), request_id)
 
 
-# --- small pieces ------------------------------------------------------------------------------------------
+# --- small pieces ---------------------------------------------------------------------------------
 
 
 def _make_proof(

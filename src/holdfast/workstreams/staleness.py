@@ -1,4 +1,6 @@
-"""How stale a summary is, and in words: the same ones in a bundle, in a terminal and on a page. Pure."""
+"""How stale a summary is, and in words: the same ones in a bundle, in a terminal and on a page.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def judge_staleness(
     commits: int | None,
     uncommitted: int,
 ) -> Staleness:
-    """`changed` are all paths that differ from the checkpoint; None where its state is no longer known."""
+    """`changed` are all paths that differ from the checkpoint; None where its state is no longer
+    known.
+    """
     if context.summary is None:
         return Staleness(stale=False, uncommitted=uncommitted)
     names = set(context.noted_files())
@@ -41,10 +45,14 @@ def judge_staleness(
     return replace(found, others=others)
 
 
-def _list_reasons(context: RepoContext, summary: Summary, tree: str, noted: Sequence[NotedChange]) -> tuple[str, ...]:
+def _list_reasons(
+    context: RepoContext, summary: Summary, tree: str, noted: Sequence[NotedChange]
+) -> tuple[str, ...]:
     checkpoint = context.checkpoint
     reasons = []
-    has_changed_file = any(change.what == "changed" for change in noted)  # also one that git was told not to look at
+    has_changed_file = any(
+        change.what == "changed" for change in noted
+    )  # also one that git was told not to look at
     if checkpoint.tracked_files_hash != tree or has_changed_file:
         reasons.append("files")
     if checkpoint.summary_hash != rules.hash_summary(summary.text or ""):
@@ -52,7 +60,7 @@ def _list_reasons(context: RepoContext, summary: Summary, tree: str, noted: Sequ
     return tuple(reasons)
 
 
-# --- in words ----------------------------------------------------------------------------------------------
+# --- in words -------------------------------------------------------------------------------------
 
 
 def describe_staleness(staleness: Staleness) -> str:
@@ -73,7 +81,9 @@ def describe_noted(changed: int, noted: int) -> str:
     files = plural(noted, "file")
     if changed == noted:
         return f"the {files} noted here" if noted == 1 else f"all {files} noted here"
-    return f"{changed:,} of the {files} noted here" if changed else f"none of the {files} noted here"
+    return (
+        f"{changed:,} of the {files} noted here" if changed else f"none of the {files} noted here"
+    )
 
 
 def describe_others(staleness: Staleness) -> str:

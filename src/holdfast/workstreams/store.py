@@ -1,8 +1,9 @@
-"""The only file that touches what a workstream keeps: its files in the repository, and the journal beside them.
+"""The only file that touches what a workstream keeps: its files in the repository, and the journal
+beside them.
 
-The repository's file is the truth. Whatever is saved there is also written into the journal of this machine's store, so
-that a removed worktree or a branch that was never pushed loses nothing, and so that one phase can show the other's
-decisions without reading its file.
+The repository's file is the truth. Whatever is saved there is also written into the journal of this
+machine's store, so that a removed worktree or a branch that was never pushed loses nothing, and so
+that one phase can show the other's decisions without reading its file.
 """
 
 from __future__ import annotations
@@ -72,9 +73,13 @@ class WorkstreamFiles:
             return Document(problem=error.message)
 
     def update(
-        self, phase: str, planned: DocumentChange[Written], plan: Callable[[Document], DocumentChange[Written]]
+        self,
+        phase: str,
+        planned: DocumentChange[Written],
+        plan: Callable[[Document], DocumentChange[Written]],
     ) -> DocumentChange[Written]:
-        """Compare and replace as one step. Where another process wrote since, `plan` is asked again, inside the lock.
+        """Compare and replace as one step. Where another process wrote since, `plan` is asked
+        again, inside the lock.
 
         A file that must not be written is refused with what to do.
         """
@@ -100,14 +105,16 @@ class WorkstreamFiles:
         return data.decode(errors="replace") if data else None
 
     def write_dashboard(self, text: str, *, exclude_in: str | None) -> None:
-        """`exclude_in` is the folder of git's own files, where the page is kept out of git for this clone."""
+        """`exclude_in` is the folder of git's own files, where the page is kept out of git for this
+        clone.
+        """
         with _Closing(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
             assert place is not None
             place.replace(DASHBOARD, text.encode())
         if exclude_in:
             _exclude(exclude_in, f"/{DASHBOARD_PATH}")
 
-    # --- sessions of clients, on this machine only ----------------------------------------------------------
+    # --- sessions of clients, on this machine only ------------------------------------------------
 
     def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
         """What each client calls its session of this workstream."""
@@ -115,7 +122,9 @@ class WorkstreamFiles:
             found: dict[str, Any] = self._sessions(place, phase).get(_name(key), {})
         return found
 
-    def save_session(self, phase: str, key: Key, client: str, native_id: str, local_path: str | None) -> None:
+    def save_session(
+        self, phase: str, key: Key, client: str, native_id: str, local_path: str | None
+    ) -> None:
         with self._open(create=True) as place:
             assert place is not None
             self._prepare(place)
@@ -128,7 +137,7 @@ class WorkstreamFiles:
                 known[name] = {**known.get(name, {}), client: session}
                 place.replace(sessions_file_of(phase), _sessions_bytes(known))
 
-    # --- inside ----------------------------------------------------------------------------------------------
+    # --- inside -----------------------------------------------------------------------------------
 
     def _open(self, *, create: bool = False) -> _Closing:
         return _Closing(open_folder(self.root, self.folder, create=create))
@@ -138,7 +147,10 @@ class WorkstreamFiles:
         data = place and place.find(sessions_file_of(phase), max_bytes=FILE_BYTES)
         try:
             sessions = json.loads(data or b"{}")["sessions"]
-            return {json.dumps(each["key"], sort_keys=True): dict(each["cli_sessions"]) for each in sessions}
+            return {
+                json.dumps(each["key"], sort_keys=True): dict(each["cli_sessions"])
+                for each in sessions
+            }
         except (ValueError, TypeError, KeyError, RecursionError):
             return {}
 
@@ -147,7 +159,9 @@ class WorkstreamFiles:
         return document.from_bytes(data, f"{self.folder}/{file_of(phase)}") if data else Document()
 
     def _prepare(self, place: Folder) -> None:
-        """What git has to know about the folder stands in the folder; what somebody wrote there stays."""
+        """What git has to know about the folder stands in the folder; what somebody wrote there
+        stays.
+        """
         for name, text in ((".gitignore", IGNORED), (".gitattributes", ATTRIBUTES)):
             if place.find(name, max_bytes=FILE_BYTES) is None:
                 place.replace(name, text.encode())
@@ -183,7 +197,9 @@ def _name(key: Key) -> str:
 
 def _sessions_bytes(known: dict[str, Any]) -> bytes:
     sessions = [{"key": json.loads(name), "cli_sessions": known[name]} for name in sorted(known)]
-    return (json.dumps({"schema_version": 1, "sessions": sessions}, indent=1, sort_keys=True) + "\n").encode()
+    return (
+        json.dumps({"schema_version": 1, "sessions": sessions}, indent=1, sort_keys=True) + "\n"
+    ).encode()
 
 
 class WorkstreamJournal:
@@ -197,7 +213,9 @@ class WorkstreamJournal:
         canonical.canonical_object("repo context", _content(context), max_bytes=CONTENT_BYTES)
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
-        """As it was written, and beside it what was saved before and the file has lost: that can be restored."""
+        """As it was written, and beside it what was saved before and the file has lost: that can be
+        restored.
+        """
         content = _content(context)
         if before is not None and list_lost(context.fields, before.fields):
             content["kept"] = recover_context(context.fields, before.fields).to_dict()
@@ -236,7 +254,11 @@ class WorkstreamJournal:
 
     async def list_proofs(self, repo: str, limit: int = 20) -> list[Proof]:
         entries = await self.journal.newest("proof", [repo], limit)
-        return [Proof.from_dict(entry.id, entry.content) for entry in entries if entry.content is not None]
+        return [
+            Proof.from_dict(entry.id, entry.content)
+            for entry in entries
+            if entry.content is not None
+        ]
 
 
 def _content(context: RepoContext) -> dict[str, Any]:
@@ -248,7 +270,9 @@ def _subject(key: Key, phase: str) -> list[str]:
 
 
 def as_relative(path: str, root: str, folder: str) -> str:
-    """A path as a person gave it in some folder, named from the top of the checkout, with forward slashes."""
+    """A path as a person gave it in some folder, named from the top of the checkout, with forward
+    slashes.
+    """
     canonical.check_text("Path", path, max_bytes=4096)
     whole = os.path.normpath(os.path.join(folder, path))
     inside = os.path.relpath(whole, root)

@@ -1,11 +1,13 @@
 """Where a Python symbol stands in a text, and what it looks like apart from its formatting.
 
-A symbol is all that defines its name in its scope, from the first definition to the last, with the conditions around
-several. It outlives edits above it, so it is the better evidence; but only a parser knows where it ends, and only
-Python's is at hand. Every other language is refused with the advice to give lines. A text from a repository may be
-broken, huge or built to break a parser: then the answer says so, and nothing is raised.
+A symbol is all that defines its name in its scope, from the first definition to the last, with the
+conditions around several. It outlives edits above it, so it is the better evidence; but only a
+parser knows where it ends, and only Python's is at hand. Every other language is refused with the
+advice to give lines. A text from a repository may be broken, huge or built to break a parser: then
+the answer says so, and nothing is raised.
 
-The shape is our own walk over the tree, not `ast.dump`: a committed hash is compared by readers with another Python.
+The shape is our own walk over the tree, not `ast.dump`: a committed hash is compared by readers
+with another Python.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource 
     if not found:
         return None
     roots = [*found] if len(found) == 1 else _with_conditions(tree, found)
-    lines = Lines(min(_lines(node).first for node in roots), max(_lines(node).last for node in found))
+    lines = Lines(
+        min(_lines(node).first for node in roots), max(_lines(node).last for node in found)
+    )
     return Symbol(lines, _shape(roots))
 
 
@@ -91,9 +95,13 @@ def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
     if not path.endswith(PYTHON_SUFFIXES):
         return UnreadableSource("is not Python, and symbols are known in Python only")
     if len(source) > SOURCE_CHARS:
-        return UnreadableSource(f"has more than {SOURCE_CHARS:,} characters, too many to look for a symbol")
+        return UnreadableSource(
+            f"has more than {SOURCE_CHARS:,} characters, too many to look for a symbol"
+        )
     if _LONE_RETURN.search(source):  # Python counts it as a line, editors and git do not
-        return UnreadableSource("has carriage returns inside its lines, so its lines cannot be counted")
+        return UnreadableSource(
+            "has carriage returns inside its lines, so its lines cannot be counted"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in somebody else's strings
@@ -102,18 +110,26 @@ def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
         return UnreadableSource(f"cannot be read as Python: {wrong.msg} (line {wrong.lineno or 1})")
     except UnicodeEncodeError:
         return UnreadableSource("cannot be read as Python: it is not UTF-8")
-    except (ValueError, RecursionError, MemoryError):  # a NUL, or nested deeper than the parser goes
-        return UnreadableSource("cannot be read as Python: it holds a NUL character or is nested too deeply")
+    except (
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # a NUL, or nested deeper than the parser goes
+        return UnreadableSource(
+            "cannot be read as Python: it holds a NUL character or is nested too deeply"
+        )
 
 
-# --- looking up --------------------------------------------------------------------------------------------
+# --- looking up -----------------------------------------------------------------------------------
 
 
 def _with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
-    """Several definitions in their branches, from the outermost on; what else stands there is taken out of the tree.
+    """Several definitions in their branches, from the outermost on; what else stands there is taken
+    out of the tree.
 
-    A property and its setter, overloads, the two sides of an `if` or a `try`: which of them counts is known only when
-    the module runs, so all of them are the symbol, and so is what chooses between them.
+    A property and its setter, overloads, the two sides of an `if` or a `try`: which of them counts
+    is known only when the module runs, so all of them are the symbol, and so is what chooses
+    between them.
     """
     outer = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
     kept: set[ast.AST] = {*found}
@@ -126,7 +142,12 @@ def _with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
     while len(inside := [one for one in ast.iter_child_nodes(node) if one in kept]) == 1:
         node = inside[0]
         scope = node if isinstance(node, _Definition) else scope
-    kept.update(part for one in kept - found for name in ("handlers", "cases") for part in getattr(one, name, ()))
+    kept.update(
+        part
+        for one in kept - found
+        for name in ("handlers", "cases")
+        for part in getattr(one, name, ())
+    )
     for one in kept - found:
         _take_out(one, kept)
     return [one for one in ast.iter_child_nodes(scope) if isinstance(one, ast.stmt) and one in kept]
@@ -137,12 +158,16 @@ def _take_out(node: ast.AST, kept: set[ast.AST]) -> None:
     for name, inside in ast.iter_fields(node):
         if isinstance(inside, list) and isinstance(next(iter(inside), None), _INNER):
             tries = name == "body" and isinstance(node, ast.Try | ast.TryStar)
-            left = [one for one in inside if one in kept or (tries and not isinstance(one, _Definition))]
+            left = [
+                one for one in inside if one in kept or (tries and not isinstance(one, _Definition))
+            ]
             setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Every definition and assignment with its full name, in no order; a loop, so that no depth breaks it."""
+    """Every definition and assignment with its full name, in no order; a loop, so that no depth
+    breaks it.
+    """
     pending: list[tuple[str, ast.AST]] = [("", tree)]
     while pending:
         prefix, scope = pending.pop()
@@ -150,7 +175,9 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
             if isinstance(node, _INNER):
                 if isinstance(node, ast.stmt):
                     yield from ((prefix + name, node) for name in _names(node))
-                pending.append((f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix, node))
+                pending.append(
+                    (f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix, node)
+                )
 
 
 def _names(node: ast.stmt) -> list[str]:
@@ -161,17 +188,23 @@ def _names(node: ast.stmt) -> list[str]:
         targets = [getattr(node, "name", None)]
     elif not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return []
-    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    parts = [
+        part
+        for target in targets
+        for part in (target.elts if isinstance(target, ast.Tuple) else [target])
+    ]
     return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
 def _lines(node: ast.stmt) -> Lines:
     """Decorators belong to what they decorate."""
     decorators = node.decorator_list if isinstance(node, _Definition) else []
-    return Lines(min([node.lineno, *(one.lineno for one in decorators)]), node.end_lineno or node.lineno)
+    return Lines(
+        min([node.lineno, *(one.lineno for one in decorators)]), node.end_lineno or node.lineno
+    )
 
 
-# --- shape -------------------------------------------------------------------------------------------------
+# --- shape ----------------------------------------------------------------------------------------
 
 
 def _shape(roots: list[ast.stmt]) -> str:
@@ -185,13 +218,17 @@ def _shape(roots: list[ast.stmt]) -> str:
 def _with_plain_docstrings(root: ast.stmt) -> ast.stmt:
     """Formatters indent docstrings anew; their words are kept, their spaces are not."""
     for node in ast.walk(root):
-        if isinstance(node, _Definition) and (text := ast.get_docstring(node, clean=False)) is not None:
+        if (
+            isinstance(node, _Definition)
+            and (text := ast.get_docstring(node, clean=False)) is not None
+        ):
             node.body[0] = ast.Expr(ast.Constant(" ".join(text.split())))
     return root
 
 
 def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
-    """The trees as a flat list, each node with the number of its parts; a loop, so that no depth breaks it.
+    """The trees as a flat list, each node with the number of its parts; a loop, so that no depth
+    breaks it.
 
     What is empty is left out, so that a field which only a later Python has changes nothing.
     """
@@ -199,7 +236,11 @@ def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
     while pending:
         value = pending.pop()
         if isinstance(value, ast.AST):
-            fields = [one for one in ast.iter_fields(value) if one[0] not in _FORMATTING and one[1] not in (None, [])]
+            fields = [
+                one
+                for one in ast.iter_fields(value)
+                if one[0] not in _FORMATTING and one[1] not in (None, [])
+            ]
             yield f"{type(value).__name__} {len(fields)}"
             pending.extend(part for field in reversed(fields) for part in reversed(field))
         elif isinstance(value, list):
@@ -210,5 +251,7 @@ def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
 
 
 def _leaf(value: object) -> str:
-    """A name or a constant with its type: 1, 1.0, True and "1" differ. In hex, because long decimals are refused."""
+    """A name or a constant with its type: 1, 1.0, True and "1" differ. In hex, because long
+    decimals are refused.
+    """
     return f"{type(value).__name__} {hex(value) if type(value) is int else repr(value)}"

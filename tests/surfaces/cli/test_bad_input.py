@@ -1,4 +1,6 @@
-"""Bad input through the command line: each has its own clear message and exit code, and changes nothing."""
+"""Bad input through the command line: each has its own clear message and exit code, and changes
+nothing.
+"""
 
 import hashlib
 import json
@@ -39,19 +41,40 @@ def everything() -> str:
     """A hash over what the store holds: unchanged means the same."""
     with App() as app:
         connection = app.database.connection  # type: ignore[attr-defined]
-        tables = [row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")]
-        rows = [(table, sorted(map(repr, connection.execute(f"select * from {table}")))) for table in sorted(tables)]
+        tables = [
+            row[0]
+            for row in connection.execute("select name from sqlite_schema where type = 'table'")
+        ]
+        rows = [
+            (table, sorted(map(repr, connection.execute(f"select * from {table}"))))
+            for table in sorted(tables)
+        ]
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-# --- what a person types -----------------------------------------------------------------------------------
+# --- what a person types --------------------------------------------------------------------------
 
 WRONG = {
     "an unknown session": (("session", "show", UNKNOWN), 3, "session_not_found", "does not exist."),
-    "a malformed session": (("session", "append", "01a1e", *CONTENT, "x"), 3, "session_not_found", "'01a1e'"),
+    "a malformed session": (
+        ("session", "append", "01a1e", *CONTENT, "x"),
+        3,
+        "session_not_found",
+        "'01a1e'",
+    ),
     "no session": (("session", "show", ""), 3, "session_not_found", "Session '' does not exist"),
-    "an ended session": (("session", "append", "done", *CONTENT, "x"), 4, "session_ended", "Session "),
-    "an ended scratchpad": (("session", "state", "done", "--set", "{}"), 4, "session_ended", "ended at"),
+    "an ended session": (
+        ("session", "append", "done", *CONTENT, "x"),
+        4,
+        "session_ended",
+        "Session ",
+    ),
+    "an ended scratchpad": (
+        ("session", "state", "done", "--set", "{}"),
+        4,
+        "session_ended",
+        "ended at",
+    ),
     "an unknown type": (
         ("session", "append", "work", "--type", "shout", "--role", "user", "--content", "x"),
         2,
@@ -124,41 +147,111 @@ WRONG = {
         "invalid_value",
         "is not a finite number",
     ),
-    "a scratchpad that is no object": (("session", "state", "work", "--set", "[]"), 2, "invalid_value", "JSON object"),
-    "a scratchpad that is a text": (("session", "state", "work", "--set", '"x"'), 2, "invalid_value", "JSON object"),
+    "a scratchpad that is no object": (
+        ("session", "state", "work", "--set", "[]"),
+        2,
+        "invalid_value",
+        "JSON object",
+    ),
+    "a scratchpad that is a text": (
+        ("session", "state", "work", "--set", '"x"'),
+        2,
+        "invalid_value",
+        "JSON object",
+    ),
     "a scratchpad that is too deep": (
         ("session", "state", "work", "--set", TOO_DEEP),
         2,
         "invalid_value",
         "is nested deeper than 64 levels",
     ),
-    "a scratchpad that is no JSON": (("session", "state", "work", "--set", ""), 2, "invalid_value", "is not JSON"),
-    "a negative limit": (("session", "list", "--limit", "-1"), 2, "invalid_value", "--limit -1 is not between 1 and"),
-    "a huge limit": (("session", "list", "--limit", str(10**12)), 2, "invalid_value", "is not between 1 and"),
-    "negative turns": (("session", "events", "work", "--turns", "-1"), 2, "invalid_value", "--turns -1"),
-    "negative tokens": (("session", "events", "work", "--tokens", "-5"), 2, "invalid_value", "--tokens -5"),
+    "a scratchpad that is no JSON": (
+        ("session", "state", "work", "--set", ""),
+        2,
+        "invalid_value",
+        "is not JSON",
+    ),
+    "a negative limit": (
+        ("session", "list", "--limit", "-1"),
+        2,
+        "invalid_value",
+        "--limit -1 is not between 1 and",
+    ),
+    "a huge limit": (
+        ("session", "list", "--limit", str(10**12)),
+        2,
+        "invalid_value",
+        "is not between 1 and",
+    ),
+    "negative turns": (
+        ("session", "events", "work", "--turns", "-1"),
+        2,
+        "invalid_value",
+        "--turns -1",
+    ),
+    "negative tokens": (
+        ("session", "events", "work", "--tokens", "-5"),
+        2,
+        "invalid_value",
+        "--tokens -5",
+    ),
     "a negative number": (
         ("session", "append", "work", *CONTENT, "x", "--expected-sequence", "-1"),
         2,
         "invalid_value",
         "--expected-sequence -1",
     ),
-    "a limit that is no number": (("session", "list", "--limit", "1.5"), 2, "usage", "'1.5' is not a valid integer"),
+    "a limit that is no number": (
+        ("session", "list", "--limit", "1.5"),
+        2,
+        "usage",
+        "'1.5' is not a valid integer",
+    ),
     "no chatmode": (("session", "start"), 2, "usage", "Missing option '--chatmode'"),
-    "an empty chatmode": (("session", "start", "--chatmode", " "), 2, "invalid_value", "chatmode ' ' is empty"),
-    "an empty user": (("session", "start", "--chatmode", "a", "--user", ""), 2, "invalid_value", "user_id '' is empty"),
+    "an empty chatmode": (
+        ("session", "start", "--chatmode", " "),
+        2,
+        "invalid_value",
+        "chatmode ' ' is empty",
+    ),
+    "an empty user": (
+        ("session", "start", "--chatmode", "a", "--user", ""),
+        2,
+        "invalid_value",
+        "user_id '' is empty",
+    ),
     "a name of two lines": (
         ("session", "rename", "work", "a\nb"),
         2,
         "invalid_value",
         "contains a line break or another control character",
     ),
-    "a long name": (("session", "rename", "work", "n" * 401), 2, "invalid_value", "is longer than 400 bytes"),
-    "eleven items": (("context", "set", "files", *"abcdefghijk"), 2, "invalid_value", "items 11 is more than the 10"),
+    "a long name": (
+        ("session", "rename", "work", "n" * 401),
+        2,
+        "invalid_value",
+        "is longer than 400 bytes",
+    ),
+    "eleven items": (
+        ("context", "set", "files", *"abcdefghijk"),
+        2,
+        "invalid_value",
+        "items 11 is more than the 10",
+    ),
     "an empty item": (("context", "set", "files", ""), 2, "invalid_value", "Item '' is empty"),
     "a set without a name": (("context", "set", ""), 2, "invalid_value", "setName '' is empty"),
-    "context of nobody": (("context", "set", "files", "a", "--session", "nobody"), 3, "session_not_found", "'nobody'"),
-    "the wrong page": (("session", "list", "--below", "nobody"), 3, "session_not_found", "'nobody'"),
+    "context of nobody": (
+        ("context", "set", "files", "a", "--session", "nobody"),
+        3,
+        "session_not_found",
+        "'nobody'",
+    ),
+    "the wrong page": (
+        ("session", "list", "--below", "nobody"),
+        3,
+        "session_not_found",
+        "'nobody'",
+    ),
 }
 
 
@@ -170,7 +263,9 @@ def test_wrong_input_is_explained_and_changes_nothing(cli: Call, work: str, what
     text, document = cli(*arguments), cli(*arguments, "--json")
 
     assert (text.code, text.out, document.code, document.err) == (code, "", code, "")
-    assert (document.document["code"], words in document.document["message"]) == (name, True), document
+    assert (document.document["code"], words in document.document["message"]) == (name, True), (
+        document
+    )
     assert len(document.document["message"]) < 500
     assert "please" not in document.document["message"].lower()
     assert everything() == before
@@ -208,10 +303,12 @@ def test_the_largest_argument_goes_in_whole(run: Call):
     assert event["content"] == content
 
 
-# --- what a person's machine is like -----------------------------------------------------------------------
+# --- what a person's machine is like --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("content", [b"not a database, but notes " * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"not a database, but notes " * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
+)
 def test_a_database_file_that_is_none_is_left_as_it_is(run: Call, tmp_path: Path, content: bytes):
     file = tmp_path / "notes.txt"
     file.write_bytes(content)
@@ -224,7 +321,9 @@ def test_a_database_file_that_is_none_is_left_as_it_is(run: Call, tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "notes.txt", "project"]
 
 
-def test_another_programs_database_is_left_as_it_is(cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_another_programs_database_is_left_as_it_is(
+    cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     connection = apsw.Connection(str(tmp_path / "theirs.db"))
     connection.execute("create table theirs (a); insert into theirs values (1)")
     connection.close()
@@ -247,7 +346,10 @@ def test_a_newer_schema_is_left_as_it_is(cli: Call, work: str, tmp_path: Path):
     answer = cli("session", "append", work, *CONTENT, "x", "--json")
 
     assert (answer.code, answer.document["code"]) == (5, "newer_schema")
-    assert f"has schema 99; this version of Holdfast knows {NEWEST}. Nothing was changed." in answer.document["message"]
+    assert (
+        f"has schema 99; this version of Holdfast knows {NEWEST}. Nothing was changed."
+        in answer.document["message"]
+    )
     assert path.read_bytes() == before
 
 
@@ -276,7 +378,9 @@ def test_a_setting_that_is_wrong_is_named(
 
 
 @pytest.mark.parametrize("below", ["", "/a/b"])
-def test_a_home_that_is_a_file_is_told(cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str):
+def test_a_home_that_is_a_file_is_told(
+    cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+):
     (tmp_path / "file").touch()
     monkeypatch.setenv("HOLDFAST_HOME", f"{tmp_path}/file{below}")
 
@@ -291,9 +395,16 @@ def test_a_home_that_is_a_file_is_told(cli: Call, tmp_path: Path, monkeypatch: p
 def test_a_hook_whose_home_is_a_file_loses_nothing(run: Call, tmp_path: Path):
     """It cannot know which folder was meant; the default one is where a person looks next."""
     (tmp_path / "file").touch()
-    said = {"hook_event_name": "Stop", "session_id": "c-1", "cwd": str(tmp_path), "last_assistant_message": "Done."}
+    said = {
+        "hook_event_name": "Stop",
+        "session_id": "c-1",
+        "cwd": str(tmp_path),
+        "last_assistant_message": "Done.",
+    }
 
-    answer = run("hook", "claude", "Stop", stdin=json.dumps(said), HOLDFAST_HOME=str(tmp_path / "file"))
+    answer = run(
+        "hook", "claude", "Stop", stdin=json.dumps(said), HOLDFAST_HOME=str(tmp_path / "file")
+    )
 
     assert (answer.code, answer.out, answer.err) == (0, "", "")
     assert run("status", "--json", HOLDFAST_HOME="").document["stored"] == 1
@@ -306,7 +417,10 @@ def test_a_read_only_home_is_told():
         answer = run_as_ordinary("session", "start", "--chatmode", "coder", "--json", home=home)
 
         assert (answer.code, answer.document["code"], answer.err) == (6, "store_read_only", "")
-        assert "Make it writable, or set HOLDFAST_HOME to another folder." in answer.document["message"]
+        assert (
+            "Make it writable, or set HOLDFAST_HOME to another folder."
+            in answer.document["message"]
+        )
         assert list(home.iterdir()) == []
 
 
@@ -323,9 +437,13 @@ def test_a_read_only_store_is_told_and_stays_as_it_is():
         assert store.read_bytes() == before
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="this system has no folder that takes nothing from anybody")
+@pytest.mark.skipif(
+    not Path("/proc/self").exists(),
+    reason="this system has no folder that takes nothing from anybody",
+)
 @pytest.mark.parametrize(
-    "setting", [{"HOLDFAST_HOME": "/proc/holdfast"}, {"HOLDFAST_DATABASE": "sqlite:////proc/holdfast/x.db"}]
+    "setting",
+    [{"HOLDFAST_HOME": "/proc/holdfast"}, {"HOLDFAST_DATABASE": "sqlite:////proc/holdfast/x.db"}],
 )
 def test_a_data_folder_that_cannot_be_made_names_the_setting(run: Call, setting: dict[str, str]):
     """It looks right until somebody tries; and the advice is not about a server that should run."""
@@ -349,15 +467,17 @@ def test_a_folder_that_cannot_be_listed_is_named():
         answer = run_as_ordinary("import", "--json", home=home)
 
         assert (answer.code, answer.document["code"]) == (6, "unavailable")
-        assert f"'{home}/.caco/sessions' cannot be used: permission denied." == answer.document["message"]
+        assert (
+            f"'{home}/.caco/sessions' cannot be used: permission denied."
+            == answer.document["message"]
+        )
 
 
 def test_a_full_disk_is_told_and_nothing_is_acknowledged(run: Call, project: Path, tmp_path: Path):
     """The limit on a file's size stands for the disk: the write-ahead log cannot grow any more."""
     session = run("session", "start", "--chatmode", "coder").out.strip()
-    script = (
-        'ulimit -f 8; exec "$0" -m holdfast session append "$1" --type user_message --role user --content "$2" --json'
-    )
+    append = 'session append "$1" --type user_message --role user --content "$2" --json'
+    script = f'ulimit -f 8; exec "$0" -m holdfast {append}'
     done = subprocess.run(
         ["sh", "-c", script, sys.executable, session, "x" * 100_000],
         env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")},
@@ -376,7 +496,9 @@ def test_a_postgres_that_is_down_is_told(cli: Call, monkeypatch: pytest.MonkeyPa
     answer = cli("session", "start", "--chatmode", "coder")
 
     assert (answer.code, answer.out) == (6, "")
-    assert answer.err.startswith("Error: postgresql://ana:…@127.0.0.1:1/holdfast cannot be reached: ")
+    assert answer.err.startswith(
+        "Error: postgresql://ana:…@127.0.0.1:1/holdfast cannot be reached: "
+    )
     assert answer.err.endswith("Check that it runs and that HOLDFAST_DATABASE is right.\n")
 
 

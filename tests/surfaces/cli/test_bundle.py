@@ -1,4 +1,6 @@
-"""`holdfast bundle …` and `holdfast why`: what an agent is handed, and where each line of it is from."""
+"""`holdfast bundle …` and `holdfast why`: what an agent is handed, and where each line of it is
+from.
+"""
 
 from pathlib import Path
 
@@ -50,7 +52,9 @@ def test_why_explains_the_last_one_line_by_line(cli: Call):
     assert data["id"] == bundle["id"]
     assert "from decision D1" in told.out
     assert "src/retry.py#schedule ok" in told.out
-    assert [line["text"] for line in data["lines"] if line["section"] == "decisions"][-1].endswith("table or queue?")
+    assert [line["text"] for line in data["lines"] if line["section"] == "decisions"][-1].endswith(
+        "table or queue?"
+    )
     short = f"b-{bundle['id'][-4:]}"
     assert cli("why", short, "--json").document == data
     assert cli("why", bundle["id"], "--json").document == data

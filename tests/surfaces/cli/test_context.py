@@ -6,11 +6,13 @@ import pytest
 
 from tests.rig.commands import Call
 
-# --- setting and showing -----------------------------------------------------------------------------------
+# --- setting and showing --------------------------------------------------------------------------
 
 
 def start(cli: Call, name: str) -> str:
-    session: str = cli("session", "start", "--chatmode", "architect", "--name", name, "--json").document["id"]
+    session: str = cli(
+        "session", "start", "--chatmode", "architect", "--name", name, "--json"
+    ).document["id"]
     return session
 
 
@@ -46,7 +48,10 @@ def test_the_eleventh_item_pushes_out_the_oldest_and_says_so(cli: Call):
     start(cli, "one")
     cli("context", "set", "files", *(f"/r/{number}.md" for number in range(10)))
 
-    assert cli("context", "set", "files", "--merge", "/r/new").out == "files: 10 items\n  + /r/new\n  - /r/0.md\n"
+    assert (
+        cli("context", "set", "files", "--merge", "/r/new").out
+        == "files: 10 items\n  + /r/new\n  - /r/0.md\n"
+    )
 
 
 def test_files_that_are_not_there_are_kept_and_named(cli: Call, project: Path):
@@ -56,14 +61,24 @@ def test_files_that_are_not_there_are_kept_and_named(cli: Call, project: Path):
 
     answer = cli("context", "set", "files", "there.py", "nosuch.py", "src/gone.py", "--json")
 
-    assert answer.document["added"] == [f"{project}/there.py", f"{project}/nosuch.py", f"{project}/src/gone.py"]
-    assert answer.err == f"Note: Kept, and not there now: {project}/nosuch.py, {project}/src/gone.py\n"
+    assert answer.document["added"] == [
+        f"{project}/there.py",
+        f"{project}/nosuch.py",
+        f"{project}/src/gone.py",
+    ]
+    assert (
+        answer.err == f"Note: Kept, and not there now: {project}/nosuch.py, {project}/src/gone.py\n"
+    )
     assert cli("context", "set", "files", "--merge", "there.py").err == ""
     assert cli("context", "set", "ports", "8080").err == ""
 
 
-def test_a_file_is_kept_as_an_absolute_path_wherever_the_command_was_typed(run: Call, project: Path):
-    """The next session is reminded of it in another folder, and a relative path would be looked for there."""
+def test_a_file_is_kept_as_an_absolute_path_wherever_the_command_was_typed(
+    run: Call, project: Path
+):
+    """The next session is reminded of it in another folder, and a relative path would be looked for
+    there.
+    """
     (project / "src").mkdir()
     (project / "src" / "retry.py").touch()
     session = run("session", "start", "--chatmode", "coder").out.strip()
@@ -71,7 +86,11 @@ def test_a_file_is_kept_as_an_absolute_path_wherever_the_command_was_typed(run: 
     typed = ("retry.py", "../notes.md", "./retry.py", "/r/a b.md")
     answer = run("context", "set", "files", *typed, "--json", cwd=project / "src")
 
-    assert answer.document["added"] == [f"{project}/src/retry.py", f"{project}/notes.md", "/r/a b.md"]
+    assert answer.document["added"] == [
+        f"{project}/src/retry.py",
+        f"{project}/notes.md",
+        "/r/a b.md",
+    ]
     assert f"- {project}/src/retry.py\n" in run("session", "resume", session).out
     assert run("context", "set", "endpoints", "a/../b", "--json").document["added"] == ["a/../b"]
     assert run("context", "set", "files", "", "--json").document["message"] == "Item '' is empty."
@@ -84,16 +103,21 @@ def test_a_mistyped_name_works_and_is_noted_on_stderr(cli: Call):
 
     assert answer.code == 0
     assert answer.document["context"] == {"fles": ["a.md"]}
-    assert answer.err == "Note: 'fles' is not a known context set; it was kept as it is. Did you mean 'files'?\n"
+    assert (
+        answer.err
+        == "Note: 'fles' is not a known context set; it was kept as it is. Did you mean 'files'?\n"
+    )
 
 
 def test_items_that_look_like_options_follow_two_dashes(cli: Call):
     start(cli, "one")
 
-    assert cli("context", "set", "endpoints", "--", "--json").out == "endpoints: 1 item\n  + --json\n"
+    assert (
+        cli("context", "set", "endpoints", "--", "--json").out == "endpoints: 1 item\n  + --json\n"
+    )
 
 
-# --- which session is meant --------------------------------------------------------------------------------
+# --- which session is meant -----------------------------------------------------------------------
 
 
 def test_without_a_session_the_newest_open_one_of_this_working_tree_is_meant(
@@ -157,13 +181,20 @@ def test_a_read_that_finds_no_session_is_empty_and_starts_none(cli: Call):
     assert cli("session", "list", "--json").document == {"sessions": []}
 
 
-def test_a_write_that_finds_no_session_starts_one(cli: Call, project: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_write_that_finds_no_session_starts_one(
+    cli: Call, project: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HOLDFAST_DEVELOPER", "ana")
 
     answer = cli("context", "set", "files", "a.md", "--json")
 
     [session] = cli("session", "list", "--json").document["sessions"]
-    expected = {"id": answer.document["session_id"], "chatmode": "cli", "client": "cli", "user_id": "ana"}
+    expected = {
+        "id": answer.document["session_id"],
+        "chatmode": "cli",
+        "client": "cli",
+        "user_id": "ana",
+    }
     assert {key: session[key] for key in expected} == expected
     assert session["worktree"] == str(project)
 

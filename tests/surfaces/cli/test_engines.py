@@ -23,7 +23,9 @@ def test_every_command_answers_the_same_on_both_engines(cli: Call, project: Path
         return answer.document
 
     session = ask("session", "start", "--chatmode", "architect", "--name", "work")["id"]
-    appended = ask("session", "append", "work", *CONTENT, "key sk-4711", "--parts", '{"a": 1.0, "b": "ü"}')
+    appended = ask(
+        "session", "append", "work", *CONTENT, "key sk-4711", "--parts", '{"a": 1.0, "b": "ü"}'
+    )
     again = ask(
         "session",
         "append",
@@ -58,7 +60,9 @@ def test_every_command_answers_the_same_on_both_engines(cli: Call, project: Path
     assert (forgotten["erased"], forgotten["event_ids"]) == (1, [appended["id"]])
     assert [(event["content"], event["sequence"]) for event in events] == [("", 1), ("harmless", 2)]
     assert (verified["ok"], sum(one["erased"] for one in verified["sessions"])) == (True, 1)
-    assert [status[key] for key in ("accepted", "stored", "spooled", "rejected", "lost", "sessions")] == [
+    assert [
+        status[key] for key in ("accepted", "stored", "spooled", "rejected", "lost", "sessions")
+    ] == [
         2,
         2,
         0,
@@ -73,13 +77,19 @@ def test_every_command_answers_the_same_on_both_engines(cli: Call, project: Path
     [
         (("session", "show", "nobody"), 3, "session_not_found"),
         (("session", "append", "done", *CONTENT, "x"), 4, "session_ended"),
-        (("session", "append", "work", *CONTENT, "x", "--expected-sequence", "7"), 4, "sequence_conflict"),
+        (
+            ("session", "append", "work", *CONTENT, "x", "--expected-sequence", "7"),
+            4,
+            "sequence_conflict",
+        ),
         (("session", "append", "work", *CONTENT, "a\udcff"), 2, "invalid_value"),
         (("session", "state", "work", "--set", "[]"), 2, "invalid_value"),
         (("forget", "01a1e0aa-0000-7000-8000-000000000001", "--yes"), 3, "event_not_found"),
     ],
 )
-def test_every_error_is_the_same_on_both_engines(cli: Call, arguments: tuple[str, ...], code: int, name: str):
+def test_every_error_is_the_same_on_both_engines(
+    cli: Call, arguments: tuple[str, ...], code: int, name: str
+):
     cli("session", "start", "--chatmode", "coder", "--name", "work")
     cli("session", "start", "--chatmode", "coder", "--name", "done")
     cli("session", "end", "done")

@@ -19,16 +19,30 @@ from tests.workstreams.repos import with_code
 @pytest.fixture
 def secret(cli: Call) -> dict[str, str]:
     """A session with a secret in its second event, and the ids of both events by their content."""
-    session = cli("session", "start", "--chatmode", "coder", "--name", "work", "--json").document["id"]
+    session = cli("session", "start", "--chatmode", "coder", "--name", "work", "--json").document[
+        "id"
+    ]
     ids = {"session": session}
     for content in ("harmless", "key sk-4711"):
-        append = ("session", "append", session, "--type", "user_message", "--role", "user", "--content", content)
+        append = (
+            "session",
+            "append",
+            session,
+            "--type",
+            "user_message",
+            "--role",
+            "user",
+            "--content",
+            content,
+        )
         ids[content] = cli(*append, "--json").document["id"]
     return ids
 
 
 def contents(cli: Call) -> list[str]:
-    return [event["content"] for event in cli("session", "events", "work", "--json").document["events"]]
+    return [
+        event["content"] for event in cli("session", "events", "work", "--json").document["events"]
+    ]
 
 
 def answer_to_the_question(project: Path, *arguments: str, stdin: str) -> Answer:
@@ -43,7 +57,9 @@ def answer_to_the_question(project: Path, *arguments: str, stdin: str) -> Answer
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def test_what_was_noted_proven_and_handed_over_is_erased_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_noted_proven_and_handed_over_is_erased_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """In the store; the repository's own files are the person's, and are named."""
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
     repo = with_code(tmp_path / "payouts")
@@ -67,7 +83,7 @@ def test_what_was_noted_proven_and_handed_over_is_erased_too(tmp_path: Path, mon
     assert call("forget", "--match", "hunter-2", "--yes", "--json").document["document_ids"] == []
 
 
-# --- what is erased ----------------------------------------------------------------------------------------
+# --- what is erased -------------------------------------------------------------------------------
 
 
 def test_events_are_erased_by_their_ids(cli: Call, secret: dict[str, str]):
@@ -100,7 +116,9 @@ def test_a_whole_session_is_erased(cli: Call, secret: dict[str, str]):
 
     answer = cli("forget", "--session", "work", "--yes")
 
-    assert answer.out.startswith("Erased 2 events and the session's scratchpad, name and context sets.\n")
+    assert answer.out.startswith(
+        "Erased 2 events and the session's scratchpad, name and context sets.\n"
+    )
     session = cli("session", "show", secret["session"], "--json").document
     assert (session["name"], session["metadata"]) == (None, {})
     assert cli("session", "state", secret["session"]).out == "{}\n"
@@ -111,10 +129,16 @@ def test_labels_of_a_session_stay_and_are_said_to(cli: Call):
     """Before as well as after: nobody should think that they went."""
     cli("session", "start", "--chatmode", "coder", "--branch", "sk-4711", "--name", "work")
 
-    looked, erased = cli("forget", "--session", "work", "--dry-run"), cli("forget", "--session", "work", "--yes")
+    looked, erased = (
+        cli("forget", "--session", "work", "--dry-run"),
+        cli("forget", "--session", "work", "--yes"),
+    )
 
     for answer in (looked, erased):
-        assert "\nThe session's chatmode, user, workflow, skill, branch and working tree stay" in answer.out
+        assert (
+            "\nThe session's chatmode, user, workflow, skill, branch and working tree stay"
+            in answer.out
+        )
 
 
 def test_what_waits_in_the_spool_is_erased_too(cli: Call, secret: dict[str, str]):
@@ -144,7 +168,9 @@ def test_what_waits_in_the_spool_is_erased_too(cli: Call, secret: dict[str, str]
 
 
 def test_a_text_that_stands_elsewhere_too_is_said_to(cli: Call, secret: dict[str, str]):
-    """Only the events are erased by a text; a name, a scratchpad and context sets go with their session."""
+    """Only the events are erased by a text; a name, a scratchpad and context sets go with their
+    session.
+    """
     cli("session", "state", "work", "--set", '{"key": "sk-4711"}')
 
     answer = cli("forget", "--match", "sk-4711", "--yes", "--json")
@@ -153,7 +179,11 @@ def test_a_text_that_stands_elsewhere_too_is_said_to(cli: Call, secret: dict[str
     session = secret["session"]
     where = f"The scratchpad, name or context of session {session} may hold it too"
     note = f"Note: {where}: `holdfast forget --session {session}`\n"
-    assert (answer.document["erased"], answer.document["elsewhere"], answer.err) == (1, [session], note)
+    assert (answer.document["erased"], answer.document["elsewhere"], answer.err) == (
+        1,
+        [session],
+        note,
+    )
     assert (again.out.startswith("Nothing to erase"), again.err) == (True, note)
 
 
@@ -163,16 +193,25 @@ def test_a_dry_run_shows_and_erases_nothing(cli: Call, secret: dict[str, str]):
 
     assert re.match(r"Would erase:\n1 event:\n[\d-]{10} \(UTC\)\n    2  ", answer.out)
     assert "key sk-4711\n" in answer.out
-    assert (whole.document["dry_run"], whole.document["erased"], len(whole.document["event_ids"])) == (True, 0, 2)
+    assert (
+        whole.document["dry_run"],
+        whole.document["erased"],
+        len(whole.document["event_ids"]),
+    ) == (True, 0, 2)
     assert contents(cli) == ["harmless", "key sk-4711"]
 
 
 @pytest.mark.parametrize("options", [(), ("--yes",), ("--dry-run",)])
-def test_nothing_to_erase_is_no_question_and_no_error(cli: Call, secret: dict[str, str], options: tuple[str, ...]):
+def test_nothing_to_erase_is_no_question_and_no_error(
+    cli: Call, secret: dict[str, str], options: tuple[str, ...]
+):
     answer = cli("forget", "--match", "nowhere to be found", *options)
 
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out == "Nothing to erase: no event, memory or document that still has its content matches.\n"
+    assert (
+        answer.out
+        == "Nothing to erase: no event, memory or document that still has its content matches.\n"
+    )
 
 
 def test_erasing_again_finds_nothing_left(cli: Call, secret: dict[str, str]):
@@ -190,28 +229,48 @@ def test_more_events_than_fit_a_screen_are_counted(cli: Call):
     lines = cli("forget", "--session", "long", "--dry-run").out.splitlines()
 
     assert lines[1] == "25 events:"
-    assert lines[23:25] == ["       … and 5 more", "The session's scratchpad, name and context sets"]
+    assert lines[23:25] == [
+        "       … and 5 more",
+        "The session's scratchpad, name and context sets",
+    ]
 
 
 def test_files_that_may_still_hold_it_are_named(cli: Call, secret: dict[str, str], tmp_path: Path):
     backup = tmp_path / "holdfast" / "holdfast.db.before-2"
     backup.touch()
     with App() as app:
-        app.spool.reject({"event": {"id": "1", "content": "sk-4711"}}, InvalidValueError("event", "x", "is wrong"))
+        app.spool.reject(
+            {"event": {"id": "1", "content": "sk-4711"}},
+            InvalidValueError("event", "x", "is wrong"),
+        )
 
     answer = cli("forget", "--match", "sk-4711", "--yes")
 
-    assert answer.out.splitlines()[1:4] == ["These files may still hold it:", f"  {backup}", f"  {app.spool.rejected}"]
+    assert answer.out.splitlines()[1:4] == [
+        "These files may still hold it:",
+        f"  {backup}",
+        f"  {app.spool.rejected}",
+    ]
 
 
-def test_files_of_the_spool_that_hold_the_text_are_named_one_by_one(cli: Call, secret: dict[str, str]):
-    """Also when no event has it: what waits for another store is out of reach, and no reason to say nothing."""
+def test_files_of_the_spool_that_hold_the_text_are_named_one_by_one(
+    cli: Call, secret: dict[str, str]
+):
+    """Also when no event has it: what waits for another store is out of reach, and no reason to say
+    nothing.
+    """
     with App() as app:
-        app.spool.reject({"event": {"id": "1", "content": "harmless"}}, InvalidValueError("event", "x", "is wrong"))
+        app.spool.reject(
+            {"event": {"id": "1", "content": "harmless"}},
+            InvalidValueError("event", "x", "is wrong"),
+        )
         app.spool.add({"store": "another", "event": {"id": "2", "content": "only here: sk-0815"}})
     waiting = f"{app.spool.folder}/other-another.jsonl"
 
-    answer, document = cli("forget", "--match", "sk-0815", "--yes"), cli("forget", "--match", "sk-0815", "--json")
+    answer, document = (
+        cli("forget", "--match", "sk-0815", "--yes"),
+        cli("forget", "--match", "sk-0815", "--json"),
+    )
 
     assert answer.out.splitlines()[1:] == ["These files may still hold it:", f"  {waiting}"]
     assert document.document["elsewhere"] == [waiting]
@@ -230,10 +289,12 @@ def test_a_log_that_a_reader_keeps_is_named(cli: Call, secret: dict[str, str], t
     assert contents(cli) == ["harmless", ""]
 
 
-# --- the question ------------------------------------------------------------------------------------------
+# --- the question ---------------------------------------------------------------------------------
 
 
-def test_the_question_shows_what_goes_and_erases_on_yes(cli: Call, secret: dict[str, str], project: Path):
+def test_the_question_shows_what_goes_and_erases_on_yes(
+    cli: Call, secret: dict[str, str], project: Path
+):
     answer = answer_to_the_question(project, "--match", "sk-4711", "--json", stdin="y\n")
 
     assert (answer.code, answer.document["erased"]) == (0, 1)
@@ -242,7 +303,9 @@ def test_the_question_shows_what_goes_and_erases_on_yes(cli: Call, secret: dict[
     assert contents(cli) == ["harmless", ""]
 
 
-def test_without_anybody_to_ask_the_option_is_named(cli: Call, secret: dict[str, str], project: Path):
+def test_without_anybody_to_ask_the_option_is_named(
+    cli: Call, secret: dict[str, str], project: Path
+):
     """The text is not repeated: it is what should not be seen again."""
     session, event = secret["session"], secret["harmless"]
     for given, again in (
@@ -260,12 +323,16 @@ def test_without_anybody_to_ask_the_option_is_named(cli: Call, secret: dict[str,
 
 
 @pytest.mark.parametrize("stdin", ["n\n", "\n"])
-def test_any_other_answer_changes_nothing(cli: Call, secret: dict[str, str], project: Path, stdin: str):
+def test_any_other_answer_changes_nothing(
+    cli: Call, secret: dict[str, str], project: Path, stdin: str
+):
     answer = answer_to_the_question(project, "--session", "work", stdin=stdin)
 
     assert (answer.code, answer.out.strip()) == (1, "")
     assert answer.err.endswith("Error: Nothing was changed.\n")
-    assert "The session's scratchpad, name and context sets\nErase this for good? [y/N]:" in answer.err
+    assert (
+        "The session's scratchpad, name and context sets\nErase this for good? [y/N]:" in answer.err
+    )
     assert contents(cli) == ["harmless", "key sk-4711"]
 
 
@@ -294,7 +361,9 @@ def ask(project: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return asking
 
 
-def test_a_session_that_goes_on_while_the_question_is_open_is_named(cli: Call, secret: dict[str, str], project: Path):
+def test_a_session_that_goes_on_while_the_question_is_open_is_named(
+    cli: Call, secret: dict[str, str], project: Path
+):
     cli("session", "end", "work")
     asking = ask(project, "--session", secret["session"], "--json")
     new = cli("session", "resume", secret["session"], "--json").document["id"]
@@ -304,7 +373,9 @@ def test_a_session_that_goes_on_while_the_question_is_open_is_named(cli: Call, s
     assert json.loads(out)["elsewhere"] == [new]
 
 
-def test_control_c_at_the_question_changes_nothing(cli: Call, secret: dict[str, str], project: Path):
+def test_control_c_at_the_question_changes_nothing(
+    cli: Call, secret: dict[str, str], project: Path
+):
     asking = ask(project, "--match", "sk-4711")
 
     asking.send_signal(signal.SIGINT)
@@ -314,7 +385,7 @@ def test_control_c_at_the_question_changes_nothing(cli: Call, secret: dict[str, 
     assert contents(cli) == ["harmless", "key sk-4711"]
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------------------
 
 
 def test_forget_needs_to_know_what(cli: Call):

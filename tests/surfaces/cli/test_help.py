@@ -11,7 +11,9 @@ from tests.rig.commands import Call
 ENOUGH = 60
 
 
-def walk(context: click.Context, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Context]]:
+def walk(
+    context: click.Context, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Context]]:
     yield path, context
     if isinstance(context.command, click.Group):
         for name in context.command.list_commands(context):
@@ -25,19 +27,40 @@ LEAVES = [path for path, context in ALL.items() if not isinstance(context.comman
 
 # What the contract promises of this part of Holdfast.
 PROMISED = {
-    *(("demo",), ("forget",), ("status",), ("import",), ("serve",), ("mcp",), ("hook",), ("help",), ("completion",)),
+    *(
+        ("demo",),
+        ("forget",),
+        ("status",),
+        ("import",),
+        ("serve",),
+        ("mcp",),
+        ("hook",),
+        ("help",),
+        ("completion",),
+    ),
     *(("session", verb) for verb in ("start", "append", "show", "events", "state", "end")),
     *(("session", verb) for verb in ("list", "rename", "resume", "thread", "verify")),
     *(("context", "set"), ("context", "show"), ("admin", "migrate")),
-    *(("workstream", verb) for verb in ("show", "check", "decide", "claim", "checklist", "point", "save", "fail")),
+    *(
+        ("workstream", verb)
+        for verb in ("show", "check", "decide", "claim", "checklist", "point", "save", "fail")
+    ),
     *(("bundle", verb) for verb in ("show", "rebuild", "diff")),
     *(("round", verb) for verb in ("start", "next", "submit", "close")),
     *(("prove",), ("why",)),
-    *(("memory", verb) for verb in ("remember", "recall", "list", "corroborate", "contradict", "expire")),
+    *(
+        ("memory", verb)
+        for verb in ("remember", "recall", "list", "corroborate", "contradict", "expire")
+    ),
     *(("memory", verb) for verb in ("import", "export")),
 }
 # What is there beside it.
-OWN = {("workstream", "withdraw"), ("workstream", "restore"), ("memory", "list"), ("round", "abandon")}
+OWN = {
+    ("workstream", "withdraw"),
+    ("workstream", "restore"),
+    ("memory", "list"),
+    ("round", "abandon"),
+}
 
 
 def test_every_promised_command_is_there():
@@ -47,14 +70,29 @@ def test_every_promised_command_is_there():
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_line_of_help_is_short_imperative_and_without_a_period(path: tuple[str, ...]):
     first = (ALL[path].command.help or "").splitlines()[0]
-    options = [option for option in ALL[path].command.get_params(ALL[path]) if isinstance(option, click.Option)]
-    lines = [first, *(option.help or "" for option in options if option.metavar not in ("TYPE", "ROLE"))]
+    options = [
+        option
+        for option in ALL[path].command.get_params(ALL[path])
+        if isinstance(option, click.Option)
+    ]
+    lines = [
+        first,
+        *(option.help or "" for option in options if option.metavar not in ("TYPE", "ROLE")),
+    ]
 
     for line in lines:
         assert line, f"{path} has an option without help"
         assert len(line) <= ENOUGH, line
         assert not line.endswith("."), line
-    assert first.split()[0].rstrip(",") not in {"Starts", "Shows", "Appends", "Prints", "A", "The", "This"}
+    assert first.split()[0].rstrip(",") not in {
+        "Starts",
+        "Shows",
+        "Appends",
+        "Prints",
+        "A",
+        "The",
+        "This",
+    }
 
 
 def test_the_short_help_is_the_first_line_of_each_command():
@@ -76,7 +114,10 @@ def test_every_command_explains_itself(cli: Call, path: tuple[str, ...]):
 
 def test_help_is_the_list_of_commands(cli: Call):
     assert cli("help").out == cli("--help").out
-    assert cli("help", "--json").document["commands"][0] == {"command": "holdfast demo", "help": COMMANDS["demo"]}
+    assert cli("help", "--json").document["commands"][0] == {
+        "command": "holdfast demo",
+        "help": COMMANDS["demo"],
+    }
 
 
 def test_help_all_has_a_line_for_every_command(cli: Call):
@@ -92,7 +133,10 @@ def test_help_all_has_a_line_for_every_command(cli: Call):
 
 
 def test_commands_are_listed_in_the_order_in_which_they_are_used(cli: Call):
-    listed = [line.split()[0] for line in cli("session", "--help").out.partition("Commands:\n")[2].splitlines()]
+    listed = [
+        line.split()[0]
+        for line in cli("session", "--help").out.partition("Commands:\n")[2].splitlines()
+    ]
 
     assert (listed[0], listed[-1], len(listed)) == ("start", "verify", 11)
 
@@ -112,7 +156,10 @@ def test_help_about_a_command_is_what_the_command_says(cli: Call):
         (("help", "statsu"), "There is no command 'statsu'. Did you mean 'status'?"),
         (("xyz",), "There is no command 'xyz'."),
         (("session", "lsit"), "There is no command 'session lsit'. Did you mean 'session list'?"),
-        (("help", "context", "shwo"), "There is no command 'context shwo'. Did you mean 'context show'?"),
+        (
+            ("help", "context", "shwo"),
+            "There is no command 'context shwo'. Did you mean 'context show'?",
+        ),
         (("admin", "xyz"), "There is no command 'admin xyz'."),
         (("completion",), "Missing argument 'SHELL'. Choose from: bash, zsh, fish."),
         (("help", "status", "now"), "'holdfast status' has no commands of its own."),
@@ -167,7 +214,7 @@ def test_json_is_taken_everywhere_and_listed_where_it_changes_something(run: Cal
     assert run("status", "--json").document["last_hook_failure"] is None
 
 
-# --- completion --------------------------------------------------------------------------------------------
+# --- completion -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -198,7 +245,9 @@ def test_completion_of_another_shell_is_refused(cli: Call):
 def test_the_tab_key_finds_commands_and_options(run: Call):
     """What the script calls while a person types."""
     commands = run(_HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast ses", COMP_CWORD="1")
-    options = run(_HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast forget --ma", COMP_CWORD="2")
+    options = run(
+        _HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast forget --ma", COMP_CWORD="2"
+    )
 
     assert (commands.out.split(), options.out.split()) == (["plain,session"], ["plain,--match"])
     assert (commands.code, options.code, commands.err, options.err) == (0, 0, "", "")

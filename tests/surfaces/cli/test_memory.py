@@ -26,8 +26,12 @@ def remembered(cli: Call, text: str = TEXT, *options: str) -> str:
 
 
 def test_a_statement_is_remembered_and_recalled(cli: Call):
-    said = cli("memory", "remember", TEXT, "--category", "setup", "--ttl-days", "30", "--json").document
-    found = cli("memory", "recall", "which", "port", "does", "staging", "use?", "--json").document["memories"]
+    said = cli(
+        "memory", "remember", TEXT, "--category", "setup", "--ttl-days", "30", "--json"
+    ).document
+    found = cli("memory", "recall", "which", "port", "does", "staging", "use?", "--json").document[
+        "memories"
+    ]
 
     assert (said["content"], said["category"], said["source_type"], said["user_id"]) == (
         TEXT,
@@ -45,7 +49,10 @@ def test_a_statement_is_remembered_and_recalled(cli: Call):
 def test_nothing_that_fits_is_an_answer_too(cli: Call):
     remembered(cli)
 
-    assert cli("memory", "recall", "who owns the cafeteria?").out == "Nothing that answers this is remembered.\n"
+    assert (
+        cli("memory", "recall", "who owns the cafeteria?").out
+        == "Nothing that answers this is remembered.\n"
+    )
     assert cli("memory", "recall", "who owns the cafeteria?", "--json").document == {"memories": []}
 
 
@@ -67,16 +74,25 @@ def test_belief_moves_and_a_memory_expires(cli: Call):
 
 def test_what_is_remembered_is_listed_newest_first_and_marked_when_it_expired(cli: Call):
     assert cli("memory", "list").out.startswith("Nothing is remembered yet. ")
-    old, new, forgotten = (remembered(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711"))
+    old, new, forgotten = (
+        remembered(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711")
+    )
     cli("memory", "expire", old)
     cli("forget", forgotten, "--yes")
 
     text, document = cli("memory", "list"), cli("memory", "list", "--json").document
 
     assert text.out == f"{new}  0.80  Icons come from Lucide\n{old}  0.80  {TEXT}  (expired)\n"
-    assert [(one["id"], one["expired"]) for one in document["memories"]] == [(new, False), (old, True)]
-    assert [one["id"] for one in cli("memory", "list", "--limit", "1", "--json").document["memories"]] == [new]
-    assert [one["id"] for one in cli("memory", "list", "--below", new, "--json").document["memories"]] == [old]
+    assert [(one["id"], one["expired"]) for one in document["memories"]] == [
+        (new, False),
+        (old, True),
+    ]
+    assert [
+        one["id"] for one in cli("memory", "list", "--limit", "1", "--json").document["memories"]
+    ] == [new]
+    assert [
+        one["id"] for one in cli("memory", "list", "--below", new, "--json").document["memories"]
+    ] == [old]
 
 
 def test_memories_go_out_and_come_in(cli: Call, tmp_path: Path):
@@ -118,10 +134,12 @@ def test_bad_input_has_a_clear_answer(cli: Call, arguments: tuple[str, ...], cod
     answer = cli("memory", *arguments, "--json")
 
     assert (answer.code, answer.document["code"]) == (code, name)
-    assert cli("memory", "recall", "a", "--min-relevance", "0", "--json").document == {"memories": []}
+    assert cli("memory", "recall", "a", "--min-relevance", "0", "--json").document == {
+        "memories": []
+    }
 
 
-# --- forgetting --------------------------------------------------------------------------------------------
+# --- forgetting -----------------------------------------------------------------------------------
 
 
 def test_a_memory_is_forgotten_by_its_id_and_does_not_come_back(cli: Call):
@@ -139,7 +157,17 @@ def test_a_memory_is_forgotten_by_its_id_and_does_not_come_back(cli: Call):
 
 def test_a_text_is_forgotten_in_events_and_memories_alike(cli: Call):
     session = cli("session", "start", "--chatmode", "coder", "--json").document["id"]
-    said = ("session", "append", session, "--type", "user_message", "--role", "user", "--content", "key sk-4711")
+    said = (
+        "session",
+        "append",
+        session,
+        "--type",
+        "user_message",
+        "--role",
+        "user",
+        "--content",
+        "key sk-4711",
+    )
     event = cli(*said, "--json").document["id"]
     memory = remembered(cli, "The key is sk-4711")
     kept = remembered(cli)
@@ -149,16 +177,33 @@ def test_a_text_is_forgotten_in_events_and_memories_alike(cli: Call):
 
     assert f"1 memory:\n{memory}  0.80  The key is sk-4711" in look.out
     assert (done["erased"], done["event_ids"], done["memory_ids"]) == (1, [event], [memory])
-    assert [one["id"] for one in cli("memory", "recall", "staging port", "--json").document["memories"]] == [kept]
-    assert cli("memory", "recall", "key", "--min-relevance", "0", "--json").document == {"memories": []}
+    assert [
+        one["id"] for one in cli("memory", "recall", "staging port", "--json").document["memories"]
+    ] == [kept]
+    assert cli("memory", "recall", "key", "--min-relevance", "0", "--json").document == {
+        "memories": []
+    }
 
 
 def test_ids_of_events_and_memories_go_together(cli: Call):
     session = cli("session", "start", "--chatmode", "coder", "--json").document["id"]
-    said = ("session", "append", session, "--type", "user_message", "--role", "user", "--content", "key sk-4711")
+    said = (
+        "session",
+        "append",
+        session,
+        "--type",
+        "user_message",
+        "--role",
+        "user",
+        "--content",
+        "key sk-4711",
+    )
     event = cli(*said, "--json").document["id"]
     memory = remembered(cli)
 
     assert cli("forget", event, memory, "--yes").out.startswith("Erased 1 event and 1 memory.\n")
     unknown = cli("forget", memory, "nothing", "--yes", "--json")
-    assert (unknown.code, unknown.document["code"]) in {(2, "invalid_value"), (3, "event_not_found")}
+    assert (unknown.code, unknown.document["code"]) in {
+        (2, "invalid_value"),
+        (3, "event_not_found"),
+    }

@@ -28,7 +28,7 @@ def proven(run: Call, *command: str) -> str:
     return proof_id
 
 
-# --- output and exit codes ---------------------------------------------------------------------------------
+# --- output and exit codes ------------------------------------------------------------------------
 
 
 def test_what_the_command_prints_goes_through_and_its_exit_code_is_ours(run: Call):
@@ -43,7 +43,12 @@ def test_with_json_only_the_proof_is_on_stdout(run: Call):
     answer = run("prove", "--json", "--", "sh", "-c", "echo out; exit 3")
 
     proof = answer.document["proof"]
-    assert (answer.code, proof["exit_code"], proof["passed"], proof["output_tail"]) == (3, 3, False, "out\n")
+    assert (answer.code, proof["exit_code"], proof["passed"], proof["output_tail"]) == (
+        3,
+        3,
+        False,
+        "out\n",
+    )
     assert answer.err.startswith("out\n")
 
 
@@ -56,9 +61,15 @@ def test_options_after_the_dashes_are_the_commands_own(run: Call):
 
 
 def test_whatever_follows_the_command_is_its_own(run: Call):
-    assert run("prove", "echo", "-V", "--json", "--again", "--", "--help").out == "-V --json --again -- --help\n"
+    assert (
+        run("prove", "echo", "-V", "--json", "--again", "--", "--help").out
+        == "-V --json --again -- --help\n"
+    )
     answer = run("prove", "--json", "echo", "--json")
-    assert (answer.document["proof"]["command"], answer.err.partition("\n")[0]) == (["echo", "--json"], "--json")
+    assert (answer.document["proof"]["command"], answer.err.partition("\n")[0]) == (
+        ["echo", "--json"],
+        "--json",
+    )
 
 
 def test_an_option_of_the_command_does_not_change_how_an_error_is_told(run: Call):
@@ -88,7 +99,9 @@ def test_without_a_command_it_says_what_to_write(run: Call):
         (("true",), 0),
     ],
 )
-def test_every_end_has_the_code_that_a_shell_gives_it(run: Call, command: tuple[str, ...], code: int):
+def test_every_end_has_the_code_that_a_shell_gives_it(
+    run: Call, command: tuple[str, ...], code: int
+):
     answer = run("prove", "--json", "--", *command)
 
     assert (answer.code, answer.document["proof"]["exit_code"]) == (code, code)
@@ -160,18 +173,22 @@ def test_a_reader_who_leaves_does_not_end_the_command(run: Call, repo: Repo):
     assert run("workstream", "show", "--json").document["proofs"][0]["exit_code"] == 9
 
 
-# --- what it proves ----------------------------------------------------------------------------------------
+# --- what it proves -------------------------------------------------------------------------------
 
 
 def test_a_proof_shows_a_claim_on_its_own_files_only(run: Call, repo: Repo):
     proof_id = proven(run, "true")
-    assert run("workstream", "claim", "It works now", "--evidence", f"proof:{proof_id}").out.startswith("[ok]")
+    assert run(
+        "workstream", "claim", "It works now", "--evidence", f"proof:{proof_id}"
+    ).out.startswith("[ok]")
 
     repo.write("README.md", "edited\n")
 
     assert "[changed] It works now (unproven)" in run("workstream", "check").out
     shown = run("workstream", "show", "--json").document["proofs"]
-    assert [(one["id"], one["passed"], one["is_of_this_tree"]) for one in shown] == [(proof_id, True, False)]
+    assert [(one["id"], one["passed"], one["is_of_this_tree"]) for one in shown] == [
+        (proof_id, True, False)
+    ]
     again = run("prove", "--json", "--again", proof_id).document["proof"]
     assert (again["command"], again["passed"]) == (["true"], True)
     assert again["id"] != proof_id
@@ -186,14 +203,18 @@ def test_again_runs_in_the_folder_that_it_ran_in(run: Call, repo: Repo):
 
 
 def test_a_proof_of_another_repository_is_not_found_here(run: Call, repo: Repo, tmp_path: Path):
-    """The same contents elsewhere are still another repository, and its command was never meant for this one."""
+    """The same contents elsewhere are still another repository, and its command was never meant for
+    this one.
+    """
     other = with_code(tmp_path / "other")
     other.git("remote", "add", "origin", "https://github.com/acme/other.git")
     elsewhere = run("prove", "--json", "--", "touch", "made", cwd=other.folder).document["proof"]
     assert elsewhere["repo"] == "github.com/acme/other"
 
     again = run("prove", "--json", "--again", elsewhere["id"])
-    claimed = run("workstream", "claim", "It is done", "--evidence", f"proof:{elsewhere['id']}", "--json")
+    claimed = run(
+        "workstream", "claim", "It is done", "--evidence", f"proof:{elsewhere['id']}", "--json"
+    )
 
     assert (again.code, again.document["code"]) == (3, "proof_not_found")
     assert (claimed.code, claimed.document["code"]) == (3, "proof_not_found")
@@ -206,7 +227,9 @@ def test_a_command_that_edits_tracked_files_proves_nothing(run: Call, repo: Repo
     assert answer.code == 0
     assert "the files changed while it ran: proves nothing" in answer.err
     proof = run("workstream", "show", "--json").document["proofs"][0]
-    refused = run("workstream", "claim", "It is done", "--evidence", f"proof:{proof['id']}", "--json")
+    refused = run(
+        "workstream", "claim", "It is done", "--evidence", f"proof:{proof['id']}", "--json"
+    )
     assert (proof["passed"], refused.code, refused.document["code"]) == (False, 5, "proof_failed")
     assert "ran while files changed" in refused.document["message"]
 

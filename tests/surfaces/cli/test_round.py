@@ -31,7 +31,16 @@ def test_four_roles_speak_and_the_chair_closes(cli: Call, repo: Repo):
     assert (begun["role"], begun["most_chars"]) == ("Product Owner", 700)
     assert "integer cents" in begun["instruction"]
 
-    said = cli("round", "submit", "--role", "product_owner", "--text", "Payouts wait.", "--source", "repo:README.md")
+    said = cli(
+        "round",
+        "submit",
+        "--role",
+        "product_owner",
+        "--text",
+        "Payouts wait.",
+        "--source",
+        "repo:README.md",
+    )
     assert said.out.startswith("Next: Architect, 600 to 900 characters\n")
     assert "Product Owner said (sources: repo:README.md)\n| Payouts wait." in said.out
     for role in ROLES[1:]:
@@ -67,10 +76,22 @@ REFUSED = [
     (("submit", "--role", "Chair", "--text", "No new fact."), 4, "wrong_role"),
     (("submit", "--role", "Boss", "--text", "No new fact."), 2, "invalid_value"),
     (("submit", "--role", "Product Owner", "--text", "Payouts wait."), 5, "source_missing"),
-    (("submit", "--role", "Product Owner", "--text", "Payouts wait.", "--source", "I know"), 2, "invalid_value"),
-    (("submit", "--role", "Product Owner", "--text", "Payouts wait.", "--source", "repo:"), 2, "invalid_value"),
+    (
+        ("submit", "--role", "Product Owner", "--text", "Payouts wait.", "--source", "I know"),
+        2,
+        "invalid_value",
+    ),
+    (
+        ("submit", "--role", "Product Owner", "--text", "Payouts wait.", "--source", "repo:"),
+        2,
+        "invalid_value",
+    ),
     (("submit", "--role", "Product Owner", "--text", ""), 2, "invalid_value"),
-    (("submit", "--role", "Product Owner", "--text", "No new fact." + "x" * 700), 2, "invalid_value"),
+    (
+        ("submit", "--role", "Product Owner", "--text", "No new fact." + "x" * 700),
+        2,
+        "invalid_value",
+    ),
     (("submit", "--role", "Product Owner"), 2, "usage"),
     (("close", "--decision", "early"), 4, "wrong_role"),
     (("close",), 4, "wrong_role"),
@@ -80,7 +101,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "code", "name"), REFUSED, ids=lambda value: str(value)[:70])
-def test_out_of_turn_is_refused_and_nothing_is_written(cli: Call, words: tuple[str, ...], code: int, name: str):
+def test_out_of_turn_is_refused_and_nothing_is_written(
+    cli: Call, words: tuple[str, ...], code: int, name: str
+):
     cli("round", "start", "--topic", "Where?")
     before = cli("round", "next", "--json").document
 
@@ -98,7 +121,9 @@ def test_a_round_is_abandoned_and_another_begins(cli: Call):
 
     assert (left.code, left.out) == (0, "Abandoned: Where?\n")
     assert cli("round", "abandon", "--json").document["code"] == "round_not_found"
-    assert cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"] == []
+    assert (
+        cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"] == []
+    )
     assert cli("round", "start", "--topic", "When?").code == 0
     assert cli("round", "abandon", "--json").document["round"]["status"] == "abandoned"
 
@@ -112,14 +137,25 @@ def test_a_result_that_cannot_be_noted_leaves_no_half_of_a_close(cli: Call):
     refused = cli("round", "close", "--decision", "fine first", "--decision", grows)
 
     assert refused.code == 2
-    assert cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"] == []
+    assert (
+        cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"] == []
+    )
     assert cli("round", "next", "--json").document["round"]["role"] == "Chair"
     assert cli("round", "close", "--decision", "fine first").code == 0
 
 
 def test_a_round_outlives_what_was_forgotten_of_its_bundle(cli: Call):
     cli("memory", "remember", "webhook retries wait for the provider Kumquat")
-    cli("workstream", "save", "--summary", "Plan.", "--feature-request", "webhook retries", "--phase", "planning")
+    cli(
+        "workstream",
+        "save",
+        "--summary",
+        "Plan.",
+        "--feature-request",
+        "webhook retries",
+        "--phase",
+        "planning",
+    )
     begun = cli("round", "start", "--topic", "Where?", "--json").document["round"]
     assert "Kumquat" in begun["instruction"]
     assert cli("forget", "--match", "Kumquat", "--yes").code == 0
@@ -129,7 +165,11 @@ def test_a_round_outlives_what_was_forgotten_of_its_bundle(cli: Call):
         submit(cli, role)
 
     assert "Kumquat" not in asked["instruction"]
-    assert cli("round", "next", "--json").document["round"]["bundle_id"] == asked["bundle_id"] != begun["bundle_id"]
+    assert (
+        cli("round", "next", "--json").document["round"]["bundle_id"]
+        == asked["bundle_id"]
+        != begun["bundle_id"]
+    )
     assert cli("round", "close", "--decision", "A table").code == 0
 
 
@@ -140,7 +180,10 @@ def test_whoever_says_less_than_was_asked_for_is_heard_and_told(cli: Call):
     said = cli("round", "submit", *words, "--text", "x" * 399)
 
     assert said.out.startswith("Next: Architect")
-    assert said.err == "Note: Product Owner said 399 of the 400 to 700 characters that were asked for.\n"
+    assert (
+        said.err
+        == "Note: Product Owner said 399 of the 400 to 700 characters that were asked for.\n"
+    )
     assert cli("round", "next").err == ""
 
 

@@ -1,4 +1,6 @@
-"""How every command runs: one JSON document or none, data on stdout, notes on stderr, an exit code for each kind."""
+"""How every command runs: one JSON document or none, data on stdout, notes on stderr, an exit code
+for each kind.
+"""
 
 import json
 import os
@@ -63,10 +65,12 @@ def test_json_may_stand_anywhere_before_two_dashes(cli: Call):
     assert cli("--json", "session", "list").document == {"sessions": []}
     assert cli("session", "list", "--json").document == {"sessions": []}
     assert cli("session", "show", "--json", "nobody").document["code"] == "session_not_found"
-    assert cli("session", "show", "--", "--json").err.startswith("Error: Session '--json' does not exist.")
+    assert cli("session", "show", "--", "--json").err.startswith(
+        "Error: Session '--json' does not exist."
+    )
 
 
-# --- exit codes, through real processes --------------------------------------------------------------------
+# --- exit codes, through real processes -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -78,7 +82,9 @@ def test_json_may_stand_anywhere_before_two_dashes(cli: Call):
         (("session", "show", "nobody"), 3, "session_not_found"),
     ],
 )
-def test_each_kind_of_error_has_its_exit_code(run: Call, arguments: tuple[str, ...], code: int, name: str | None):
+def test_each_kind_of_error_has_its_exit_code(
+    run: Call, arguments: tuple[str, ...], code: int, name: str | None
+):
     answer, document = run(*arguments), run(*arguments, "--json")
 
     assert (answer.code, document.code) == (code, code)
@@ -115,7 +121,9 @@ def test_a_refusal_exits_with_5(run: Call, tmp_path: Path):
 
 
 def test_an_unreachable_store_exits_with_6(run: Call):
-    answer = run("status", "--json", HOLDFAST_DATABASE="postgresql://ana:secret@127.0.0.1:1/holdfast")
+    answer = run(
+        "status", "--json", HOLDFAST_DATABASE="postgresql://ana:secret@127.0.0.1:1/holdfast"
+    )
 
     assert (answer.code, answer.document["code"], answer.err) == (6, "store_unreachable", "")
     assert "ana:…@127.0.0.1:1" in answer.document["message"]
@@ -126,19 +134,24 @@ def test_a_bug_exits_with_1_and_says_where_without_a_stack_trace(run: Call, tmp_
     """A store in which somebody wrote a time that is none is nothing that we foresaw."""
     run("session", "start", "--chatmode", "coder", "--name", "my own words")
     connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
-    for (trigger,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+    for (trigger,) in connection.execute(
+        "select name from sqlite_schema where type = 'trigger'"
+    ).fetchall():
         connection.execute(f"drop trigger {trigger}")
     connection.execute("update sessions set started_at = 'my own words'")
     connection.close()
 
-    answer, document = run("session", "show", "my own words"), run("session", "show", "my own words", "--json")
+    answer, document = (
+        run("session", "show", "my own words"),
+        run("session", "show", "my own words", "--json"),
+    )
 
     assert (answer.code, document.code, document.document["code"]) == (1, 1, "bug")
     assert answer.err.startswith("Error: This is a bug in Holdfast: ValueError at clock.py:")
     assert (answer.err.count("\n"), "my own words" in answer.err) == (1, False)
 
 
-# --- odd surroundings --------------------------------------------------------------------------------------
+# --- odd surroundings -----------------------------------------------------------------------------
 
 
 def test_a_reader_who_leaves_is_no_error(run: Call, project: Path):
@@ -167,10 +180,17 @@ def test_a_reader_who_leaves_is_no_error(run: Call, project: Path):
 def test_a_full_disk_behind_stdout_is_told_on_stderr(project: Path):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*HOLDFAST, "session", "list", "--json"], stdout=full, stderr=subprocess.PIPE, cwd=project, text=True
+            [*HOLDFAST, "session", "list", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=project,
+            text=True,
         )
 
-    assert (done.returncode, done.stderr) == (6, "Error: The output cannot be used: no space left on device.\n")
+    assert (done.returncode, done.stderr) == (
+        6,
+        "Error: The output cannot be used: no space left on device.\n",
+    )
 
 
 def test_without_any_stdout_the_work_is_done(project: Path, cli: Call):
@@ -196,15 +216,25 @@ def test_a_terminal_that_knows_few_characters_gets_escapes(run: Call):
 def test_a_removed_working_folder_is_told(run: Call, project: Path):
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m holdfast session start --chatmode coder --json'
 
-    done = subprocess.run(["sh", "-c", script, HOLDFAST[0]], stdout=subprocess.PIPE, cwd=project, text=True)
+    done = subprocess.run(
+        ["sh", "-c", script, HOLDFAST[0]], stdout=subprocess.PIPE, cwd=project, text=True
+    )
 
     assert done.returncode == 2
-    assert json.loads(done.stdout)["message"] == ("The current folder '.' was removed; change to one that is there.")
+    assert json.loads(done.stdout)["message"] == (
+        "The current folder '.' was removed; change to one that is there."
+    )
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not tell who waits")
-def test_control_c_in_the_middle_of_the_work_is_no_stack_trace(run: Call, project: Path, tmp_path: Path):
-    """Another writer holds the store, so that the command is surely still waiting when the signal comes."""
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="this system does not tell who waits"
+)
+def test_control_c_in_the_middle_of_the_work_is_no_stack_trace(
+    run: Call, project: Path, tmp_path: Path
+):
+    """Another writer holds the store, so that the command is surely still waiting when the signal
+    comes.
+    """
     run("status")
     connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
     connection.execute("begin immediate")

@@ -12,16 +12,21 @@ CONTENT = ("--type", "user_message", "--role", "user", "--content")
 
 
 def start(cli: Call, *options: str) -> dict[str, Any]:
-    session: dict[str, Any] = cli("session", "start", "--chatmode", "architect", *options, "--json").document
+    session: dict[str, Any] = cli(
+        "session", "start", "--chatmode", "architect", *options, "--json"
+    ).document
     return session
 
 
 def say(cli: Call, session: str, *contents: str) -> list[str]:
     """The ids of user messages that were appended."""
-    return [cli("session", "append", session, *CONTENT, content, "--json").document["id"] for content in contents]
+    return [
+        cli("session", "append", session, *CONTENT, content, "--json").document["id"]
+        for content in contents
+    ]
 
 
-# --- start, show, list, rename -----------------------------------------------------------------------------
+# --- start, show, list, rename --------------------------------------------------------------------
 
 
 def test_start_prints_the_id_and_nothing_else(cli: Call):
@@ -32,11 +37,28 @@ def test_start_prints_the_id_and_nothing_else(cli: Call):
 
 
 def test_start_keeps_everything_it_is_told(cli: Call, project: Path):
-    options = ("--user", "u1", "--workflow", "w1", "--skill", "s1", "--branch", "feat/x", "--name", "web hook")
+    options = (
+        "--user",
+        "u1",
+        "--workflow",
+        "w1",
+        "--skill",
+        "s1",
+        "--branch",
+        "feat/x",
+        "--name",
+        "web hook",
+    )
 
     session = start(cli, *options)
 
-    expected = {"chatmode": "architect", "user_id": "u1", "workflow": "w1", "skill": "s1", "git_branch": "feat/x"}
+    expected = {
+        "chatmode": "architect",
+        "user_id": "u1",
+        "workflow": "w1",
+        "skill": "s1",
+        "git_branch": "feat/x",
+    }
     expected |= {"name": "web hook", "worktree": str(project), "ended_at": None, "last_sequence": 0}
     assert {key: session[key] for key in expected} == expected
 
@@ -84,7 +106,9 @@ def test_the_beginning_of_several_ids_is_answered_with_them(cli: Call):
     assert (answer.code, answer.document["code"]) == (2, "invalid_value")
     said = f"Session '{beginning}' is the beginning of {len(alike)} ids. Known: {', '.join(alike)}."
     assert answer.document["message"] == said
-    assert {one["ended_at"] for one in cli("session", "list", "--json").document["sessions"]} == {None}
+    assert {one["ended_at"] for one in cli("session", "list", "--json").document["sessions"]} == {
+        None
+    }
 
 
 def test_show_prints_the_facts_that_are_there(cli: Call):
@@ -124,7 +148,9 @@ def test_list_has_a_line_for_each_session(cli: Call):
     assert len(newest) < 80
 
 
-def test_an_empty_list_says_whose_it_is_and_how_to_begin(cli: Call, monkeypatch: pytest.MonkeyPatch):
+def test_an_empty_list_says_whose_it_is_and_how_to_begin(
+    cli: Call, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HOLDFAST_DEVELOPER", "ana")
 
     answer = cli("session", "list")
@@ -159,7 +185,10 @@ def test_of_two_sessions_with_one_name_the_newest_is_meant_and_noted(cli: Call):
 
 def test_a_name_that_another_session_has_is_noted_when_it_is_given(run: Call):
     """The older one gets it, and the name goes on to mean the newer: who renames has to know."""
-    older, newer = (run("session", "start", "--chatmode", "coder", "--name", name).out.strip() for name in ("a", "b"))
+    older, newer = (
+        run("session", "start", "--chatmode", "coder", "--name", name).out.strip()
+        for name in ("a", "b")
+    )
 
     renamed = run("session", "rename", "a", "b")
     alone = run("session", "rename", newer, "c")
@@ -190,7 +219,7 @@ def test_every_command_takes_a_name_instead_of_an_id(cli: Call):
         assert session["id"] in answer.out
 
 
-# --- append, events ----------------------------------------------------------------------------------------
+# --- append, events -------------------------------------------------------------------------------
 
 
 def test_append_prints_the_number_and_the_id(cli: Call):
@@ -200,7 +229,12 @@ def test_append_prints_the_number_and_the_id(cli: Call):
 
     [event] = cli("session", "events", session, "--json").document["events"]
     assert answer.out == f"1  {event['id']}\n"
-    assert (event["content"], event["type"], event["role"], event["parts"]) == ("hello", "user_message", "user", None)
+    assert (event["content"], event["type"], event["role"], event["parts"]) == (
+        "hello",
+        "user_message",
+        "user",
+        None,
+    )
 
 
 def test_append_takes_structured_data(cli: Call):
@@ -208,7 +242,9 @@ def test_append_takes_structured_data(cli: Call):
     parts = {"tool": "Bash", "input": {"command": "ls"}}
     options = ("--type", "tool_call", "--role", "assistant", "--content", "ls")
 
-    event = cli("session", "append", session, *options, "--parts", json.dumps(parts), "--json").document
+    event = cli(
+        "session", "append", session, *options, "--parts", json.dumps(parts), "--json"
+    ).document
 
     assert event["parts"] == parts
 
@@ -226,7 +262,9 @@ def test_an_expected_number_decides_whether_an_append_goes_in(cli: Call):
     say(cli, session, "one")
 
     late = cli("session", "append", session, *CONTENT, "late", "--expected-sequence", "0", "--json")
-    in_time = cli("session", "append", session, *CONTENT, "two", "--expected-sequence", "1", "--json")
+    in_time = cli(
+        "session", "append", session, *CONTENT, "two", "--expected-sequence", "1", "--json"
+    )
 
     assert (late.code, late.document["code"]) == (4, "sequence_conflict")
     assert in_time.document["sequence"] == 2
@@ -260,11 +298,15 @@ def test_events_are_lines_that_fit_a_terminal(cli: Call):
 
 
 def test_events_stand_under_their_days(run: Call, tmp_path: Path):
-    """A log is read weeks later, and an hour alone says nothing then; a script is given the whole moment."""
+    """A log is read weeks later, and an hour alone says nothing then; a script is given the whole
+    moment.
+    """
     session = run("session", "start", "--chatmode", "coder").out.strip()
     for content in ("one", "two", "three"):
         run("session", "append", session, *CONTENT, content)
-    for number, moment in enumerate(("2026-11-15T23:59:59", "2026-11-15T23:59:59", "2026-11-16T00:00:01"), 1):
+    for number, moment in enumerate(
+        ("2026-11-15T23:59:59", "2026-11-15T23:59:59", "2026-11-16T00:00:01"), 1
+    ):
         at = f"{moment}.000000Z"
         edit(
             tmp_path / "holdfast" / "holdfast.db",
@@ -277,10 +319,13 @@ def test_events_stand_under_their_days(run: Call, tmp_path: Path):
     assert [line.split()[0] for line in lines] == ["2026-11-15", "1", "2", "2026-11-16", "3"]
     assert lines[4] == "    3  00:00:01  user_message     three"
     assert events[2]["created_at"] == "2026-11-16T00:00:01.000000Z"
-    assert lines == run("session", "resume", session).out.partition("Last events:\n")[2].splitlines()[:5]
+    assert (
+        lines
+        == run("session", "resume", session).out.partition("Last events:\n")[2].splitlines()[:5]
+    )
 
 
-# --- state -------------------------------------------------------------------------------------------------
+# --- state ----------------------------------------------------------------------------------------
 
 
 def test_the_scratchpad_is_merged_and_shown(cli: Call):
@@ -288,13 +333,15 @@ def test_the_scratchpad_is_merged_and_shown(cli: Call):
 
     assert cli("session", "state", session).out == "{}\n"
     cli("session", "state", session, "--set", '{"task": "retry", "files": {"a": 1}}')
-    merged = cli("session", "state", session, "--set", '{"task": null, "files": {"b": "ü"}}', "--json").document
+    merged = cli(
+        "session", "state", session, "--set", '{"task": null, "files": {"b": "ü"}}', "--json"
+    ).document
 
     assert merged["scratchpad"] == {"files": {"a": 1, "b": "ü"}}
     assert json.loads(cli("session", "state", session).out) == merged["scratchpad"]
 
 
-# --- end, resume, thread -----------------------------------------------------------------------------------
+# --- end, resume, thread --------------------------------------------------------------------------
 
 
 def test_end_says_how_to_go_on_and_can_be_repeated(cli: Call):
@@ -304,7 +351,10 @@ def test_end_says_how_to_go_on_and_can_be_repeated(cli: Call):
 
     assert ended.out == f"Ended {session}.\nTo continue: holdfast session resume {session}\n"
     assert again.out.startswith(f"Session {session} had ended already.\n")
-    assert cli("session", "end", session, "--json").document == cli("session", "show", session, "--json").document
+    assert (
+        cli("session", "end", session, "--json").document
+        == cli("session", "show", session, "--json").document
+    )
 
 
 def test_end_names_the_session_that_was_meant_whatever_others_are_called(cli: Call):
@@ -337,8 +387,12 @@ def test_an_ended_session_goes_on_in_a_new_one(cli: Call):
 
     new = cli("session", "show", "web hook", "--json").document
     assert new["resumed_from"] == old
-    assert answer.out.startswith(f'Session {new["id"]}\ncontinues {old}\n\nScratchpad:\n{{\n  "task": "retry"\n}}\n')
-    assert [line.split()[-1] for line in answer.out.splitlines() if "user_message" in line] == list("234567")
+    assert answer.out.startswith(
+        f'Session {new["id"]}\ncontinues {old}\n\nScratchpad:\n{{\n  "task": "retry"\n}}\n'
+    )
+    assert [line.split()[-1] for line in answer.out.splitlines() if "user_message" in line] == list(
+        "234567"
+    )
     assert answer.out.splitlines()[-1].startswith("All of it: holdfast session thread ")
     assert cli("session", "state", new["id"], "--json").document["scratchpad"] == {"task": "retry"}
 
@@ -372,7 +426,7 @@ def test_a_thread_is_read_as_one(cli: Call):
     assert [line.split()[-1] for line in events.splitlines()] == ["(UTC)", "before", "after"]
 
 
-# --- verify ------------------------------------------------------------------------------------------------
+# --- verify ---------------------------------------------------------------------------------------
 
 
 def test_verify_counts_what_it_checked(cli: Call):
@@ -389,7 +443,10 @@ def test_verify_counts_what_it_checked(cli: Call):
 def test_verify_names_the_place_of_a_damage_and_exits_with_5(cli: Call, tmp_path: Path):
     session = start(cli)["id"]
     say(cli, session, "a", "b")
-    edit(tmp_path / "holdfast" / "holdfast.db", "update session_events set content = 'x' where sequence = 2")
+    edit(
+        tmp_path / "holdfast" / "holdfast.db",
+        "update session_events set content = 'x' where sequence = 2",
+    )
 
     answer = cli("session", "verify", session)
     document = cli("session", "verify", "--json")
@@ -406,7 +463,9 @@ def edit(path: Path, statement: str) -> None:
     import apsw
 
     connection = apsw.Connection(str(path))
-    for (trigger,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+    for (trigger,) in connection.execute(
+        "select name from sqlite_schema where type = 'trigger'"
+    ).fetchall():
         connection.execute(f"drop trigger {trigger}")
     connection.execute(statement)
     connection.close()

@@ -19,7 +19,7 @@ from tests.rig.postgres import Cluster
 
 EVENT_ID = "01a1e0aa-0000-7000-8000-000000000001"
 
-# --- status ------------------------------------------------------------------------------------------------
+# --- status ---------------------------------------------------------------------------------------
 
 
 def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -34,7 +34,12 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "Events     stored 0 · spooled 0 · lost 0",
     ]
     accounts = dict.fromkeys(("accepted", "stored", "spooled", "rejected", "lost", "sessions"), 0)
-    whose = {"workspace": "local", "developer": "ana", "database": f"sqlite:///{home}/holdfast.db", "home": str(home)}
+    whose = {
+        "workspace": "local",
+        "developer": "ana",
+        "database": f"sqlite:///{home}/holdfast.db",
+        "home": str(home),
+    }
     assert cli("status", "--json").document == accounts | whose | {"last_hook_failure": None}
 
 
@@ -51,21 +56,39 @@ def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "client", "field", "reason"),
     [
-        (("claude", "Stop"), "my own words", "claude", "payload", "claude: what came on stdin cannot be used"),
-        (("cladue", "Stop"), "", None, "hook", "unknown client: it is not wired to a client that is known"),
+        (
+            ("claude", "Stop"),
+            "my own words",
+            "claude",
+            "payload",
+            "claude: what came on stdin cannot be used",
+        ),
+        (
+            ("cladue", "Stop"),
+            "",
+            None,
+            "hook",
+            "unknown client: it is not wired to a client that is known",
+        ),
     ],
 )
 def test_status_shows_the_last_hook_that_failed(
     run: Call, arguments: tuple[str, ...], stdin: str, client: str | None, field: str, reason: str
 ):
-    """A hook says nothing to whoever waits for it, so this is where a person finds out; codes, and nobody's words."""
+    """A hook says nothing to whoever waits for it, so this is where a person finds out; codes, and
+    nobody's words.
+    """
     run("hook", "codex", "Stop", stdin="earlier")
     run("hook", *arguments, stdin=stdin)
 
     text, failure = run("status"), run("status", "--json").document["last_hook_failure"]
 
     assert set(failure) == {"at", "client", "error", "code", "field"}
-    assert (failure["client"], failure["code"], failure["field"]) == (client, "invalid_value", field)
+    assert (failure["client"], failure["code"], failure["field"]) == (
+        client,
+        "invalid_value",
+        field,
+    )
     day, minute = failure["at"][:10], failure["at"][11:16]
     assert text.out.splitlines()[-1] == f"Hooks      last failure {day} {minute}Z, {reason}"
     assert (text.code, text.err, "my own words" in text.out) == (0, "", False)
@@ -90,16 +113,30 @@ def test_status_with_a_lost_event_says_so_and_exits_with_5(cli: Call, tmp_path: 
     """The numbers that were handed out are the witness: a row that was taken out is missed."""
     session = cli("session", "start", "--chatmode", "coder").out.strip()
     for content in ("one", "two"):
-        cli("session", "append", session, "--type", "user_message", "--role", "user", "--content", content)
+        cli(
+            "session",
+            "append",
+            session,
+            "--type",
+            "user_message",
+            "--role",
+            "user",
+            "--content",
+            content,
+        )
     connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
-    for (trigger,) in connection.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+    for (trigger,) in connection.execute(
+        "select name from sqlite_schema where type = 'trigger'"
+    ).fetchall():
         connection.execute(f"drop trigger {trigger}")
     connection.execute("delete from session_events where sequence = 1")
     connection.close()
 
     answer = cli("status", "--json")
 
-    accounts = {key: answer.document[key] for key in ("accepted", "stored", "spooled", "rejected", "lost")}
+    accounts = {
+        key: answer.document[key] for key in ("accepted", "stored", "spooled", "rejected", "lost")
+    }
     assert accounts == {"accepted": 2, "stored": 1, "spooled": 0, "rejected": 0, "lost": 1}
     assert (answer.code, "holdfast session verify" in answer.err) == (5, True)
 
@@ -114,12 +151,16 @@ def test_status_hides_a_password(cli: Call, postgres_url: str, monkeypatch: pyte
     assert answer.document["database"].startswith("postgresql://holdfast_app:…@")
 
 
-def test_a_role_that_walks_through_the_walls_is_noted(run: Call, postgres: Cluster, postgres_database: str):
+def test_a_role_that_walks_through_the_walls_is_noted(
+    run: Call, postgres: Cluster, postgres_database: str
+):
     """In a sentence, and not as a Python warning with a file and a line."""
     answer = run("status", "--json", HOLDFAST_DATABASE=postgres.dsn(postgres_database))
 
     assert answer.code == 0
-    assert answer.err.startswith("Note: PostgreSQL role 'postgres' is a superuser, so row-level security does not hold")
+    assert answer.err.startswith(
+        "Note: PostgreSQL role 'postgres' is a superuser, so row-level security does not hold"
+    )
     assert answer.err.count("\n") == 1
 
 
@@ -130,12 +171,20 @@ def test_a_role_that_walks_through_the_walls_is_noted(run: Call, postgres: Clust
             '{"shared_contxt": true}',
             "settings.json has 'shared_contxt', which nobody reads. Did you mean 'shared_context'?",
         ),
-        ('{"shared_context": tru}', "is not JSON (Expecting value: line 1 column 20 (char 19)); mend or remove it."),
+        (
+            '{"shared_context": tru}',
+            "is not JSON (Expecting value: line 1 column 20 (char 19)); mend or remove it.",
+        ),
         ('{"shared_context": "yes"}', "settings.json is neither true nor false."),
-        ('{"repositories": {"shop": {"shared_context": true}}}', "names a repository 'shop', and none is called so."),
+        (
+            '{"repositories": {"shop": {"shared_context": true}}}',
+            "names a repository 'shop', and none is called so.",
+        ),
     ],
 )
-def test_status_tells_what_is_wrong_in_the_settings(cli: Call, tmp_path: Path, text: str, words: str):
+def test_status_tells_what_is_wrong_in_the_settings(
+    cli: Call, tmp_path: Path, text: str, words: str
+):
     (tmp_path / "holdfast").mkdir()
     (tmp_path / "holdfast" / "settings.json").write_text(text)
 
@@ -156,7 +205,9 @@ def test_a_typo_in_the_settings_stands_beside_the_refusal_that_it_caused(run: Ca
     assert note.startswith(f"Note: {tmp_path}/holdfast/settings.json has 'shared_contxt'")
     assert error.startswith("Error: Shared context is off")
     assert f"in {tmp_path}/holdfast/settings.json." in error
-    assert run("session", "list").err == "", "who has no use for the settings does not speak of them"
+    assert run("session", "list").err == "", (
+        "who has no use for the settings does not speak of them"
+    )
 
 
 def test_a_home_that_is_not_there_is_told_and_not_made(run: Call, tmp_path: Path):
@@ -168,20 +219,24 @@ def test_a_home_that_is_not_there_is_told_and_not_made(run: Call, tmp_path: Path
     assert not (tmp_path / "nonexist").exists()
 
 
-# --- import ------------------------------------------------------------------------------------------------
+# --- import ---------------------------------------------------------------------------------------
 
 
 def test_import_brings_in_names_and_sets_once(cli: Call, home: Path):
     folder = home / ".caco" / "sessions" / "n1"
     folder.mkdir(parents=True)
-    (folder / "meta.json").write_text(json.dumps({"name": "web hook", "context": {"files": ["a.md"]}}))
+    (folder / "meta.json").write_text(
+        json.dumps({"name": "web hook", "context": {"files": ["a.md"]}})
+    )
 
     first = cli("import", "--client", "caco")
     again = cli("import", "--json")
 
     assert (first.code, first.out) == (0, "Imported 1 session; 0 were known.\n")
     assert again.document == {"imported": 0, "known": 1, "problems": []}
-    assert cli("context", "show", "--session", "web hook", "--json").document["context"] == {"files": ["a.md"]}
+    assert cli("context", "show", "--session", "web hook", "--json").document["context"] == {
+        "files": ["a.md"]
+    }
 
 
 def test_import_names_what_it_cannot_read_and_goes_on(cli: Call, home: Path):
@@ -221,7 +276,11 @@ def test_a_store_that_goes_down_while_importing_is_told(run: Call, home: Path):
 
     assert (done.returncode, json.loads(done.stdout)["code"]) == (6, "store_full")
     rest = run("import", "--json").document
-    assert (rest["imported"] + rest["known"], rest["problems"], rest["imported"] > 0) == (40, [], True)
+    assert (rest["imported"] + rest["known"], rest["problems"], rest["imported"] > 0) == (
+        40,
+        [],
+        True,
+    )
 
 
 def test_a_file_in_the_place_of_the_folder_is_told(cli: Call, home: Path):
@@ -246,7 +305,9 @@ def test_a_file_that_may_not_be_read_is_no_fault_of_the_store():
         answer = run_as_ordinary("import", "--json", home=home)
 
         assert (answer.code, answer.document["imported"]) == (0, 0)
-        assert answer.document["problems"] == ["n1: file 'meta.json' cannot be read: permission denied."]
+        assert answer.document["problems"] == [
+            "n1: file 'meta.json' cannot be read: permission denied."
+        ]
 
 
 def test_import_without_anything_to_import_says_so(cli: Call, home: Path):
@@ -261,7 +322,7 @@ def test_import_of_an_unknown_program_lists_the_known_ones(cli: Call):
     assert "'caco'" in answer.document["message"]
 
 
-# --- admin -------------------------------------------------------------------------------------------------
+# --- admin ----------------------------------------------------------------------------------------
 
 
 def names(engine: str) -> list[str]:
@@ -281,12 +342,20 @@ def test_migrating_a_file_names_what_was_applied(cli: Call, tmp_path: Path):
 def test_what_waits_in_the_spool_does_not_migrate_unseen(
     cli: Call, engine: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ):
-    """Storing it would open the store, and opening migrates it; the answer would be that there was nothing to do."""
+    """Storing it would open the store, and opening migrates it; the answer would be that there was
+    nothing to do.
+    """
     if engine == "postgres":
         monkeypatch.setenv("HOLDFAST_DATABASE", request.getfixturevalue("own_database"))
     with App() as app:
         owner = app.settings.owner
-        event = {"type": "user_message", "role": "user", "content": "waits", "parts": None, "id": EVENT_ID}
+        event = {
+            "type": "user_message",
+            "role": "user",
+            "content": "waits",
+            "parts": None,
+            "id": EVENT_ID,
+        }
         session = {"client": "claude", "native_id": "n1", "worktree": None, "user_id": "u1"}
         whose = {"workspace_id": owner.workspace_id, "developer_id": owner.developer_id}
         app.spool.add({**whose, **session, "event": event})
@@ -295,12 +364,17 @@ def test_what_waits_in_the_spool_does_not_migrate_unseen(
     assert cli("status", "--json").document["stored"] == 1
 
 
-def test_migrating_a_database_names_what_was_applied(cli: Call, own_database: str, monkeypatch: pytest.MonkeyPatch):
+def test_migrating_a_database_names_what_was_applied(
+    cli: Call, own_database: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HOLDFAST_DATABASE", own_database)
 
     first, again = cli("admin", "migrate"), cli("admin", "migrate", "--json")
 
-    assert (first.code, first.out.rstrip().endswith(f": {', '.join(names('postgres'))}")) == (0, True)
+    assert (first.code, first.out.rstrip().endswith(f": {', '.join(names('postgres'))}")) == (
+        0,
+        True,
+    )
     assert again.document["applied"] == []
 
 

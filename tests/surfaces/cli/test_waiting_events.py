@@ -16,7 +16,13 @@ from tests.rig.commands import Call
 def test_status_names_what_waits_for_another_store_and_what_to_do(cli: Call):
     """And what it says works."""
     with App() as app:
-        event = {"id": ids.new_id(), "type": "user_message", "role": "user", "content": "hello", "parts": None}
+        event = {
+            "id": ids.new_id(),
+            "type": "user_message",
+            "role": "user",
+            "content": "hello",
+            "parts": None,
+        }
         whose = {"workspace_id": None, "developer_id": None, "user_id": None}
         where = {"client": "claude", "native_id": "n1", "worktree": None}
         app.spool.add({"store": "aaaa", **whose, **where, "event": event})
@@ -25,18 +31,24 @@ def test_status_names_what_waits_for_another_store_and_what_to_do(cli: Call):
 
     aside = Path(app.spool.folder) / "other-aaaa.jsonl"
     assert (answer.code, answer.document["spooled"], answer.document["lost"]) == (0, 1, 0)
-    assert answer.err.startswith(f"Note: 1 event waits for another store in {aside}. To store them there, set HOLD")
+    assert answer.err.startswith(
+        f"Note: 1 event waits for another store in {aside}. To store them there, set HOLD"
+    )
     [command] = re.findall(r"`(touch [^`]*)`", answer.err)
     subprocess.run(command, shell=True, check=True)
     again = cli("status", "--json")
     assert (again.document["stored"], again.document["spooled"], again.err) == (1, 0, "")
 
 
-def test_a_spool_file_that_cannot_be_read_stops_no_command_and_is_told_by_status(cli: Call, tmp_path: Path):
+def test_a_spool_file_that_cannot_be_read_stops_no_command_and_is_told_by_status(
+    cli: Call, tmp_path: Path
+):
     spool = tmp_path / "holdfast" / "spool"
     (spool / "pending.jsonl").mkdir(parents=True)
 
-    assert [cli(*command).code for command in (("session", "list"), ("forget", "--match", "x", "--yes"))] == [0, 0]
+    assert [
+        cli(*command).code for command in (("session", "list"), ("forget", "--match", "x", "--yes"))
+    ] == [0, 0]
     answer = cli("status", "--json")
 
     [aside] = spool.glob("unreadable-*")
@@ -52,7 +64,9 @@ def test_a_spool_file_that_cannot_be_read_stops_no_command_and_is_told_by_status
     )
 
 
-def test_a_spool_that_cannot_even_be_counted_stops_no_command(cli: Call, monkeypatch: pytest.MonkeyPatch):
+def test_a_spool_that_cannot_even_be_counted_stops_no_command(
+    cli: Call, monkeypatch: pytest.MonkeyPatch
+):
     def refused(*_: object) -> int:
         raise StoreUnreachableError("spool", "permission denied")
 

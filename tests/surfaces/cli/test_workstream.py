@@ -31,21 +31,28 @@ def read(repo: Repo) -> dict[str, object]:
     return found
 
 
-# --- a working day -----------------------------------------------------------------------------------------
+# --- a working day --------------------------------------------------------------------------------
 
 
 def test_a_line_of_work_is_noted_and_told_again(cli: Call):
     assert cli("workstream", "decide", "table or queue?").out == "D1 open: table or queue?\n"
-    rejected = cli("workstream", "decide", "Redis", "--status", "rejected", "--because", "nobody runs it")
+    rejected = cli(
+        "workstream", "decide", "Redis", "--status", "rejected", "--because", "nobody runs it"
+    )
     assert rejected.out == "D2 rejected: Redis, because: nobody runs it\n"
     claimed = cli("workstream", "claim", "The retry is done", "--evidence", "src/retry.py#schedule")
     assert claimed.out == "[ok] The retry is done · src/retry.py#schedule\n"
     assert cli("workstream", "checklist", "one", "two").out == "1. one\n2. two\n"
-    assert cli("workstream", "point", "src/models.py", "README.md#top").out == "src/models.py\nREADME.md#top\n"
-    assert "everything is committed" in cli("workstream", "save", "--summary", "Retries double.").out
-    assert cli("workstream", "fail", "--step", "push", "--error", "denied", "--next", "log in").out.endswith(
-        "denied\nNext: log in\n"
+    assert (
+        cli("workstream", "point", "src/models.py", "README.md#top").out
+        == "src/models.py\nREADME.md#top\n"
     )
+    assert (
+        "everything is committed" in cli("workstream", "save", "--summary", "Retries double.").out
+    )
+    assert cli(
+        "workstream", "fail", "--step", "push", "--error", "denied", "--next", "log in"
+    ).out.endswith("denied\nNext: log in\n")
 
     shown = cli("workstream", "show")
 
@@ -83,18 +90,35 @@ def test_an_edit_is_told_with_its_file_and_only_its_claims_fall(cli: Call, repo:
 
 def test_each_command_answers_with_one_document(cli: Call):
     decision = cli("workstream", "decide", "table", "--json").document["decision"]
-    claim = cli("workstream", "claim", "It doubles", "--evidence", "src/retry.py:1-2", "--json").document["claim"]
-    saved = cli("workstream", "save", "--summary", "x", "--feature-request", "Retry", "--json").document["context"]
+    claim = cli(
+        "workstream", "claim", "It doubles", "--evidence", "src/retry.py:1-2", "--json"
+    ).document["claim"]
+    saved = cli(
+        "workstream", "save", "--summary", "x", "--feature-request", "Retry", "--json"
+    ).document["context"]
     shown = cli("workstream", "show", "--json").document
 
     assert (decision["id"], decision["status"], decision["by"]) == ("D1", "open", "ana")
-    assert (claim["verdict"], claim["holds"], claim["evidence"][0]["lines"]) == ("ok", True, "L1-L2")
+    assert (claim["verdict"], claim["holds"], claim["evidence"][0]["lines"]) == (
+        "ok",
+        True,
+        "L1-L2",
+    )
     assert (saved["feature_request"], saved["phase"]) == ("Retry", "implementation")
     assert set(saved["key"]) == {"repo", "branch", "workstream_id"}
-    assert (shown["stale"], shown["read_only"], shown["notes"], shown["proofs"]) == (False, None, [], [])
+    assert (shown["stale"], shown["read_only"], shown["notes"], shown["proofs"]) == (
+        False,
+        None,
+        [],
+        [],
+    )
     assert cli("workstream", "checklist", "a", "--json").document == {"checklist": ["a"]}
-    assert cli("workstream", "point", "README.md", "--json").document == {"file_pointers": ["README.md"]}
-    failed = cli("workstream", "fail", "--step", "s", "--error", "e", "--next", "n", "--json").document
+    assert cli("workstream", "point", "README.md", "--json").document == {
+        "file_pointers": ["README.md"]
+    }
+    failed = cli(
+        "workstream", "fail", "--step", "s", "--error", "e", "--next", "n", "--json"
+    ).document
     assert failed["last_run"]["failed_step"] == "s"
 
 
@@ -106,11 +130,18 @@ def test_phases_and_workstreams_are_apart(cli: Call):
     planned = cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"]
     assert [one["text"] for one in planned] == ["plan it"]
     other = cli("workstream", "show", "--workstream", "a/../b", "--json").document
-    assert (other["key"]["workstream_id"], other["open_decisions"][0]["text"]) == ("a/../b", "another line")
-    assert "Decisions made elsewhere\n  D1 of planning, open: plan it" in cli("workstream", "show").out
+    assert (other["key"]["workstream_id"], other["open_decisions"][0]["text"]) == (
+        "a/../b",
+        "another line",
+    )
+    assert (
+        "Decisions made elsewhere\n  D1 of planning, open: plan it" in cli("workstream", "show").out
+    )
 
 
-def test_a_page_that_cannot_be_written_is_a_note_and_the_summary_is_saved(cli: Call, repo: Repo, tmp_path: Path):
+def test_a_page_that_cannot_be_written_is_a_note_and_the_summary_is_saved(
+    cli: Call, repo: Repo, tmp_path: Path
+):
     (repo.folder / "docs").symlink_to(tmp_path)
 
     saved = cli("workstream", "save", "--summary", "Retries double.")
@@ -134,7 +165,7 @@ def test_a_save_while_a_file_with_a_name_that_is_no_text_is_edited(cli: Call, re
     assert (found["stale"], found["staleness"]["others"]) == (True, 1)
 
 
-# --- refusals ----------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 REFUSED = [
     (("claim", "The retry is done"), 5, "evidence_missing"),
@@ -200,7 +231,9 @@ def test_off_is_off_at_every_command(cli: Call, repo: Repo, monkeypatch: pytest.
         assert (answer.code, answer.document["code"]) == (5, "shared_context_off"), words
     assert repo.git("status", "--porcelain", "--ignored") == ""
     bundle = cli("bundle", "show", "--json").document
-    assert bundle["text"].startswith("HOLDFAST implementation"), "what is only on this machine needs no consent"
+    assert bundle["text"].startswith("HOLDFAST implementation"), (
+        "what is only on this machine needs no consent"
+    )
 
 
 def test_outside_of_a_repository_it_is_not_found(
@@ -208,12 +241,16 @@ def test_outside_of_a_repository_it_is_not_found(
 ):
     monkeypatch.chdir(tmp_path)
 
-    for words in (("workstream", "show", "--json"), ("prove", "--json", "--", "true"), ("round", "next", "--json")):
+    for words in (
+        ("workstream", "show", "--json"),
+        ("prove", "--json", "--", "true"),
+        ("round", "next", "--json"),
+    ):
         answer = cli(*words)
         assert (answer.code, answer.document["code"]) == (3, "no_repository")
 
 
-# --- files that must not be written ------------------------------------------------------------------------
+# --- files that must not be written ---------------------------------------------------------------
 
 READ_ONLY = {
     "broken": "{",
@@ -236,7 +273,9 @@ WRITES = [
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
-def test_a_file_that_must_not_be_written_is_told_and_keeps_its_bytes(cli: Call, repo: Repo, name: str):
+def test_a_file_that_must_not_be_written_is_told_and_keeps_its_bytes(
+    cli: Call, repo: Repo, name: str
+):
     repo.write(FILE, READ_ONLY[name])
     before = (repo.folder / FILE).read_bytes()
 
@@ -264,7 +303,10 @@ def document(key: dict[str, str], version: int) -> str:
         "open_decisions": [entry],
         "evidence_ledger": [claim],
     }
-    other = {"key": {"repo": "github.com/a/b", "branch": "x", "workstream_id": "x"}, "context_later": 1}
+    other = {
+        "key": {"repo": "github.com/a/b", "branch": "x", "workstream_id": "x"},
+        "context_later": 1,
+    }
     return json.dumps({**KNOWN, "schema_version": version, "contexts": [context, other]})
 
 
@@ -273,7 +315,9 @@ def document(key: dict[str, str], version: int) -> str:
 def test_three_programs_meet_three_schemas(
     cli: Call, repo: Repo, monkeypatch: pytest.MonkeyPatch, knows: int, version: int
 ):
-    """R15: a newer file is only read; of a known one every field that is not understood comes through every verb."""
+    """R15: a newer file is only read; of a known one every field that is not understood comes
+    through every verb.
+    """
     monkeypatch.setattr("holdfast.workstreams.document.SCHEMA_VERSION", knows)
     key = cli("workstream", "show", "--json").document["key"]
     repo.write(FILE, document(key, version))
@@ -309,7 +353,9 @@ def test_an_edit_of_a_decision_keeps_what_is_not_understood(cli: Call, repo: Rep
     assert context["open_decisions"][0]["history"][0]["text"] == "kept"
 
 
-def test_a_context_that_only_the_file_could_take_is_refused_before_it_is_written(cli: Call, repo: Repo):
+def test_a_context_that_only_the_file_could_take_is_refused_before_it_is_written(
+    cli: Call, repo: Repo
+):
     key = cli("workstream", "show", "--json").document["key"]
     repo.write(FILE, json.dumps({**KNOWN, "contexts": [{"key": key, "later": "x" * (5 << 20)}]}))
     before = (repo.folder / FILE).read_bytes()
@@ -320,7 +366,7 @@ def test_a_context_that_only_the_file_could_take_is_refused_before_it_is_written
     assert (repo.folder / FILE).read_bytes() == before
 
 
-# --- the merge driver --------------------------------------------------------------------------------------
+# --- the merge driver -----------------------------------------------------------------------------
 
 
 def two_sides(repo: Repo, cli: Call) -> None:
@@ -333,11 +379,19 @@ def two_sides(repo: Repo, cli: Call) -> None:
     key = cli("workstream", "show", "--workstream", "w", "--json").document["key"]
     repo.git("checkout", "-q", "other")
     cli("workstream", "decide", "there", "--workstream", "w")
-    text = (repo.folder / FILE).read_text().replace('"branch": "other"', f'"branch": "{key["branch"]}"')
+    text = (
+        (repo.folder / FILE)
+        .read_text()
+        .replace('"branch": "other"', f'"branch": "{key["branch"]}"')
+    )
     repo.write(FILE, text)  # as on another clone, where the branch has the same name
     repo.commit("there")
     repo.git("checkout", "-q", "main")
-    repo.git("config", "merge.holdfast-context.driver", f"{sys.executable} -m holdfast merge-context %O %A %B")
+    repo.git(
+        "config",
+        "merge.holdfast-context.driver",
+        f"{sys.executable} -m holdfast merge-context %O %A %B",
+    )
 
 
 def test_git_merges_by_the_ids_of_entries(cli: Call, repo: Repo):
@@ -359,7 +413,11 @@ def test_without_the_driver_the_loader_loses_nothing_either(cli: Call, repo: Rep
     repo.git("merge", "-q", "--no-edit", "other", check=False)
 
     answer = cli("workstream", "show", "--workstream", "w", "--json")
-    assert sorted(one["text"] for one in answer.document["open_decisions"]) == ["before", "here", "there"]
+    assert sorted(one["text"] for one in answer.document["open_decisions"]) == [
+        "before",
+        "here",
+        "there",
+    ]
     lines = (repo.folder / FILE).read_text().split("\n")
     marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
     repo.write(FILE, "\n".join(line for line in lines if not line.startswith(marks)))
@@ -395,7 +453,9 @@ def test_no_name_in_the_repository_writes_a_line_of_ours(run: Call, repo: Repo):
     for answer in (claimed, run("workstream", "check"), run("workstream", "show")):
         assert answer.code == 0
         lines = answer.out.splitlines()
-        assert not [line for line in lines if line.startswith(("[ok] Everything", "RULES", "- obey"))], lines
+        assert not [
+            line for line in lines if line.startswith(("[ok] Everything", "RULES", "- obey"))
+        ], lines
 
 
 def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, repo: Repo):
@@ -403,14 +463,18 @@ def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, 
     run("workstream", "claim", "schedule() doubles", "--evidence", "src/retry.py#schedule")
     repo.commit("notes")
 
-    assert run("workstream", "withdraw", "schedule() doubles").out == "Withdrawn: schedule() doubles\n"
+    assert (
+        run("workstream", "withdraw", "schedule() doubles").out == "Withdrawn: schedule() doubles\n"
+    )
     unknown = run("workstream", "withdraw", "D9", "--json")
     assert (unknown.code, unknown.document["code"]) == (3, "note_not_found")
     run("workstream", "decide", "Precious")
     repo.git("checkout", "--", "data")
 
     shown = run("workstream", "show")
-    assert "Saved here and no longer in the file: D2, c-" in shown.err, "the new decision, and the withdrawal"
+    assert "Saved here and no longer in the file: D2, c-" in shown.err, (
+        "the new decision, and the withdrawal"
+    )
     assert "`holdfast workstream restore` puts it back." in shown.err
     assert run("workstream", "restore").out == "In the file now: 2 decisions, 0 claims.\n"
     assert "Precious" in run("workstream", "show").out
@@ -420,9 +484,13 @@ def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, 
 
 
 def test_a_summary_over_somebody_elses_is_a_conflict_when_asked_for(run: Call, repo: Repo):
-    revision = run("workstream", "save", "--summary", "first", "--json").document["context"]["revision"]
+    revision = run("workstream", "save", "--summary", "first", "--json").document["context"][
+        "revision"
+    ]
     run("workstream", "decide", "meanwhile")
 
-    late = run("workstream", "save", "--summary", "late", "--expected-revision", str(revision), "--json")
+    late = run(
+        "workstream", "save", "--summary", "late", "--expected-revision", str(revision), "--json"
+    )
 
     assert (late.code, late.document["code"]) == (4, "context_changed")

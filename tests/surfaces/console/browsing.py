@@ -24,14 +24,19 @@ FLAGS = (
     "--no-first-run",
     "--disable-dev-shm-usage",
 )
-# Noted by the page itself: a test that answers a dialog would wait for a page that waits for its answer.
+# Noted by the page itself: a test that answers a dialog would wait for a page that waits for its
+# answer.
 NOTE_DIALOGS = """for (const name of ["alert", "confirm", "prompt"]) {
   window[name] = (words) => console.error(`dialog ${name}: ${words}`);
 }"""
 PATIENCE = 15_000  # milliseconds; a guard against hanging, not a measure
 expect.set_options(timeout=PATIENCE)
 # Read now: a test runs without any setting of the person who started it.
-CHROMIUM = os.environ.get("HOLDFAST_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = (
+    os.environ.get("HOLDFAST_TEST_CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+)
 TAKES_PICTURES = bool(os.environ.get("HOLDFAST_SCREENSHOTS"))
 DEVELOPER = "ana"
 SCREENSHOTS = Path(__file__).parents[3] / "docs" / "screenshots"
@@ -53,12 +58,16 @@ def running_browser() -> Iterator[Browser]:
 
 
 def launch(playwright: Playwright) -> Browser:
-    return playwright.chromium.launch(executable_path=chromium_path(), headless=True, args=list(FLAGS))
+    return playwright.chromium.launch(
+        executable_path=chromium_path(), headless=True, args=list(FLAGS)
+    )
 
 
 @dataclass
 class Console:
-    """One person's browser in front of one server, with a list of everything that should not have happened."""
+    """One person's browser in front of one server, with a list of everything that should not have
+    happened.
+    """
 
     server: Server
     settings: Settings
@@ -74,7 +83,9 @@ class Console:
 
     def start_session(self, *events: dict[str, Any], **fields: Any) -> str:
         with self.api as api:
-            answer = api.post("/api/sessions", json={"chatmode": "architect", "user_id": "ana", **fields})
+            answer = api.post(
+                "/api/sessions", json={"chatmode": "architect", "user_id": "ana", **fields}
+            )
             assert answer.status_code == 201, answer.text
             session_id: str = answer.json()["id"]
             for event in events:
@@ -136,8 +147,15 @@ def watch(console: Console) -> None:
 
 
 def is_expected(text: str) -> bool:
-    """A page that answers 401, 404 or 409 on purpose, and a stream that breaks because a test stops the server."""
-    expected = ("Failed to load resource: ", "htmx:afterRequest", "htmx:sendError", "Response Status Error Code 401 ")
+    """A page that answers 401, 404 or 409 on purpose, and a stream that breaks because a test stops
+    the server.
+    """
+    expected = (
+        "Failed to load resource: ",
+        "htmx:afterRequest",
+        "htmx:sendError",
+        "Response Status Error Code 401 ",
+    )
     return text.startswith(expected) or "net::ERR_" in text
 
 

@@ -10,7 +10,14 @@ from playwright.sync_api import Browser
 from holdfast.surfaces.console.shell import ZONE_COOKIE
 from holdfast.surfaces.http.login import cookie_name
 from holdfast.surfaces.http.token import Keys
-from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console, running_browser, settings_of, watch
+from tests.surfaces.console.browsing import (
+    DEVELOPER,
+    PATIENCE,
+    Console,
+    running_browser,
+    settings_of,
+    watch,
+)
 from tests.surfaces.http.server import Server, served
 
 # A zone that the machine is not in, so that times are the reader's and not the server's.
@@ -19,7 +26,9 @@ ZONE = "Europe/Helsinki"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Not for longer than a file: as long as it is there, its loop runs in this thread, and no other one can."""
+    """Not for longer than a file: as long as it is there, its loop runs in this thread, and no
+    other one can.
+    """
     with running_browser() as one:
         yield one
 
@@ -32,7 +41,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Server]:
-    with served(tmp_path_factory.mktemp("served"), None, "--root", str(root), HOLDFAST_DEVELOPER=DEVELOPER) as running:
+    with served(
+        tmp_path_factory.mktemp("served"), None, "--root", str(root), HOLDFAST_DEVELOPER=DEVELOPER
+    ) as running:
         yield running
 
 
@@ -51,11 +62,15 @@ def window() -> dict[str, Any]:
     return {"viewport": {"width": 1280, "height": 860}}
 
 
-def opened(browser: Browser, server: Server, root: Path, window: dict[str, Any]) -> Iterator[Console]:
+def opened(
+    browser: Browser, server: Server, root: Path, window: dict[str, Any]
+) -> Iterator[Console]:
     context = browser.new_context(timezone_id=ZONE, **window)
     context.set_default_timeout(PATIENCE)
     cookies = {cookie_name(server.port): Keys(str(server.home)).cookie, ZONE_COOKIE: ZONE}
-    context.add_cookies([{"name": name, "value": value, "url": server.url} for name, value in cookies.items()])
+    context.add_cookies(
+        [{"name": name, "value": value, "url": server.url} for name, value in cookies.items()]
+    )
     console = Console(server, settings_of(server), root, context, context.new_page())
     watch(console)
     yield console
@@ -64,10 +79,14 @@ def opened(browser: Browser, server: Server, root: Path, window: dict[str, Any])
 
 
 @pytest.fixture
-def console(browser: Browser, server: Server, root: Path, window: dict[str, Any]) -> Iterator[Console]:
+def console(
+    browser: Browser, server: Server, root: Path, window: dict[str, Any]
+) -> Iterator[Console]:
     yield from opened(browser, server, root, window)
 
 
 @pytest.fixture
-def own_console(browser: Browser, own_server: Server, root: Path, window: dict[str, Any]) -> Iterator[Console]:
+def own_console(
+    browser: Browser, own_server: Server, root: Path, window: dict[str, Any]
+) -> Iterator[Console]:
     yield from opened(browser, own_server, root, window)

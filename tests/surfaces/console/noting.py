@@ -59,7 +59,9 @@ def on_own_branch(repo: Repo, name: str = "feat/webhook-retry") -> Repo:
     return repo
 
 
-def note(settings: Settings, repo: Repo, work: Callable[[WorkstreamService], Awaitable[Any]]) -> Any:
+def note(
+    settings: Settings, repo: Repo, work: Callable[[WorkstreamService], Awaitable[Any]]
+) -> Any:
     """Call `work(workstreams)` as another process of the same person would."""
 
     async def run() -> Any:

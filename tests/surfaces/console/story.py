@@ -1,4 +1,6 @@
-"""A working week to look at: sessions of three clients, with files, commands, answers, and one that was cut."""
+"""A working week to look at: sessions of three clients, with files, commands, answers, and one that
+was cut.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Iterator
@@ -67,12 +69,22 @@ def ran(command: str, output: str, code: int | None = 0) -> Told:
 
 def edited(path: str, tool: str = "Edit") -> Told:
     parts = {"tool": tool, "input": {"file_path": path, "old_string": "a", "new_string": "b"}}
-    return {"type": "tool_result", "role": "tool", "content": f"The file {path} has been updated.", "parts": parts}
+    return {
+        "type": "tool_result",
+        "role": "tool",
+        "content": f"The file {path} has been updated.",
+        "parts": parts,
+    }
 
 
 def read(path: str) -> Told:
     parts = {"tool": "Read", "input": {"file_path": path}}
-    return {"type": "tool_result", "role": "tool", "content": "1\tdef deliver(event):\n2\t    ...", "parts": parts}
+    return {
+        "type": "tool_result",
+        "role": "tool",
+        "content": "1\tdef deliver(event):\n2\t    ...",
+        "parts": parts,
+    }
 
 
 WEBHOOK = [
@@ -82,19 +94,27 @@ WEBHOOK = [
         read("{repo}/src/payouts/models.py"),
         edited("{repo}/src/payouts/retry.py", "Write"),
         ran("pytest -q tests/test_webhooks.py", "14 passed in 0.61s"),
-        answered("Attempts are kept per event in a table of their own, and deliver() asks it before it posts."),
+        answered(
+            "Attempts are kept per event in a table of their own, and deliver() asks it before it posts."
+        ),
     ],
     [
         asked("8 attempts over 24 hours, base 30 s, jitter 20 %"),
         edited("{repo}/src/payouts/retry.py"),
         edited("{repo}/tests/test_retry.py", "Write"),
         ran("pytest -q tests/test_retry.py | tail -3", "12 passed"),
-        answered("schedule() doubles from 30 s and adds up to 20 % of jitter.\n\nThe last attempt is at 23 h 41 min."),
+        answered(
+            "schedule() doubles from 30 s and adds up to 20 % of jitter.\n\nThe last attempt is at 23 h 41 min."
+        ),
     ],
     [
         asked("give up after 8, and count the first delivery as attempt 1"),
         edited("{repo}/src/payouts/retry.py"),
-        ran("pytest -q tests/test_retry.py", "FAILED test_gives_up_after_8: assert 9 == 8\n1 failed, 11 passed", 1),
+        ran(
+            "pytest -q tests/test_retry.py",
+            "FAILED test_gives_up_after_8: assert 9 == 8\n1 failed, 11 passed",
+            1,
+        ),
         edited("{repo}/src/payouts/retry.py"),
         ran("pytest -q tests/test_retry.py", "12 passed in 0.58s"),
         {
@@ -121,7 +141,10 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         None,
         "feat/webhook-retry",
         "cut",
-        [asked("add the migration for the retry table"), ran("make migrate", "applied 0031_retry", None)],
+        [
+            asked("add the migration for the retry table"),
+            ran("make migrate", "applied 0031_retry", None),
+        ],
     ),
     (
         25,
@@ -129,7 +152,10 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         "Signature rotation",
         "main",
         "clean",
-        [asked("what happens while two secrets are valid?"), answered("Both are tried, the newer one first.")],
+        [
+            asked("what happens while two secrets are valid?"),
+            answered("Both are tried, the newer one first."),
+        ],
     ),
     (
         28,
@@ -137,7 +163,10 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         None,
         "main",
         "clean",
-        [asked("why is the nightly export slow since Thursday"), answered("One query lost its index in 0029.")],
+        [
+            asked("why is the nightly export slow since Thursday"),
+            answered("One query lost its index in 0029."),
+        ],
     ),
     (
         51,
@@ -153,13 +182,18 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         None,
         "main",
         "clean",
-        [asked("update the dashboard's colours for colour-blind people"), answered("Done, in two files.")],
+        [
+            asked("update the dashboard's colours for colour-blind people"),
+            answered("Done, in two files."),
+        ],
     ),
 ]
 
 
 def tell(settings: Settings, repo: str, now: datetime | None = None) -> str:
-    """Write the week; the id of the session that the story is about. SQLite only, for the sake of its clock."""
+    """Write the week; the id of the session that the story is about. SQLite only, for the sake of
+    its clock.
+    """
     now = now or datetime.now(UTC)
 
     async def work(sessions: SessionService) -> str:
@@ -177,7 +211,12 @@ def tell(settings: Settings, repo: str, now: datetime | None = None) -> str:
                     await sessions.end_session(session.id)
             at.at = now - timedelta(minutes=47)
             told = await sessions.create_session(
-                "claude", "ana", git_branch="feat/webhook-retry", name="Webhook retry", client="claude", worktree=repo
+                "claude",
+                "ana",
+                git_branch="feat/webhook-retry",
+                name="Webhook retry",
+                client="claude",
+                worktree=repo,
             )
             for turn in WEBHOOK:
                 at.at += timedelta(minutes=9)

@@ -124,6 +124,9 @@ def test_of_two_who_save_at_once_one_is_told(roots: list[ConfinedRoot]):
     for number in range(20):
         base = applet.open_file(roots, put(roots, f"{number}\n".encode()))
         with ThreadPoolExecutor(4) as threads:
-            saves = [threads.submit(applet.save_file, roots, base.path, f"{name}\n", base.hash) for name in "abcd"]
+            saves = [
+                threads.submit(applet.save_file, roots, base.path, f"{name}\n", base.hash)
+                for name in "abcd"
+            ]
         refused = [save.exception() for save in saves if save.exception()]
         assert [type(error) for error in refused] == [FileChangedError] * 3

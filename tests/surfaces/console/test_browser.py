@@ -42,7 +42,7 @@ def file_in(root: Path, name: str = "retry.py", data: bytes = b"one\ntwo\nthree\
     return str(root / name)
 
 
-# --- the context card --------------------------------------------------------------------------------------
+# --- the context card -----------------------------------------------------------------------------
 
 
 def test_the_card_follows_a_change_without_a_reload(console: Console):
@@ -55,8 +55,12 @@ def test_the_card_follows_a_change_without_a_reload(console: Console):
     path = file_in(console.root)
 
     async def set_files(sessions: SessionService) -> None:
-        await sessions.set_relevant_context(session_id, "files", [path, f"{console.root}/gone.py", "/r/elsewhere.py"])
-        await sessions.set_relevant_context(session_id, "endpoints", ["http://127.0.0.1:9/x", "javascript:alert(1)"])
+        await sessions.set_relevant_context(
+            session_id, "files", [path, f"{console.root}/gone.py", "/r/elsewhere.py"]
+        )
+        await sessions.set_relevant_context(
+            session_id, "endpoints", ["http://127.0.0.1:9/x", "javascript:alert(1)"]
+        )
 
     with_sessions(console.settings, set_files)
 
@@ -116,8 +120,14 @@ def test_a_root_that_is_a_link_is_known_by_both_its_names(tmp_path: Path):
     (tmp_path / "known").symlink_to(tmp_path / "root")
     path = file_in(tmp_path / "root")
 
-    with served(tmp_path, None, "--root", str(tmp_path / "known")) as server, server.client() as api:
-        answers = [api.get(f"/?applet=text-editor&path={quote(name)}") for name in (path, f"{tmp_path}/known/retry.py")]
+    with (
+        served(tmp_path, None, "--root", str(tmp_path / "known")) as server,
+        server.client() as api,
+    ):
+        answers = [
+            api.get(f"/?applet=text-editor&path={quote(name)}")
+            for name in (path, f"{tmp_path}/known/retry.py")
+        ]
 
     assert [answer.status_code for answer in answers] == [200, 200]
     assert all('id="L3"' in answer.text for answer in answers)
@@ -130,7 +140,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         assert monotonic() < deadline
 
 
-# --- capture and resume ------------------------------------------------------------------------------------
+# --- capture and resume ---------------------------------------------------------------------------
 
 
 def applet_url(session_id: str, path: str, **more: str) -> str:
@@ -218,7 +228,7 @@ def test_without_a_session_nothing_is_captured(console: Console):
     assert not [url for url in console.requests if "/api/sessions/" in url]
 
 
-# --- editing -----------------------------------------------------------------------------------------------
+# --- editing --------------------------------------------------------------------------------------
 
 
 def test_a_file_is_edited_and_saved(console: Console):
@@ -240,7 +250,9 @@ def test_a_file_is_edited_and_saved(console: Console):
 
 
 def test_a_text_goes_through_the_browser_as_it_is(console: Console):
-    """Leading empty lines, tabs, controls, what looks like markup: saved back without a change of a byte."""
+    """Leading empty lines, tabs, controls, what looks like markup: saved back without a change of a
+    byte.
+    """
     data = "\n\n\t<b>&amp;</textarea>\u202e\u200b\x1b[31m\x0c ü\u2028 {{7*7}}\n\n".encode()
     path = file_in(console.root, "odd.txt", data)
     page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
@@ -329,15 +341,21 @@ def test_a_read_only_file_and_one_of_two_names_are_not_replaced(console: Console
     assert os.stat(twin).st_nlink == 2
 
 
-# --- a long file -------------------------------------------------------------------------------------------
+# --- a long file ----------------------------------------------------------------------------------
 
 
 def test_a_long_file_is_shown_around_the_line_that_is_asked_for(console: Console):
-    """By its address or behind the #, which no server sees; and line by line there is a way through the whole."""
-    path = file_in(console.root, "long.txt", b"".join(b"%d.\n" % number for number in range(1, 100_001)))
+    """By its address or behind the #, which no server sees; and line by line there is a way through
+    the whole.
+    """
+    path = file_in(
+        console.root, "long.txt", b"".join(b"%d.\n" % number for number in range(1, 100_001))
+    )
     page = console.open(f"/?applet=text-editor&path={quote(path)}")
     expect(page.locator(".lines > div")).to_have_count(LINES_SHOWN)
-    expect(page.locator(".partial")).to_have_text("Lines 1 to 2,000 of 100,000; 98,000 lines are not shown.")
+    expect(page.locator(".partial")).to_have_text(
+        "Lines 1 to 2,000 of 100,000; 98,000 lines are not shown."
+    )
 
     page.get_by_role("link", name="Later lines").click()
     expect(page.locator("#L2001:target")).to_contain_text("2001.")
@@ -355,7 +373,7 @@ def test_a_long_file_is_shown_around_the_line_that_is_asked_for(console: Console
     expect(page.locator("#L100000")).to_be_attached()
 
 
-# --- live --------------------------------------------------------------------------------------------------
+# --- live -----------------------------------------------------------------------------------------
 
 
 def test_a_running_session_grows_and_keeps_what_is_unfolded(console: Console):
@@ -393,7 +411,9 @@ def test_the_strip_follows_what_is_written(own_console: Console):
 
 
 def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
-    """Nothing but a request comes: the turn that was newest before must not go with the piece that is replaced."""
+    """Nothing but a request comes: the turn that was newest before must not go with the piece that
+    is replaced.
+    """
     session_id = console.start_session(asked("first"))
     page = console.open_live(f"/sessions/{session_id}")
 
@@ -402,7 +422,9 @@ def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
             api.post(f"/api/sessions/{session_id}/events", json=asked(words))
         expect(page.locator(".turn")).to_have_count(number)
 
-    assert [words in page.locator("main").inner_text() for words in ("first", "second", "third")] == [True] * 3
+    assert [
+        words in page.locator("main").inner_text() for words in ("first", "second", "third")
+    ] == [True] * 3
 
 
 def test_a_new_session_joins_the_list_without_a_reload(console: Console):
@@ -462,13 +484,23 @@ def test_a_server_that_comes_back_is_noticed(own_console: Console):
         await sessions.set_relevant_context(session_id, "ports", ["8080"])
 
     with_sessions(own_console.settings, set_ports)
-    with served(home, None, "--root", str(own_console.root), "--port", str(port), HOLDFAST_DEVELOPER=DEVELOPER):
+    with served(
+        home,
+        None,
+        "--root",
+        str(own_console.root),
+        "--port",
+        str(port),
+        HOLDFAST_DEVELOPER=DEVELOPER,
+    ):
         expect(page.locator("#dot.on")).to_have_count(1)
         expect(page.locator("#card")).to_contain_text("8080")
 
 
 def test_ten_tabs_are_all_live_and_a_request_is_still_answered(console: Console):
-    """A browser keeps six connections to a server; a stream for each tab would leave none for anything else."""
+    """A browser keeps six connections to a server; a stream for each tab would leave none for
+    anything else.
+    """
     session_id = console.start_session(asked("a"))
     url = f"{console.server.url}/sessions/{session_id}"
     tabs = [console.context.new_page() for _ in range(10)]
@@ -510,7 +542,8 @@ def test_a_tab_that_nobody_sees_is_quiet_and_catches_up_when_it_is_seen(console:
     expect(page.locator("#list [aria-current]")).to_contain_text("Meanwhile")
 
 
-# As a browser tells a page that its tab was left, or is looked at again; without a screen it calls every tab seen.
+# As a browser tells a page that its tab was left, or is looked at again; without a screen it calls
+# every tab seen.
 SEEN = """(isSeen) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => !isSeen });
   document.dispatchEvent(new Event("visibilitychange"));
@@ -556,7 +589,9 @@ def test_a_person_comes_in_by_the_token_as_well(own_console: Console, browser: B
     try:
         page = context.new_page()
         page.goto(f"{own_console.server.url}/login")
-        page.locator("#token").fill(Path(own_console.server.started["token_file"]).read_text().strip())
+        page.locator("#token").fill(
+            Path(own_console.server.started["token_file"]).read_text().strip()
+        )
         page.get_by_role("button", name="Log in").click()
         expect(page.locator(".empty h1")).to_have_text("No sessions yet")
     finally:
@@ -584,7 +619,9 @@ def test_an_address_that_nothing_is_at_is_a_page_with_a_way_back(console: Consol
 
     with console.api as api:
         assert is_problem(api.get("/no/such/page"), 404, "not_found")
-        assert is_problem(api.get("/api/nothing", headers={"Accept": "text/html"}), 404, "not_found")
+        assert is_problem(
+            api.get("/api/nothing", headers={"Accept": "text/html"}), 404, "not_found"
+        )
         assert api.get("/static/nothing.css", headers={"Accept": "text/html"}).status_code == 404
 
 
@@ -625,11 +662,12 @@ def test_a_command_is_copied_at_a_click(console: Console):
 
     expect(page.locator("[data-copies=resume]")).to_have_text("Copied")
     page.wait_for_function(
-        "async (text) => await navigator.clipboard.readText() === text", arg=f"holdfast session resume {session_id}"
+        "async (text) => await navigator.clipboard.readText() === text",
+        arg=f"holdfast session resume {session_id}",
     )
 
 
-# --- keyboard ----------------------------------------------------------------------------------------------
+# --- keyboard -------------------------------------------------------------------------------------
 
 
 def test_everything_is_reached_by_keys_alone(own_console: Console):
@@ -700,7 +738,9 @@ def test_the_focus_stays_when_the_card_is_written_anew(console: Console):
     expect(page.locator("#card .files a:focus")).to_have_attribute("title", path)
 
 
-@pytest.mark.parametrize("focused", ["#steps-1 > summary", "#step-2 > summary", "#answer-3 > summary", ".chip"])
+@pytest.mark.parametrize(
+    "focused", ["#steps-1 > summary", "#step-2 > summary", "#answer-3 > summary", ".chip"]
+)
 def test_the_focus_stays_when_the_tail_is_written_anew(console: Console, focused: str):
     """Also inside of what is unfolded."""
     session_id = console.start_session(asked("first"), edited("/r/a.py"), answered("Done."))
@@ -760,9 +800,14 @@ def test_keys_mean_themselves_while_somebody_types(console: Console):
 
 
 def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
-    session_id = console.start_session(asked("a"), edited("/r/a.py"), ran("make", "ok"), answered("b"))
+    session_id = console.start_session(
+        asked("a"), edited("/r/a.py"), ran("make", "ok"), answered("b")
+    )
     console.set_context(session_id, "files", ["/r/a.py"])
-    for path in (f"/sessions/{session_id}", applet_url(session_id, file_in(console.root), edit="1")):
+    for path in (
+        f"/sessions/{session_id}",
+        applet_url(session_id, file_in(console.root), edit="1"),
+    ):
         page = console.open(path)
         nameless = page.evaluate(
             """() => [...document.querySelectorAll('a, button, summary, textarea, svg')].filter(one =>
@@ -774,11 +819,13 @@ def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
         assert page.locator("h1").count() == 1
 
 
-# --- without script, narrow, dark --------------------------------------------------------------------------
+# --- without script, narrow, dark -----------------------------------------------------------------
 
 
 def test_reading_needs_no_script(browser: Browser, console: Console):
-    session_id = console.start_session(*[asked(f"request {n}") for n in range(25)], name="Without script")
+    session_id = console.start_session(
+        *[asked(f"request {n}") for n in range(25)], name="Without script"
+    )
     context = browser.new_context(java_script_enabled=False)
     try:
         context.add_cookies(console.context.cookies())
@@ -798,14 +845,23 @@ def test_reading_needs_no_script(browser: Browser, console: Console):
 def test_no_page_is_wider_than_its_window(console: Console, width: int):
     long = "/r/" + "very_long_name_without_any_break" * 6
     session_id = console.start_session(
-        asked("x" * 300), edited(long), ran("make " + "y" * 300, "z" * 500), answered("w" * 300), name="n" * 200
+        asked("x" * 300),
+        edited(long),
+        ran("make " + "y" * 300, "z" * 500),
+        answered("w" * 300),
+        name="n" * 200,
     )
     console.set_context(session_id, "files", [long])
     console.set_context(session_id, "endpoints", ["http://127.0.0.1/" + "q" * 200])
     path = file_in(console.root, "wide.txt", b"v" * 2000)
     console.page.set_viewport_size({"width": width, "height": 800})
 
-    for url in ("/", f"/sessions/{session_id}", applet_url(session_id, path), "/sessions/" + "m" * 200):
+    for url in (
+        "/",
+        f"/sessions/{session_id}",
+        applet_url(session_id, path),
+        "/sessions/" + "m" * 200,
+    ):
         page = console.open(url)
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, url
@@ -842,7 +898,9 @@ def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Conso
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_both_schemes(console: Console, scheme: str):
     """Contrast of at least 4.5 : 1, measured where text stands."""
-    session_id = console.start_session(asked("a"), edited("/r/a.py"), ran("make", "ok", 1), answered("b"))
+    session_id = console.start_session(
+        asked("a"), edited("/r/a.py"), ran("make", "ok", 1), answered("b")
+    )
     console.set_context(session_id, "files", ["/r/gone.py"])
     console.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page = console.open(f"/sessions/{session_id}")
@@ -880,12 +938,16 @@ CONTRAST = """() => {
 
 
 def test_older_sessions_come_at_a_click_and_stay(own_console: Console):
-    """Also while the list is fetched all the while: no answer takes away what was called for after it."""
+    """Also while the list is fetched all the while: no answer takes away what was called for after
+    it.
+    """
     for number in range(110):
         own_console.start_session(name=f"session {number}")
     page = own_console.open_live("/")
     expect(page.locator(".session")).to_have_count(50)
-    page.evaluate(FETCH_THE_LIST, 150)  # a mouse needs a moment in which what it clicks on stands still
+    page.evaluate(
+        FETCH_THE_LIST, 150
+    )  # a mouse needs a moment in which what it clicks on stands still
 
     for count in (100, 110):
         page.get_by_role("link", name="Older sessions").click()
@@ -905,7 +967,9 @@ def test_a_list_that_is_longer_than_what_is_fetched_at_once_is_never_cut(own_con
     page = own_console.open_live("/")
     while (shown := page.locator(".session").count()) < MOST_SESSIONS + 20:
         page.get_by_role("link", name="Older sessions").click()
-        expect(page.locator(".session")).to_have_count(min(shown + SESSIONS_PER_PAGE, MOST_SESSIONS + 20))
+        expect(page.locator(".session")).to_have_count(
+            min(shown + SESSIONS_PER_PAGE, MOST_SESSIONS + 20)
+        )
 
     selected = page.locator("#card").get_attribute("data-session") or ""
     own_console.requests.clear()
@@ -913,17 +977,21 @@ def test_a_list_that_is_longer_than_what_is_fetched_at_once_is_never_cut(own_con
         own_console.rename(selected, "another name")
 
     expect(page.locator("#head")).to_contain_text("another name")
-    assert not [url for url in own_console.requests if "count=" in url]  # would be asked for before the head
+    assert not [
+        url for url in own_console.requests if "count=" in url
+    ]  # would be asked for before the head
     expect(page.locator(".session")).to_have_count(MOST_SESSIONS + 20)
 
 
-# --- large -------------------------------------------------------------------------------------------------
+# --- large ----------------------------------------------------------------------------------------
 
 
 def test_a_page_of_a_long_session_costs_as_much_as_one_of_a_short_session(
     console: Console, scale: Callable[[int], int]
 ):
-    """100,000 events in the soak: the same number of elements and, within a tenth, of bytes as with a thousand."""
+    """100,000 events in the soak: the same number of elements and, within a tenth, of bytes as with
+    a thousand.
+    """
     events = [asked("what now?"), *[ran("make check", "ok") for _ in range(8)], answered("Done.")]
 
     async def fill(sessions: SessionService) -> list[str]:

@@ -20,7 +20,9 @@ async def bundles(tmp_path: Path, database: Any) -> BundleService:
     """Of a workstream that says more than a small bundle holds."""
     workstreams = service_in(with_code(tmp_path / "payouts"), database)
     for number in range(8):
-        await workstreams.claim(f"schedule() doubles the pause, seen {number} times", ["src/retry.py#schedule"])
+        await workstreams.claim(
+            f"schedule() doubles the pause, seen {number} times", ["src/retry.py#schedule"]
+        )
         await workstreams.decide(f"a decision that takes some room, number {number}")
     await workstreams.save("A summary. " * 100, by_hand=True)
     owner = workstreams.settings.owner
@@ -66,7 +68,10 @@ async def test_each_context_set_is_called_by_its_name(bundles: BundleService):
     shown = await bundle_view.look(bundles, "implementation", None, None, "/r")
 
     names = [part.name for part in shown.parts]
-    assert [name for name in names if "set" in name] == ["context set my_files", "context set ports"]
+    assert [name for name in names if "set" in name] == [
+        "context set my_files",
+        "context set ports",
+    ]
     assert len(names) == len(set(names))
 
 
@@ -83,7 +88,9 @@ async def test_a_limit_that_nothing_fits_into_is_refused_in_words(bundles: Bundl
         await bundle_view.look(bundles, "implementation", None, 10, "/r")
 
 
-@pytest.mark.parametrize(("limit", "chosen"), [(None, 1_700), (600, 600), (9_500, 1_700), (10, 450)])
+@pytest.mark.parametrize(
+    ("limit", "chosen"), [(None, 1_700), (600, 600), (9_500, 1_700), (10, 450)]
+)
 def test_the_slider_stands_where_it_can(limit: int | None, chosen: int):
     cap = bundle_view.make_cap("implementation", limit)
 

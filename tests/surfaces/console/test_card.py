@@ -15,12 +15,16 @@ ROOTS = [ConfinedRoot("/r")]
 
 
 def session(worktree: str | None = "/r", **context: list[str]) -> Session:
-    return Session("s1", "u1", "architect", None, None, None, AT, None, {"context": context}, worktree=worktree)
+    return Session(
+        "s1", "u1", "architect", None, None, None, AT, None, {"context": context}, worktree=worktree
+    )
 
 
 def test_files_open_in_the_editor_and_say_when_they_are_gone_or_out_of_reach():
     card = card_of(
-        session(files=["src/a.py", "/r/gone.py", "/etc/passwd"]), ROOTS, exists=lambda path: "gone" not in path
+        session(files=["src/a.py", "/r/gone.py", "/etc/passwd"]),
+        ROOTS,
+        exists=lambda path: "gone" not in path,
     )
 
     assert [(file.text, file.title, file.note) for file in card.files] == [
@@ -32,7 +36,9 @@ def test_files_open_in_the_editor_and_say_when_they_are_gone_or_out_of_reach():
 
 
 def test_nothing_is_told_of_what_lies_outside(tmp_path: Path):
-    """Whether it is there or not, named straight, upwards, or through a link inside: the same words."""
+    """Whether it is there or not, named straight, upwards, or through a link inside: the same
+    words.
+    """
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "there").write_text("x")
@@ -40,7 +46,13 @@ def test_nothing_is_told_of_what_lies_outside(tmp_path: Path):
     (root / "own").mkdir()
     told = {}
     for path in ("there", "absent"):
-        files = [f"{tmp_path}/{path}", f"{root}/../{path}", f"../{path}", f"{root}/link/{path}", f"link/{path}"]
+        files = [
+            f"{tmp_path}/{path}",
+            f"{root}/../{path}",
+            f"../{path}",
+            f"{root}/link/{path}",
+            f"link/{path}",
+        ]
         card = card_of(session(worktree=str(root), files=files), [ConfinedRoot(str(root))])
         told[path] = [file.note for file in card.files]
 
@@ -73,7 +85,10 @@ def test_the_last_applet_is_offered():
     card = card_of(session(applet=["text-editor", "path=/r/a.py", "line=3"]), ROOTS)
 
     assert card.applet is not None
-    assert (card.applet.text, card.applet.title) == ("Open again: a.py in the text editor", "a.py, line 3")
+    assert (card.applet.text, card.applet.title) == (
+        "Open again: a.py in the text editor",
+        "a.py, line 3",
+    )
     assert card.applet.link == "/?applet=text-editor&path=%2Fr%2Fa.py&session=s1&line=3#L3"
     other = card_of(session(applet=["board", "zoom=2"]), ROOTS).applet
     assert other is not None
@@ -98,7 +113,9 @@ def test_an_applet_is_offered_in_words(items: list[str], words: str):
 
 
 def test_every_set_is_on_the_card_and_counted():
-    card = card_of(session(files=["a"], ports=["80", "81"], tickets=["X-1"], applet=["git-diff"]), ROOTS)
+    card = card_of(
+        session(files=["a"], ports=["80", "81"], tickets=["X-1"], applet=["git-diff"]), ROOTS
+    )
 
     assert card.ports == ("80", "81")
     assert card.others == (("tickets", ("X-1",)),)

@@ -1,4 +1,6 @@
-"""A file or a folder against a commit, on real repositories: lines with their numbers, and calm words otherwise."""
+"""A file or a folder against a commit, on real repositories: lines with their numbers, and calm
+words otherwise.
+"""
 
 import os
 from pathlib import Path
@@ -36,7 +38,11 @@ def open_folder(roots: list[ConfinedRoot], path: str, since: str | None = None) 
 
 
 def told(found: FileDiff) -> list[tuple[str, int | None, int | None, str]]:
-    return [(line.sign, line.before, line.after, line.text) for line in found.lines if line.kind != "hunk"]
+    return [
+        (line.sign, line.before, line.after, line.text)
+        for line in found.lines
+        if line.kind != "hunk"
+    ]
 
 
 def test_an_edit_is_shown_with_the_numbers_of_both_sides(repo: Repo, roots: list[ConfinedRoot]):
@@ -104,7 +110,11 @@ def test_a_files_diff_knows_where_the_diff_of_all_files_is(repo: Repo, roots: li
     path = str(repo.folder / "src/retry.py")
     above, below = ConfinedRoot(str(repo.folder.parent)), ConfinedRoot(str(repo.folder / "src"))
 
-    for some, folder in ((roots, repo.folder), ([above], repo.folder), ([below], repo.folder / "src")):
+    for some, folder in (
+        (roots, repo.folder),
+        ([above], repo.folder),
+        ([below], repo.folder / "src"),
+    ):
         assert open_diff(some, path).folder == str(folder)
         assert path in [one.path for one in open_folder(some, str(folder)).files]
 
@@ -169,7 +179,10 @@ def test_a_touched_file_and_a_changed_mode_are_told_apart(repo: Repo, roots: lis
     assert open_diff(roots, "README.md").state == "same"
     os.chmod(repo.folder / "README.md", 0o755)
     found = open_diff(roots, "README.md")
-    assert (found.state, [line.text for line in found.lines]) == ("changed", ["old mode 100644", "new mode 100755"])
+    assert (found.state, [line.text for line in found.lines]) == (
+        "changed",
+        ["old mode 100644", "new mode 100755"],
+    )
 
 
 def test_a_long_diff_is_cut_with_a_note(repo: Repo, roots: list[ConfinedRoot]):
@@ -184,7 +197,10 @@ def test_a_long_diff_is_cut_with_a_note(repo: Repo, roots: list[ConfinedRoot]):
     assert sum(len(line.text) for line in found.lines) < diff.DIFF_BYTES
 
     repo.write("untracked.txt", "line\n" * 5_000)
-    assert (len(open_diff(roots, "untracked.txt").lines), open_diff(roots, "untracked.txt").is_cut) == (2_000, True)
+    assert (
+        len(open_diff(roots, "untracked.txt").lines),
+        open_diff(roots, "untracked.txt").is_cut,
+    ) == (2_000, True)
 
 
 def test_what_is_too_large_for_the_editor_is_too_large_here(repo: Repo, roots: list[ConfinedRoot]):
@@ -201,7 +217,12 @@ def test_line_ends_of_another_system_are_no_noise(repo: Repo, roots: list[Confin
     assert [line[3] for line in told(open_diff(roots, "crlf.txt"))] == ["one", "two", "2"]
 
     repo.write("crlf.txt", b"one\ntwo\n")  # here they are the change, and are seen
-    assert {line[3] for line in told(open_diff(roots, "crlf.txt"))} == {"one\r", "two\r", "one", "two"}
+    assert {line[3] for line in told(open_diff(roots, "crlf.txt"))} == {
+        "one\r",
+        "two\r",
+        "one",
+        "two",
+    }
 
 
 def test_a_line_that_looks_like_gits_own_is_only_a_line(repo: Repo, roots: list[ConfinedRoot]):
@@ -238,7 +259,9 @@ def test_a_missing_last_line_end_is_a_note(repo: Repo, roots: list[ConfinedRoot]
     ],
     ids=lambda path: repr(path)[:24],
 )
-def test_nothing_outside_is_shown_and_nothing_through_a_link(repo: Repo, roots: list[ConfinedRoot], path: str):
+def test_nothing_outside_is_shown_and_nothing_through_a_link(
+    repo: Repo, roots: list[ConfinedRoot], path: str
+):
     (repo.folder.parent / "outside.txt").write_text("secret")
     (repo.folder / "link.txt").symlink_to(repo.folder.parent / "outside.txt")
     (repo.folder / "away").symlink_to("/etc")
@@ -261,9 +284,18 @@ def test_a_root_inside_a_repository_shows_what_is_below_it_alone(repo: Repo):
         open_diff(roots, str(repo.folder / "README.md"))
 
 
-def test_a_repository_runs_nothing_of_its_own(repo: Repo, roots: list[ConfinedRoot], tmp_path: Path):
+def test_a_repository_runs_nothing_of_its_own(
+    repo: Repo, roots: list[ConfinedRoot], tmp_path: Path
+):
     trap = tmp_path / "trapped"
-    for key in ("diff.external", "diff.x.textconv", "diff.x.command", "filter.x.clean", "core.fsmonitor", "core.pager"):
+    for key in (
+        "diff.external",
+        "diff.x.textconv",
+        "diff.x.command",
+        "filter.x.clean",
+        "core.fsmonitor",
+        "core.pager",
+    ):
         repo.git("config", key, f"touch {trap}; cat")
     repo.write(".gitattributes", "* diff=x filter=x\n")
     repo.write("README.md", "other\n")
@@ -272,14 +304,16 @@ def test_a_repository_runs_nothing_of_its_own(repo: Repo, roots: list[ConfinedRo
     assert not trap.exists()
 
 
-# --- folders -----------------------------------------------------------------------------------------------
+# --- folders --------------------------------------------------------------------------------------
 
 
 def listed(found: FolderDiff) -> list[tuple[str, str, tuple[int | None, int | None]]]:
     return [(one.below, one.status, tuple(one.count or (None, None))) for one in found.files]
 
 
-def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(repo: Repo, roots: list[ConfinedRoot]):
+def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(
+    repo: Repo, roots: list[ConfinedRoot]
+):
     repo.write("src/retry.py", RETRY + "# more\n")
     repo.write("README.md", "other\n")
     (repo.folder / "src/models.py").unlink()
@@ -287,14 +321,23 @@ def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(repo: Rep
 
     for path in (str(repo.folder), f"{repo.folder}/"):
         found = open_folder(roots, path)
-        assert (found.name, found.state, found.against, found.total) == ("payouts", "changed", "HEAD", 3)
+        assert (found.name, found.state, found.against, found.total) == (
+            "payouts",
+            "changed",
+            "HEAD",
+            3,
+        )
         assert found.below_root == "payouts"
         assert listed(found) == [
             ("README.md", "changed", (1, 1)),
             ("src/models.py", "gone", (0, 2)),
             ("src/retry.py", "changed", (1, 0)),
         ]
-        assert [open_diff(roots, one.path).state for one in found.files] == ["changed", "gone", "changed"]
+        assert [open_diff(roots, one.path).state for one in found.files] == [
+            "changed",
+            "gone",
+            "changed",
+        ]
 
 
 def test_of_a_folder_below_only_its_own_files_are_listed(repo: Repo, roots: list[ConfinedRoot]):
@@ -346,7 +389,14 @@ def test_a_folder_outside_of_any_repository_says_so(tmp_path: Path):
 
 def test_a_folder_through_a_link_or_outside_is_refused(repo: Repo, roots: list[ConfinedRoot]):
     (repo.folder / "away").symlink_to("/etc")
-    for path in ("away", f"{repo.folder}/away", "/etc", str(repo.folder.parent), ".git", f"{repo.folder}/.git"):
+    for path in (
+        "away",
+        f"{repo.folder}/away",
+        "/etc",
+        str(repo.folder.parent),
+        ".git",
+        f"{repo.folder}/.git",
+    ):
         with pytest.raises(PathOutsideError):
             diff.open_diff(roots, path)
 

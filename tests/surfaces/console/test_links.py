@@ -84,7 +84,9 @@ def test_a_path_cannot_leave_its_place_in_an_address():
 
 
 def test_a_captured_applet_opens_nothing_else_and_speaks_for_nobody_else():
-    link = links.applet_link(["git-diff", "path=/r", "applet=evil", "session=other", "line=7", "x"], "s1")
+    link = links.applet_link(
+        ["git-diff", "path=/r", "applet=evil", "session=other", "line=7", "x"], "s1"
+    )
 
     assert parse_qs(urlsplit(link).query, keep_blank_values=True) == {
         "applet": ["git-diff"],
@@ -108,7 +110,11 @@ def test_paths_are_said_as_one_stands_in_the_working_tree():
     assert links.short_path("/r/a.py", "/r/") == "a.py"
     assert links.short_path("/r-evil/a.py", "/r") == "/r-evil/a.py"
     assert links.short_path("/r/a.py", None) == "/r/a.py"
-    assert [links.folder_name(path) for path in ("/r/payouts/", "payouts", "/")] == ["payouts", "payouts", "/"]
+    assert [links.folder_name(path) for path in ("/r/payouts/", "payouts", "/")] == [
+        "payouts",
+        "payouts",
+        "/",
+    ]
     assert links.session_link("s1") == "/sessions/s1"
     assert links.session_link("s1", below="5") == "/sessions/s1?below=5"
 
@@ -122,7 +128,10 @@ def test_a_diff_and_a_workstream_have_addresses_that_only_hold_values():
     assert links.work_link() == "/workstreams"
     assert links.work_link("", "planning") == "/workstreams?phase=planning"
     assert links.work_link("a&b#c", None) == "/workstreams?workstream=a%26b%23c"
-    assert links.work_piece_link("x", "planning", "m") == "/console/workstreams?workstream=x&phase=planning&seen=m"
+    assert (
+        links.work_piece_link("x", "planning", "m")
+        == "/console/workstreams?workstream=x&phase=planning&seen=m"
+    )
 
 
 def test_a_name_that_no_address_can_say_breaks_none():

@@ -42,11 +42,20 @@ class Pages:
         return answer.text
 
     async def started(self, turns: int = 1, events_per_turn: int = 3) -> Session:
-        session = await self.sessions.create_session("architect", "u1", git_branch="main", client="codex")
+        session = await self.sessions.create_session(
+            "architect", "u1", git_branch="main", client="codex"
+        )
         for turn in range(turns):
-            events: list[dict[str, Any]] = [{"type": "user_message", "role": "user", "content": f"request {turn}"}]
+            events: list[dict[str, Any]] = [
+                {"type": "user_message", "role": "user", "content": f"request {turn}"}
+            ]
             events += [
-                {"type": "tool_result", "role": "tool", "content": f"output {turn}.{n}", "parts": {"tool": "Read"}}
+                {
+                    "type": "tool_result",
+                    "role": "tool",
+                    "content": f"output {turn}.{n}",
+                    "parts": {"tool": "Read"},
+                }
                 for n in range(events_per_turn - 1)
             ]
             await self.sessions.append_events(session.id, events)
@@ -55,7 +64,9 @@ class Pages:
 
 @pytest.fixture
 async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[Pages]:
-    settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_DATABASE": database_url, "HOME": "/"})
+    settings = load_settings(
+        {"HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_DATABASE": database_url, "HOME": "/"}
+    )
     (tmp_path / "root").mkdir()
     async with App(settings, folder=str(tmp_path / "root")) as app:
         api = FastAPI()
@@ -65,7 +76,7 @@ async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[Pages]:
             yield Pages(app, client, tmp_path / "root")
 
 
-# --- the list ----------------------------------------------------------------------------------------------
+# --- the list -------------------------------------------------------------------------------------
 
 
 async def test_an_empty_store_says_what_to_do(pages: Pages):
@@ -122,7 +133,10 @@ async def test_a_session_of_few_events_has_no_picture(pages: Pages):
 
 
 async def test_a_session_is_shown_beside_the_page_of_the_list_that_it_was_on(pages: Pages):
-    sessions = [await pages.sessions.create_session("architect", "u1", name=f"session {n}") for n in range(4)]
+    sessions = [
+        await pages.sessions.create_session("architect", "u1", name=f"session {n}")
+        for n in range(4)
+    ]
     page = await pages.get(f"/sessions/{sessions[0].id}?older={sessions[2].id}")
 
     assert re.findall(r'class="title"[^>]*>(session \d)<', page) == ["session 1", "session 0"]
@@ -140,8 +154,13 @@ async def test_sessions_that_continue_one_another_say_which_part_they_are(pages:
 
     page = await pages.get("/console/sessions")
 
-    shown = re.findall(r'class="title"[^>]*>([^<]+)<.*?</time>(?: <span class="part">([^<]+)<)?', page, re.DOTALL)
-    assert sorted(shown) == [("alone", ""), *[("one line of work", f"part {n} of 3") for n in (1, 2, 3)]]
+    shown = re.findall(
+        r'class="title"[^>]*>([^<]+)<.*?</time>(?: <span class="part">([^<]+)<)?', page, re.DOTALL
+    )
+    assert sorted(shown) == [
+        ("alone", ""),
+        *[("one line of work", f"part {n} of 3") for n in (1, 2, 3)],
+    ]
 
 
 AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -159,23 +178,29 @@ AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
         (False, None, 50, "cut"),
     ],
 )
-def test_a_session_is_running_or_ended_clean_or_was_cut(ended: bool, last: str | None, minutes: int, expected: str):
+def test_a_session_is_running_or_ended_clean_or_was_cut(
+    ended: bool, last: str | None, minutes: int, expected: str
+):
     session = Session("s", "u", "m", None, None, None, AT, AT if ended else None, {})
     sample = EventSample(1, last, AT, 1) if last else None
 
     assert screens.ending_of(session, sample, AT + timedelta(minutes=minutes)) == expected
 
 
-# --- one session -------------------------------------------------------------------------------------------
+# --- one session ----------------------------------------------------------------------------------
 
 
 async def test_a_session_shows_its_last_turns_and_a_way_to_the_earlier_ones(pages: Pages):
     session = await pages.started(turns=50)
 
     page = await pages.get(f"/sessions/{session.id}")
-    assert re.findall(r'class="text">(request \d+)<', page) == [f"request {n}" for n in range(49, 29, -1)]
+    assert re.findall(r'class="text">(request \d+)<', page) == [
+        f"request {n}" for n in range(49, 29, -1)
+    ]
     earlier = await pages.get(f"/sessions/{session.id}?below=91")
-    assert re.findall(r'class="text">(request \d+)<', earlier) == [f"request {n}" for n in range(29, 9, -1)]
+    assert re.findall(r'class="text">(request \d+)<', earlier) == [
+        f"request {n}" for n in range(29, 9, -1)
+    ]
     assert "Newest turns" in earlier
     more = await pages.get(f"/console/sessions/{session.id}/turns?below=31")
     assert "request 9<" in more
@@ -228,7 +253,9 @@ async def test_a_reader_who_is_more_than_a_page_behind_begins_again(pages: Pages
 
 async def test_a_long_text_is_cut_on_the_page_and_whole_on_its_own(pages: Pages):
     session = await pages.sessions.create_session("architect", "u1")
-    await pages.sessions.append_event(session.id, "user_message", "user", "start " + "x" * 10_000 + " end")
+    await pages.sessions.append_event(
+        session.id, "user_message", "user", "start " + "x" * 10_000 + " end"
+    )
     parts = {"tool": "Write", "input": {"file_path": "/r/a.py", "content": "y" * 100_000 + " last"}}
     await pages.sessions.append_event(session.id, "tool_result", "tool", "z" * 3000, parts)
 
@@ -260,7 +287,9 @@ async def test_the_strip_shows_the_accounts(pages: Pages):
     assert " ".join(strip.split()) == "stored 15 · spooled 0 · lost 0"
 
 
-async def test_the_accounts_are_counted_once_for_many_pages(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+async def test_the_accounts_are_counted_once_for_many_pages(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
     counted = []
 
     async def count() -> Any:
@@ -276,7 +305,7 @@ async def test_the_accounts_are_counted_once_for_many_pages(pages: Pages, monkey
     assert len(counted) == 2
 
 
-# --- what goes wrong ---------------------------------------------------------------------------------------
+# --- what goes wrong ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -316,10 +345,14 @@ async def test_an_event_that_is_not_in_the_session_is_not_found(pages: Pages):
     session = await pages.started()
 
     for number in (0, 4, -1, 10**30):
-        await pages.get(f"/console/sessions/{session.id}/events/{number}", 404 if number < 10 else 400)
+        await pages.get(
+            f"/console/sessions/{session.id}/events/{number}", 404 if number < 10 else 400
+        )
 
 
-async def test_a_store_that_is_gone_is_said_with_what_to_do(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+async def test_a_store_that_is_gone_is_said_with_what_to_do(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
     async def busy(*_: object) -> None:
         raise StoreBusyError("holdfast.db")
 
@@ -333,12 +366,14 @@ async def test_a_store_that_is_gone_is_said_with_what_to_do(pages: Pages, monkey
     assert "cannot be counted" in page
 
 
-# --- the applet --------------------------------------------------------------------------------------------
+# --- the applet -----------------------------------------------------------------------------------
 
 
 async def put(pages: Pages, body: Any, content_type: str = "application/json") -> httpx.Response:
     content = json.dumps(body).encode() if isinstance(body, dict) else body
-    return await pages.client.put("/console/applet/file", content=content, headers={"content-type": content_type})
+    return await pages.client.put(
+        "/console/applet/file", content=content, headers={"content-type": content_type}
+    )
 
 
 async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pages):
@@ -353,7 +388,9 @@ async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pag
     stale = await put(pages, {"path": str(path), "text": "three", "base_hash": base})
     assert is_problem(stale, 409, "file_changed")
     assert path.read_text() == "two"
-    again = await put(pages, {"path": str(path), "text": "three", "base_hash": stale.json()["current_hash"]})
+    again = await put(
+        pages, {"path": str(path), "text": "three", "base_hash": stale.json()["current_hash"]}
+    )
     assert (again.status_code, path.read_text()) == (200, "three")
 
 
@@ -377,7 +414,9 @@ async def test_a_body_that_is_no_file_is_refused(pages: Pages, body: Any):
     assert is_problem(answer, 400, "invalid_value")
 
 
-async def test_a_form_or_too_much_or_what_never_ends_is_refused(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+async def test_a_form_or_too_much_or_what_never_ends_is_refused(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
     """As at every other door, and as a problem document."""
     assert is_problem(await put(pages, {}, "text/plain"), 415)
     assert is_problem(await put(pages, {}, "application/json; charset=latin-1"), 415)
@@ -417,7 +456,9 @@ async def test_a_file_has_lines_to_point_at(pages: Pages):
 
 
 async def test_a_page_of_a_long_file_costs_as_much_as_one_of_a_short_file(pages: Pages):
-    """From a page's worth of lines on, ten times or fifty times as many change neither its elements nor its bytes."""
+    """From a page's worth of lines on, ten times or fifty times as many change neither its elements
+    nor its bytes.
+    """
     (pages.root / "a.txt").write_text("line\n" * texts.LINES_SHOWN)
     (pages.root / "b.txt").write_text("line\n" * 100_000)
 
@@ -429,23 +470,25 @@ async def test_a_page_of_a_long_file_costs_as_much_as_one_of_a_short_file(pages:
     assert "not shown" not in short
 
 
-# --- the house ---------------------------------------------------------------------------------------------
+# --- the house ------------------------------------------------------------------------------------
 
 
 def test_pages_carry_nothing_inline():
-    """No script, no style, no handler in a template: the policy would stop it, and a filter that is switched off is
-    how a stored text would get in."""
+    """No script, no style, no handler in a template: the policy would stop it, and a filter that is
+    switched off is how a stored text would get in.
+    """
     for path in (Path(STATIC).parent / "templates").glob("*.html"):
         text = path.read_text()
-        assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|\|\s*safe|autoescape|javascript:", text), (
-            path
-        )
+        assert not re.search(
+            r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|\|\s*safe|autoescape|javascript:", text
+        ), path
 
 
 def test_own_scripts_build_no_markup():
     for path in Path(STATIC).glob("*.js"):
         assert not re.search(
-            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function", path.read_text()
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function",
+            path.read_text(),
         )
 
 
@@ -461,7 +504,9 @@ def test_a_screen_joins_with_one_entry():
 
 def test_a_store_is_named_without_its_password(tmp_path: Path):
     def name(url: str) -> str:
-        return store_name(load_settings({"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_DATABASE": url, "HOME": "/"}))
+        return store_name(
+            load_settings({"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_DATABASE": url, "HOME": "/"})
+        )
 
     assert name("sqlite:///x/team.db") == "team.db"
     assert name("postgresql://app:secret@db.example/team") == "db.example/team"

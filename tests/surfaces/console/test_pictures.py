@@ -8,12 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.sessions.model import EventSample
-from holdfast.surfaces.console.pictures import BAR_GAP, BAR_WIDTH, activity, figures, size_text, spark_points, stacked
+from holdfast.surfaces.console.pictures import (
+    BAR_GAP,
+    BAR_WIDTH,
+    activity,
+    figures,
+    size_text,
+    spark_points,
+    stacked,
+)
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
 
-def sample(sequence: int, seconds: float, kind: str = "tool_result", size: int = 100) -> EventSample:
+def sample(
+    sequence: int, seconds: float, kind: str = "tool_result", size: int = 100
+) -> EventSample:
     return EventSample(sequence, kind, START + timedelta(seconds=seconds), size)
 
 
@@ -35,7 +45,9 @@ def test_what_has_no_shape_is_not_drawn(moments: list[float]):
 
 def test_an_even_log_is_drawn_half_as_high_as_a_peak():
     def top(*moments: float) -> float:
-        points = spark_points(activity([sample(number, at) for number, at in enumerate(moments, 1)]), 96, 20)
+        points = spark_points(
+            activity([sample(number, at) for number, at in enumerate(moments, 1)]), 96, 20
+        )
         return min(float(point.split(",")[1]) for point in points.split())
 
     assert top(0, 1, 2, 3, 4) == pytest.approx(10.5, abs=0.1)
@@ -48,11 +60,16 @@ def test_activity_counts_every_event_once(moments: list[float]):
     counts = activity(samples)
 
     assert min(counts, default=0) >= 0
-    assert sum(counts) == pytest.approx(len(samples) - 1) or len({one.created_at for one in samples}) == 1
+    assert (
+        sum(counts) == pytest.approx(len(samples) - 1)
+        or len({one.created_at for one in samples}) == 1
+    )
 
 
 def test_points_stay_inside_their_picture():
-    points = [tuple(map(float, point.split(","))) for point in spark_points([0, 5, 2, 9], 96, 20).split()]
+    points = [
+        tuple(map(float, point.split(","))) for point in spark_points([0, 5, 2, 9], 96, 20).split()
+    ]
 
     assert all(0 <= x <= 96 and 0 <= y <= 20 for x, y in points)
     assert spark_points([]) == ""
@@ -61,7 +78,10 @@ def test_points_stay_inside_their_picture():
 
 
 def test_figures_of_a_long_log_are_said_to_be_about_right():
-    samples = [sample(1 + 10 * n, n, "user_message" if n % 4 == 0 else "tool_result", 1000) for n in range(100)]
+    samples = [
+        sample(1 + 10 * n, n, "user_message" if n % 4 == 0 else "tool_result", 1000)
+        for n in range(100)
+    ]
 
     drawn = figures(1000, samples)
 
@@ -80,7 +100,13 @@ def test_figures_of_a_short_log_are_exact():
 
 @pytest.mark.parametrize(
     ("count", "expected"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (123_000_000, "123 MB"), (5 * 10**9, "5.0 GB")],
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 kB"),
+        (123_000_000, "123 MB"),
+        (5 * 10**9, "5.0 GB"),
+    ],
 )
 def test_a_size_reads_as_one_would_say_it(count: int, expected: str):
     assert size_text(count) == expected

@@ -51,7 +51,11 @@ def test_a_proof_is_run_to_its_end_and_kept(repo: Repo, prover: Prover, code: in
     last = ended(prover)
 
     assert last.done is not None
-    assert (last.done.exit_code, last.done.output_tail, last.done.id != proof.id) == (code, "out\n", True)
+    assert (last.done.exit_code, last.done.output_tail, last.done.id != proof.id) == (
+        code,
+        "out\n",
+        True,
+    )
     with App(load_settings()) as app:
         assert app.run(app.workstreams(str(repo.folder)).get_proof(last.done.id)) == last.done
 
@@ -79,7 +83,9 @@ def test_while_one_runs_no_other_is_started(repo: Repo, prover: Prover):
     assert (repo.folder.parent / "other").exists()
 
 
-def test_what_cannot_be_run_ends_with_the_reason(repo: Repo, prover: Prover, monkeypatch: pytest.MonkeyPatch):
+def test_what_cannot_be_run_ends_with_the_reason(
+    repo: Repo, prover: Prover, monkeypatch: pytest.MonkeyPatch
+):
     proof = proven(repo, "true")
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "false")
     prover.start(str(repo.folder), proof)
@@ -98,13 +104,20 @@ def test_a_server_that_is_stopped_does_not_wait_for_a_proof(repo: Repo, tmp_path
     home.mkdir()
     with noting.serving(home, repo.folder) as server:
         command = ["sh", "-c", f"if [ -p {pipe} ]; then exec cat {pipe}; fi"]
-        proof = noting.note(settings_of(server), repo, lambda workstreams: workstreams.prove(command))
+        proof = noting.note(
+            settings_of(server), repo, lambda workstreams: workstreams.prove(command)
+        )
         os.mkfifo(pipe)
         with server.client() as api:
-            assert api.post("/console/workstreams/proof", json={"proof_id": proof.id}).status_code == 202
+            assert (
+                api.post("/console/workstreams/proof", json={"proof_id": proof.id}).status_code
+                == 202
+            )
             assert "Running" in api.get("/console/workstreams/proof").text
         try:
             assert server.stop() == 0
         finally:
-            os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))  # whatever still reads there comes to its end
+            os.close(
+                os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+            )  # whatever still reads there comes to its end
             pipe.unlink()

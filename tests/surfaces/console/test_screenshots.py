@@ -1,4 +1,6 @@
-"""The pictures of the documentation, taken of a working week. Only `HOLDFAST_SCREENSHOTS=1` writes them."""
+"""The pictures of the documentation, taken of a working week. Only `HOLDFAST_SCREENSHOTS=1` writes
+them.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +42,11 @@ def prepared(console: Console) -> tuple[str, str]:
     (repo / "docs").mkdir()
     (repo / "docs" / "adr-014.md").write_text("# Webhooks\n")
     session_id = story.tell(console.settings, str(repo))
-    files = [str(path), str(repo / "docs" / "adr-014.md"), str(repo / "migrations" / "0031_retry.sql")]
+    files = [
+        str(path),
+        str(repo / "docs" / "adr-014.md"),
+        str(repo / "migrations" / "0031_retry.sql"),
+    ]
     console.set_context(session_id, "files", files)
     console.set_context(session_id, "endpoints", ["http://localhost:8080/webhooks"])
     console.set_context(session_id, "ports", ["8080", "5432"])
@@ -54,7 +60,11 @@ def test_a_working_week_is_shown_in_every_form(own_console: Console):
     page = own_console.open_live(f"/sessions/{session_id}")
     expect(page.locator(".turn")).to_have_count(3)
     assert page.locator(".commands .verdict").all_inner_texts() == ["✗", "✓", "?", "✓"]
-    assert sorted(set(page.locator("#list .ending").all_inner_texts())) == ["clean", "cut", "running"]
+    assert sorted(set(page.locator("#list .ending").all_inner_texts())) == [
+        "clean",
+        "cut",
+        "running",
+    ]
     expect(page.locator("#card")).to_contain_text("Open again: retry.py in the text editor")
     expect(page.locator("#card .missing")).to_contain_text("0031_retry.sql")
     own_console.picture("sessions")
@@ -85,8 +95,12 @@ def noted_console(tmp_path: Path, browser: Browser, window: dict[str, Any]) -> I
 
 
 async def note_a_day(workstreams: WorkstreamService) -> None:
-    await workstreams.claim("schedule() doubles the pause, from 30 seconds on", ["src/retry.py#schedule"])
-    await workstreams.claim("deliver() posts once and hands on the answer", ["src/retry.py#deliver"])
+    await workstreams.claim(
+        "schedule() doubles the pause, from 30 seconds on", ["src/retry.py#schedule"]
+    )
+    await workstreams.claim(
+        "deliver() posts once and hands on the answer", ["src/retry.py#deliver"]
+    )
     await workstreams.claim("Attempts are counted per event", ["src/models.py:1-3"])
     await workstreams.claim("The ADR rules out Redis", ["docs/adr.md:3"])
     await workstreams.claim("An event is paid once", ["README.md:3"])
@@ -95,14 +109,20 @@ async def note_a_day(workstreams: WorkstreamService) -> None:
     await workstreams.claim("Webhooks are tested", [f"proof:{proof.id}"])
     await workstreams.decide("Retry schedule in a table or in the queue?")
     await workstreams.decide("8 attempts over 24 h, base 30 s, jitter 20 %", status="accepted")
-    await workstreams.decide("Redis streams", status="rejected", because="ops will not run another Redis")
-    await workstreams.set_checklist(["off-by-one in next_attempt()", "409 counts as success", "migration 0031"])
+    await workstreams.decide(
+        "Redis streams", status="rejected", because="ops will not run another Redis"
+    )
+    await workstreams.set_checklist(
+        ["off-by-one in next_attempt()", "409 counts as success", "migration 0031"]
+    )
     goal = "Goal: failed webhooks are retried and never pay twice.\nNot looked at: dashboard, signature rotation."
     await workstreams.save(goal, by_hand=True, feature_request="Webhook retry")
 
 
 def edit(repo: Repo) -> None:
-    """What somebody did since: one thing changed, one moved, one is gone, and a file that nobody noted is new."""
+    """What somebody did since: one thing changed, one moved, one is gone, and a file that nobody
+    noted is new.
+    """
     changed = noting.RETRY.replace("2**attempt", "2 ** (attempt - 1)").replace(
         "BASE = 30\n", "BASE = 30\nJITTER = 0.2\n"
     )

@@ -49,7 +49,9 @@ def test_times_are_the_readers():
     assert showing.clock_text(AT, helsinki) == "00:30"
 
 
-@pytest.mark.parametrize("name", [None, "", "Mars/Olympus", "../../etc/passwd", "America", "x" * 100, "\x00"])
+@pytest.mark.parametrize(
+    "name", [None, "", "Mars/Olympus", "../../etc/passwd", "America", "x" * 100, "\x00"]
+)
 def test_a_zone_that_nobody_knows_is_the_servers(name: str | None):
     assert showing.zone_of(name) is None
 
@@ -65,7 +67,14 @@ def test_days_have_names():
 
 @pytest.mark.parametrize(
     ("seconds", "expected"),
-    [(5, "5 s"), (65, "1 min"), (3600, "1 h"), (3900, "1 h 5 min"), (200_000, "2 days"), (-5, "0 s")],
+    [
+        (5, "5 s"),
+        (65, "1 min"),
+        (3600, "1 h"),
+        (3900, "1 h 5 min"),
+        (200_000, "2 days"),
+        (-5, "0 s"),
+    ],
 )
 def test_a_span_has_the_two_words_that_matter(seconds: int, expected: str):
     assert showing.span_text(AT, AT + timedelta(seconds=seconds)) == expected

@@ -34,10 +34,15 @@ def test_a_changed_line_gets_the_usual_end_and_the_others_keep_theirs(original: 
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["", "a", "b", "ü"]), st.sampled_from(["\n", "\r\n", "\r"])), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(["", "a", "b", "ü"]), st.sampled_from(["\n", "\r\n", "\r"])),
+        max_size=8,
+    ),
     st.booleans(),
 )
-def test_a_text_that_was_not_changed_is_written_as_it_was(lines: list[tuple[str, str]], has_rest: bool):
+def test_a_text_that_was_not_changed_is_written_as_it_was(
+    lines: list[tuple[str, str]], has_rest: bool
+):
     original = "".join(line + end for line, end in lines) + ("rest" if has_rest else "")
     text = as_text(original.encode())
 
@@ -71,7 +76,11 @@ def test_the_pages_of_a_file_show_what_is_asked_and_lead_through_all_of_it(total
     assert len(view.lines) + view.hidden == total
     assert len(view.lines) == min(total, LINES_SHOWN)
     if view.first > 1:
-        assert view_at(lines, view.earlier).last >= view.first - 1 >= view_at(lines, view.earlier).first
+        assert (
+            view_at(lines, view.earlier).last
+            >= view.first - 1
+            >= view_at(lines, view.earlier).first
+        )
     if view.last < total:
         assert view_at(lines, view.later).first <= view.last + 1 <= view_at(lines, view.later).last
 

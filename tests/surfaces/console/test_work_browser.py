@@ -1,4 +1,6 @@
-"""The workstreams screen and the diff in a real Chromium, in front of a real server and a real repository."""
+"""The workstreams screen and the diff in a real Chromium, in front of a real server and a real
+repository.
+"""
 
 import os
 import re
@@ -39,20 +41,27 @@ async def noted(workstreams: WorkstreamService) -> None:
     await workstreams.claim("schedule() doubles the pause", ["src/retry.py#schedule"])
     await workstreams.claim("deliver() posts once", ["src/retry.py#deliver"])
     await workstreams.claim("Attempts have a number", ["src/models.py:1-2"])
-    await workstreams.decide("Redis streams", status="rejected", because="ops will not run another Redis")
+    await workstreams.decide(
+        "Redis streams", status="rejected", because="ops will not run another Redis"
+    )
     await workstreams.save("Goal: failed webhooks are retried.", by_hand=True)
 
 
 def diffs_of(repo: Repo) -> list[str]:
     """A file's and the whole folder's."""
-    return [f"/?applet=git-diff&path={quote(str(path))}" for path in (repo.folder / "src/retry.py", repo.folder)]
+    return [
+        f"/?applet=git-diff&path={quote(str(path))}"
+        for path in (repo.folder / "src/retry.py", repo.folder)
+    ]
 
 
-# --- live --------------------------------------------------------------------------------------------------
+# --- live -----------------------------------------------------------------------------------------
 
 
 def test_a_claim_goes_stale_before_the_readers_eyes(console: Console, repo: Repo):
-    """Somebody edits a file: the bar, the claim, the summary and the bundle follow, and the page stays."""
+    """Somebody edits a file: the bar, the claim, the summary and the bundle follow, and the page
+    stays.
+    """
     noting.note(console.settings, repo, noted)
     page = console.open_live("/workstreams")
     mark(console)
@@ -101,7 +110,7 @@ def test_a_page_that_nothing_happens_to_is_not_written_anew(console: Console, re
     assert not [url for url in console.requests if "/bundle" in url]
 
 
-# --- the bundle --------------------------------------------------------------------------------------------
+# --- the bundle -----------------------------------------------------------------------------------
 
 
 def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Console, repo: Repo):
@@ -112,7 +121,13 @@ def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Conso
     assert "Goal: failed webhooks" in whole
     page.locator("#limit").focus()
 
-    for key, limit in (("Home", 450), ("ArrowRight", 500), ("ArrowRight", 550), ("End", 1700), ("ArrowLeft", 1650)):
+    for key, limit in (
+        ("Home", 450),
+        ("ArrowRight", 500),
+        ("ArrowRight", 550),
+        ("End", 1700),
+        ("ArrowLeft", 1650),
+    ):
         page.keyboard.press(key)
         expect(page.locator(".sizes b").last).to_have_text(f"{limit:,}")
         expect(page.locator("#limit-shown")).to_have_text(f"{limit:,}")
@@ -124,7 +139,9 @@ def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Conso
     expect(page.locator(".cut-count").first).to_be_visible()
 
 
-def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(console: Console, repo: Repo):
+def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(
+    console: Console, repo: Repo
+):
     noting.note(console.settings, repo, noted)
     page = console.open("/workstreams?limit=600")
     piece = page.locator(".budget a[aria-label^='claims']")
@@ -165,7 +182,9 @@ def test_what_is_unfolded_at_the_edge_comes_into_sight(console: Console, repo: R
     expect(words).to_be_hidden()
 
 
-def test_what_marks_a_line_of_the_bundle_is_said_in_the_words_of_the_bar(console: Console, repo: Repo):
+def test_what_marks_a_line_of_the_bundle_is_said_in_the_words_of_the_bar(
+    console: Console, repo: Repo
+):
     noting.note(console.settings, repo, noted)
     page = console.open("/workstreams")
 
@@ -193,7 +212,7 @@ def test_the_phase_is_switched_and_another_workstream_is_picked(console: Console
     expect(page.locator(".claim h3")).to_have_text("another")
 
 
-# --- proofs ------------------------------------------------------------------------------------------------
+# --- proofs ---------------------------------------------------------------------------------------
 
 
 def test_a_proof_is_run_again_from_the_page(console: Console, repo: Repo, tmp_path: Path):
@@ -214,7 +233,9 @@ def test_a_proof_is_run_again_from_the_page(console: Console, repo: Repo, tmp_pa
     expect(button).to_be_hidden()
 
     claim.get_by_text("Run the proof again").click()
-    expect(claim.locator(".confirm pre")).to_have_text(f"sh -c 'if [ -p {gate} ]; then cat {gate}; exit 3; fi'")
+    expect(claim.locator(".confirm pre")).to_have_text(
+        f"sh -c 'if [ -p {gate} ]; then cat {gate}; exit 3; fi'"
+    )
     button.click()
     expect(page.locator("#proving")).to_contain_text("Running sh -c")
 
@@ -232,7 +253,9 @@ def test_another_tab_follows_a_proof(console: Console, repo: Repo, tmp_path: Pat
     """It is told that one runs and how it ended, though nobody touches it."""
     gate = tmp_path / "gate"
     proof = noting.note(
-        console.settings, repo, lambda work: work.prove(["sh", "-c", f"if [ -p {gate} ]; then cat {gate}; fi"])
+        console.settings,
+        repo,
+        lambda work: work.prove(["sh", "-c", f"if [ -p {gate} ]; then cat {gate}; fi"]),
     )
     os.mkfifo(gate)
     other = console.context.new_page()
@@ -260,14 +283,21 @@ def test_only_our_own_page_starts_a_proof(console: Console, repo: Repo):
         api.headers.pop("authorization")
         api.cookies.update(cookies)
         for headers in ({}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-            answer = api.post("/console/workstreams/proof", json={"proof_id": proof_id}, headers=headers)
+            answer = api.post(
+                "/console/workstreams/proof", json={"proof_id": proof_id}, headers=headers
+            )
             assert answer.status_code == 403, answer.text
         own = {"Origin": console.server.url}
-        assert api.post("/console/workstreams/proof", data={"proof_id": proof_id}, headers=own).status_code == 415
+        assert (
+            api.post(
+                "/console/workstreams/proof", data={"proof_id": proof_id}, headers=own
+            ).status_code
+            == 415
+        )
     assert not (repo.folder / "made").exists()
 
 
-# --- keys, phones, schemes ---------------------------------------------------------------------------------
+# --- keys, phones, schemes ------------------------------------------------------------------------
 
 
 def test_claims_are_walked_and_opened_by_keys_alone(console: Console, repo: Repo):
@@ -321,7 +351,9 @@ def test_neither_screen_is_wider_than_its_window(console: Console, repo: Repo, w
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_on_a_phone_a_proof_is_a_sign_and_beside_it_its_command(console: Console, repo: Repo, width: int):
+def test_on_a_phone_a_proof_is_a_sign_and_beside_it_its_command(
+    console: Console, repo: Repo, width: int
+):
     async def prove(workstreams: WorkstreamService) -> None:
         for words in ("o" * 90, "short", "many words of one command " * 6):
             await workstreams.prove(["echo", words])
@@ -333,7 +365,9 @@ def test_on_a_phone_a_proof_is_a_sign_and_beside_it_its_command(console: Console
     for words in ("o" * 90, "short", "many words"):
         expect(page.locator(".proofs .ran", has_text=words).first).to_be_visible()
     places = page.locator(".proofs .ran").evaluate_all(PLACES)
-    assert len({(sign["left"], code["left"], because["left"]) for sign, code, because in places}) == 1
+    assert (
+        len({(sign["left"], code["left"], because["left"]) for sign, code, because in places}) == 1
+    )
     assert all(sign["right"] <= code["left"] and code["right"] <= width for sign, code, _ in places)
     assert all(sign["top"] < code["bottom"] <= because["top"] + 1 for sign, code, because in places)
 
@@ -384,7 +418,7 @@ def test_reading_the_screen_needs_no_script(browser: Browser, console: Console, 
         context.close()
 
 
-# --- the diff ----------------------------------------------------------------------------------------------
+# --- the diff -------------------------------------------------------------------------------------
 
 
 def test_a_stale_file_leads_to_its_diff_and_on_to_the_file(console: Console, repo: Repo):
@@ -394,8 +428,12 @@ def test_a_stale_file_leads_to_its_diff_and_on_to_the_file(console: Console, rep
     page = console.open("/workstreams")
     page.locator(".changes").get_by_role("link", name="src/retry.py").click()
 
-    expect(page.locator(".diff .removed")).to_have_text(re.compile(r"9−    return BASE \* 2\*\*attempt"))
-    expect(page.locator(".diff .added")).to_have_text(re.compile(r"9\+    return BASE \* 3\*\*attempt"))
+    expect(page.locator(".diff .removed")).to_have_text(
+        re.compile(r"9−    return BASE \* 2\*\*attempt")
+    )
+    expect(page.locator(".diff .added")).to_have_text(
+        re.compile(r"9\+    return BASE \* 3\*\*attempt")
+    )
     page.locator(".diff .added a").click()
     expect(page.locator("#L9:target")).to_contain_text("3**attempt")
     page.get_by_role("link", name="Changes").click()
@@ -408,7 +446,9 @@ def test_a_folders_diff_leads_to_a_files_and_back_and_is_captured(console: Conso
     repo.write("docs/adr.md", "# Webhooks\n\nRedis.\n")
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     (repo.folder / "src/models.py").unlink()
-    page = console.open_live(f"/?applet=git-diff&path={quote(str(repo.folder))}&session={session_id}")
+    page = console.open_live(
+        f"/?applet=git-diff&path={quote(str(repo.folder))}&session={session_id}"
+    )
     rows = page.locator(".changed-file")
     assert [" ".join(row.split()) for row in rows.all_inner_texts()] == [
         "changed docs/adr.md +1 −1",
@@ -423,7 +463,13 @@ def test_a_folders_diff_leads_to_a_files_and_back_and_is_captured(console: Conso
     page.get_by_role("link", name="All changed files").click()
     page.wait_for_selector("#dot.on")
 
-    for key, name in (("j", "adr"), ("ArrowDown", "models"), ("j", "retry"), ("j", "retry"), ("k", "models")):
+    for key, name in (
+        ("j", "adr"),
+        ("ArrowDown", "models"),
+        ("j", "retry"),
+        ("j", "retry"),
+        ("k", "models"),
+    ):
         page.keyboard.press(key)
         expect(page.locator(".changed-file:focus")).to_contain_text(name)
     page.keyboard.press("Enter")
@@ -451,12 +497,18 @@ def test_a_diff_is_captured_and_offered_again(console: Console, repo: Repo):
     repo.write("docs/adr.md", "# Webhooks\n\nRedis.\n")
     since = repo.git("rev-parse", "HEAD")
     path = str(repo.folder / "docs/adr.md")
-    page = console.open_live(f"/?applet=git-diff&path={quote(path)}&since={since}&session={session_id}")
+    page = console.open_live(
+        f"/?applet=git-diff&path={quote(path)}&since={since}&session={session_id}"
+    )
 
     page.goto("about:blank")
     wait_until(lambda: "applet" in console.context_of(session_id))
 
-    assert console.context_of(session_id)["applet"] == ["git-diff", f"path={path}", f"since={since}"]
+    assert console.context_of(session_id)["applet"] == [
+        "git-diff",
+        f"path={path}",
+        f"since={since}",
+    ]
     page = console.open(f"/sessions/{session_id}")
     page.get_by_role("link", name="Open again: the changes of adr.md").click()
     expect(page.locator(".diff .added")).to_contain_text("Redis.")

@@ -1,4 +1,6 @@
-"""The workstreams screen as a program reads it: what it shows, what it says instead, and what it lets nobody do."""
+"""The workstreams screen as a program reads it: what it shows, what it says instead, and what it
+lets nobody do.
+"""
 
 import asyncio
 import html
@@ -35,7 +37,9 @@ class Screen(Pages):
     async def prove(self, body: Any, content_type: str = "application/json") -> httpx.Response:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"content-type": content_type}
-        return await self.client.post("/console/workstreams/proof", content=content, headers=headers)
+        return await self.client.post(
+            "/console/workstreams/proof", content=content, headers=headers
+        )
 
     async def ended(self) -> str:
         """What the page says of the proof, once it has ended."""
@@ -67,7 +71,7 @@ async def screen(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[S
         yield one
 
 
-# --- instead of the screen ---------------------------------------------------------------------------------
+# --- instead of the screen ------------------------------------------------------------------------
 
 
 async def test_where_nobody_agreed_the_page_says_how_and_starts_no_git(
@@ -88,7 +92,9 @@ async def test_where_nobody_agreed_the_page_says_how_and_starts_no_git(
     assert not (repo.folder / "data").exists()
 
 
-async def test_a_folder_without_a_repository_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_folder_without_a_repository_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
     (tmp_path / "plain").mkdir()
     async for screen in opened(tmp_path / "plain"):
@@ -98,7 +104,9 @@ async def test_a_folder_without_a_repository_says_so(tmp_path: Path, monkeypatch
     assert "git init" in page
 
 
-async def test_a_server_of_a_team_has_no_working_tree(repo: Repo, postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+async def test_a_server_of_a_team_has_no_working_tree(
+    repo: Repo, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
     async for screen in opened(repo.folder, postgres_url):
         assert "No working tree here" in await screen.get("/workstreams")
@@ -122,7 +130,9 @@ async def test_where_nothing_is_noted_yet_the_first_command_is_named(screen: Scr
         ("[]", "is not a context file"),
     ],
 )
-async def test_a_file_that_may_only_be_read_says_why(screen: Screen, repo: Repo, text: str, reason: str):
+async def test_a_file_that_may_only_be_read_says_why(
+    screen: Screen, repo: Repo, text: str, reason: str
+):
     repo.write(CONTEXT, text)
 
     page = await screen.get("/workstreams")
@@ -132,7 +142,7 @@ async def test_a_file_that_may_only_be_read_says_why(screen: Screen, repo: Repo,
     assert (repo.folder / CONTEXT).read_text() == text
 
 
-# --- the screen --------------------------------------------------------------------------------------------
+# --- the screen -----------------------------------------------------------------------------------
 
 
 async def noted(screen: Screen) -> None:
@@ -186,11 +196,15 @@ async def test_the_bundle_stays_within_the_limit_and_says_when_that_is_too_small
         chars, most = re.findall(r"<b>([\d,]+)</b> of <b>([\d,]+)</b> characters", piece)[0]
         assert int(chars.replace(",", "")) <= int(most.replace(",", "")) == min(limit, 1_700)
 
-    assert "is too small" in await screen.get("/console/workstreams/bundle?phase=implementation&limit=10")
+    assert "is too small" in await screen.get(
+        "/console/workstreams/bundle?phase=implementation&limit=10"
+    )
     assert "is too small" in await screen.get("/workstreams?limit=10")
 
 
-async def test_several_workstreams_are_offered_and_those_of_other_branches_named(screen: Screen, repo: Repo):
+async def test_several_workstreams_are_offered_and_those_of_other_branches_named(
+    screen: Screen, repo: Repo
+):
     await noted(screen)
     await screen.workstreams.claim("in the plan", phase="planning", workstream_id="second one")
     repo.git("add", "-A")
@@ -200,7 +214,9 @@ async def test_several_workstreams_are_offered_and_those_of_other_branches_named
 
     page = await screen.get("/workstreams")
     assert "<h1>feat/other</h1>" in page
-    link = re.search(r'<a href="([^"]+)">second one</a> <span class="muted">\(planning, main\)', page)
+    link = re.search(
+        r'<a href="([^"]+)">second one</a> <span class="muted">\(planning, main\)', page
+    )
     assert link
     elsewhere = await screen.get(html.unescape(link[1]))
     assert "in the plan" in elsewhere
@@ -215,7 +231,9 @@ async def test_several_workstreams_are_offered_and_those_of_other_branches_named
     assert "in the plan" in second
 
 
-async def test_a_branch_with_any_name_has_its_page_or_an_answer_in_words(screen: Screen, repo: Repo):
+async def test_a_branch_with_any_name_has_its_page_or_an_answer_in_words(
+    screen: Screen, repo: Repo
+):
     """One that is no UTF-8 cannot be kept by any store."""
     repo.git("checkout", "-qb", "feat/<b>x&y")
     await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
@@ -243,7 +261,7 @@ async def test_what_cannot_be_asked_for_is_refused_in_words(screen: Screen, path
     assert "Not understood" in await screen.get(path, status)
 
 
-# --- proofs ------------------------------------------------------------------------------------------------
+# --- proofs ---------------------------------------------------------------------------------------
 
 
 async def test_a_proof_is_run_again_and_its_end_is_shown(screen: Screen, repo: Repo):
@@ -307,10 +325,12 @@ async def test_where_nobody_agreed_no_proof_is_run(screen: Screen, monkeypatch: 
     assert is_problem(await screen.prove({"proof_id": proof.id}), 422, "shared_context_off")
 
 
-# --- the diff ----------------------------------------------------------------------------------------------
+# --- the diff -------------------------------------------------------------------------------------
 
 
-async def test_a_diff_is_marked_by_more_than_colour_and_leads_to_the_file(screen: Screen, repo: Repo):
+async def test_a_diff_is_marked_by_more_than_colour_and_leads_to_the_file(
+    screen: Screen, repo: Repo
+):
     repo.write("README.md", "other\n")
     session = await screen.sessions.create_session("architect", "u1")
     path = str(repo.folder / "README.md")
@@ -332,7 +352,10 @@ async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, re
 
     assert "1 file against HEAD" in page
     assert f'data-applet="git-diff" data-path="{repo.folder}"' in page
-    link = re.search(r'<a class="changed-file" href="([^"]+)">.*changed</span> <span class="path">README.md<', page)
+    link = re.search(
+        r'<a class="changed-file" href="([^"]+)">.*changed</span> <span class="path">README.md<',
+        page,
+    )
     assert link
     assert "<code>payouts<" in await screen.get(html.unescape(link[1]))
 
@@ -352,7 +375,9 @@ async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, re
         ("path=src&since=HEAD^", "<code>HEAD^</code> is no commit id"),
     ],
 )
-async def test_whatever_a_file_is_the_diff_says_it_calmly(screen: Screen, repo: Repo, query: str, words: str):
+async def test_whatever_a_file_is_the_diff_says_it_calmly(
+    screen: Screen, repo: Repo, query: str, words: str
+):
     repo.write("new.txt", "new\n")
     repo.write("a.bin", b"\0")
     (repo.folder / "src/models.py").unlink()

@@ -1,4 +1,6 @@
-"""The workstreams screen as values, on real repositories: what is shown beside a claim, and what a button may run."""
+"""The workstreams screen as values, on real repositories: what is shown beside a claim, and what a
+button may run.
+"""
 
 import json
 from pathlib import Path
@@ -32,17 +34,21 @@ async def look(workstreams: WorkstreamService, *roots: Path) -> work_view.Work:
 
 
 def edit_ledger(repo: Repo, **changes: Any) -> None:
-    """As anybody may who can change a file: the first piece of the newest claim's commands says something else."""
+    """As anybody may who can change a file: the first piece of the newest claim's commands says
+    something else.
+    """
     path = repo.folder / "data/context/implementation_context.json"
     document = json.loads(path.read_text())
     document["contexts"][0]["evidence_ledger"][-1]["commands"][0] |= changes
     path.write_text(json.dumps(document))
 
 
-# --- claims ------------------------------------------------------------------------------------------------
+# --- claims ---------------------------------------------------------------------------------------
 
 
-async def test_claims_come_worst_first_beside_the_lines_as_they_are_now(repo: Repo, workstreams: WorkstreamService):
+async def test_claims_come_worst_first_beside_the_lines_as_they_are_now(
+    repo: Repo, workstreams: WorkstreamService
+):
     await workstreams.claim("Provider answers 409 to a replay")
     await workstreams.claim("README names it", ["README.md"])
     await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
@@ -57,7 +63,10 @@ async def test_claims_come_worst_first_beside_the_lines_as_they_are_now(repo: Re
     gone, changed, moved, said, ok = [one.places for one in work.claims]
     assert gone[0].words == "The file is no longer there."
     assert "applet=git-diff" in str(gone[0].link)
-    assert (changed[0].first, changed[0].lines) == (1, ("def schedule(attempt):", "    return 60 * 2**attempt"))
+    assert (changed[0].first, changed[0].lines) == (
+        1,
+        ("def schedule(attempt):", "    return 60 * 2**attempt"),
+    )
     assert (moved[0].first, moved[0].words) == (7, "The same text, now at L7-L8.")
     assert str(moved[0].link).endswith("&line=7#L7")
     assert said == ()
@@ -67,7 +76,9 @@ async def test_claims_come_worst_first_beside_the_lines_as_they_are_now(repo: Re
     ]
 
 
-async def test_lines_that_were_edited_are_shown_where_they_were_noted(repo: Repo, workstreams: WorkstreamService):
+async def test_lines_that_were_edited_are_shown_where_they_were_noted(
+    repo: Repo, workstreams: WorkstreamService
+):
     await workstreams.claim("it returns the event", ["src/retry.py:5-6"])
     repo.write("src/retry.py", RETRY.replace("return event", "return None"))
     [claim] = (await look(workstreams, repo.folder)).claims
@@ -75,10 +86,15 @@ async def test_lines_that_were_edited_are_shown_where_they_were_noted(repo: Repo
 
     repo.write("src/retry.py", "one\n")
     [claim] = (await look(workstreams, repo.folder)).claims
-    assert (claim.places[0].words, claim.places[0].lines) == ("Edited since: the file has 1 line now.", ())
+    assert (claim.places[0].words, claim.places[0].lines) == (
+        "Edited since: the file has 1 line now.",
+        (),
+    )
 
 
-async def test_a_symbol_that_left_its_file_is_gone_though_the_file_is_not(repo: Repo, workstreams: WorkstreamService):
+async def test_a_symbol_that_left_its_file_is_gone_though_the_file_is_not(
+    repo: Repo, workstreams: WorkstreamService
+):
     await workstreams.claim("deliver() gives back", ["src/retry.py#deliver"])
     repo.write("src/retry.py", RETRY.replace("deliver", "send"))
 
@@ -87,8 +103,12 @@ async def test_a_symbol_that_left_its_file_is_gone_though_the_file_is_not(repo: 
     assert (claim.claim.verdict, claim.places[0].words) == ("gone", "It is no longer in the file.")
 
 
-async def test_a_link_leads_only_to_a_diff_that_knows_the_file(repo: Repo, workstreams: WorkstreamService):
-    """In the checkpoint's commit, only in a later one, and in none: what is gone from all of them has no diff."""
+async def test_a_link_leads_only_to_a_diff_that_knows_the_file(
+    repo: Repo, workstreams: WorkstreamService
+):
+    """In the checkpoint's commit, only in a later one, and in none: what is gone from all of them
+    has no diff.
+    """
     await workstreams.save("as it was", by_hand=True)
     first = repo.git("rev-parse", "HEAD")
     for name in ("later.py", "never.py"):
@@ -105,17 +125,23 @@ async def test_a_link_leads_only_to_a_diff_that_knows_the_file(repo: Repo, works
 
     places = {one.claim.claim: one.places[0] for one in work.claims}
     assert [one.words for one in places.values()] == ["The file is no longer there."] * 3
-    known, later, never = (places[f"it is in {path}:1"].link for path in ("src/models.py", "later.py", "never.py"))
+    known, later, never = (
+        places[f"it is in {path}:1"].link for path in ("src/models.py", "later.py", "never.py")
+    )
     assert parse_qs(urlsplit(known or "").query)["since"] == [first]
     assert parse_qs(urlsplit(later or "").query).keys() == {"applet", "path"}
     assert never is None
     roots = [ConfinedRoot(str(repo.folder))]
     for link in (known, later):
         query = parse_qs(urlsplit(link or "").query)
-        assert diff.open_diff(roots, query["path"][0], query.get("since", [None])[0]).state == "gone"
+        assert (
+            diff.open_diff(roots, query["path"][0], query.get("since", [None])[0]).state == "gone"
+        )
 
 
-async def test_an_excerpt_is_short_however_long_the_file_is(repo: Repo, workstreams: WorkstreamService):
+async def test_an_excerpt_is_short_however_long_the_file_is(
+    repo: Repo, workstreams: WorkstreamService
+):
     repo.write("long.txt", "x" * 5000 + "\n" + "line\n" * 999)
     await workstreams.claim("it is long", ["long.txt"])
 
@@ -138,12 +164,17 @@ async def test_no_line_is_shown_of_what_lies_outside_the_folders_that_may_be_sho
         assert claim.places[0].words == "Its lines are not shown here."
 
 
-async def test_many_claims_are_counted_and_the_worst_are_shown(repo: Repo, workstreams: WorkstreamService):
+async def test_many_claims_are_counted_and_the_worst_are_shown(
+    repo: Repo, workstreams: WorkstreamService
+):
     path = repo.folder / "data/context/implementation_context.json"
     await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
     document = json.loads(path.read_text())
     entry = document["contexts"][0]["evidence_ledger"][0]
-    fine = [{**entry, "id": f"c-{n}", "uid": f"u-{n}", "claim": f"it holds {n} times"} for n in range(79)]
+    fine = [
+        {**entry, "id": f"c-{n}", "uid": f"u-{n}", "claim": f"it holds {n} times"}
+        for n in range(79)
+    ]
     broken = {
         **entry,
         "id": "c-x",
@@ -162,7 +193,7 @@ async def test_many_claims_are_counted_and_the_worst_are_shown(repo: Repo, works
     assert len({one.anchor for one in work.claims}) == work_view.CLAIMS_SHOWN
 
 
-# --- the summary -------------------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------
 
 
 async def test_it_is_said_how_stale_the_summary_is_and_which_files_made_it_so(
@@ -193,7 +224,9 @@ async def test_it_is_said_how_stale_the_summary_is_and_which_files_made_it_so(
     )
 
 
-async def test_a_state_is_told_from_every_other_by_its_mark(repo: Repo, workstreams: WorkstreamService):
+async def test_a_state_is_told_from_every_other_by_its_mark(
+    repo: Repo, workstreams: WorkstreamService
+):
     await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
     before = await look(workstreams, repo.folder)
 
@@ -202,7 +235,9 @@ async def test_a_state_is_told_from_every_other_by_its_mark(repo: Repo, workstre
     assert before.mark != (await look(workstreams, repo.folder)).mark
 
 
-async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(workstreams: WorkstreamService):
+async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(
+    workstreams: WorkstreamService,
+):
     await workstreams.decide("Redis", status="rejected", because="ops")
     await workstreams.decide("8 attempts", status="accepted")
     await workstreams.decide("table or queue?")
@@ -219,10 +254,12 @@ async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(wo
     ]
 
 
-# --- proofs ------------------------------------------------------------------------------------------------
+# --- proofs ---------------------------------------------------------------------------------------
 
 
-async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(repo: Repo, workstreams: WorkstreamService):
+async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(
+    repo: Repo, workstreams: WorkstreamService
+):
     first = await workstreams.prove(["sh", "-c", "echo it works"])
     await workstreams.claim("it works", [f"proof:{first.id}"])
     [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
@@ -232,7 +269,10 @@ async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(repo: Repo, works
 
     repo.write("README.md", "other\n")
     [shown] = (await look(workstreams, repo.folder)).claims[0].proofs
-    assert (shown.verdict, shown.words) == ("changed", "It ran on other files than these: it proves nothing now.")
+    assert (shown.verdict, shown.words) == (
+        "changed",
+        "It ran on other files than these: it proves nothing now.",
+    )
 
     failed = await workstreams.prove(["false"])
     [shown] = [one for one in (await look(workstreams, repo.folder)).proofs if one.again == failed]
@@ -247,7 +287,9 @@ async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(repo: Repo, works
     assert [one.again for one in work.proofs] == [again, failed]
 
 
-async def test_a_button_runs_what_the_journal_says_whatever_a_file_says(repo: Repo, workstreams: WorkstreamService):
+async def test_a_button_runs_what_the_journal_says_whatever_a_file_says(
+    repo: Repo, workstreams: WorkstreamService
+):
     proof = await workstreams.prove(["true"])
     await workstreams.claim("it works", [f"proof:{proof.id}"])
     edit_ledger(repo, command=["rm", "-rf", "/"], exit_code=0)
@@ -291,10 +333,12 @@ async def test_a_proof_of_another_repository_cannot_be_run_in_this_one(
     assert shown.again is None
 
 
-# --- which one ---------------------------------------------------------------------------------------------
+# --- which one ------------------------------------------------------------------------------------
 
 
-def choice(name: str, phase: str = "implementation", branch: str = "main", *, here: bool = True) -> WorkChoice:
+def choice(
+    name: str, phase: str = "implementation", branch: str = "main", *, here: bool = True
+) -> WorkChoice:
     return WorkChoice(name, branch, phase, here)
 
 

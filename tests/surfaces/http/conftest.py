@@ -10,7 +10,9 @@ from tests.surfaces.http.server import Server, served
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("served")
     (home / "shown").mkdir()
     root = "--root", str(home / "shown")  # the only folder of which it says which files are gone

@@ -20,7 +20,9 @@ SERVE = (*HOLDFAST, "serve")
 
 def environment(home: Path | str, database_url: str | None = None, **more: str) -> dict[str, str]:
     """Nothing of the person who runs the tests, and nothing of another test."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE_PREFIXES)}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(PRIVATE_PREFIXES)
+    }
     ours = {"HOME": str(home), "HOLDFAST_HOME": str(home), "HOLDFAST_DEVELOPER": DEVELOPER}
     return {**kept, **ours, **({"HOLDFAST_DATABASE": database_url} if database_url else {}), **more}
 
@@ -28,7 +30,9 @@ def environment(home: Path | str, database_url: str | None = None, **more: str) 
 class Server:
     """Started when its first line is read; whoever starts one stops it."""
 
-    def __init__(self, home: Path | str, database_url: str | None = None, *arguments: str, **env: str):
+    def __init__(
+        self, home: Path | str, database_url: str | None = None, *arguments: str, **env: str
+    ):
         self.home, self.database_url = Path(home), database_url
         self.process = subprocess.Popen(
             [*SERVE, "--json", "--port", "0", *arguments],
@@ -70,7 +74,9 @@ class Server:
         return {"Authorization": f"Bearer {self.token}"}
 
     def client(self, **headers: str) -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={**self.bearer, **headers}, timeout=PATIENCE_SECONDS)
+        return httpx.Client(
+            base_url=self.url, headers={**self.bearer, **headers}, timeout=PATIENCE_SECONDS
+        )
 
     def stop(self) -> int:
         """As a person does; its exit code."""
@@ -96,7 +102,9 @@ class Server:
 
 
 @contextmanager
-def served(home: Path | str, database_url: str | None = None, *arguments: str, **env: str) -> Iterator[Server]:
+def served(
+    home: Path | str, database_url: str | None = None, *arguments: str, **env: str
+) -> Iterator[Server]:
     server = Server(home, database_url, *arguments, **env)
     try:
         yield server.wait_until_ready()
@@ -112,7 +120,9 @@ def wrote(client: httpx.Client, **fields: Any) -> dict[str, Any]:
     return session
 
 
-def append(client: httpx.Client, session_id: str, content: str = "hi", **headers: str) -> httpx.Response:
+def append(
+    client: httpx.Client, session_id: str, content: str = "hi", **headers: str
+) -> httpx.Response:
     event = {"type": "user_message", "role": "user", "content": content}
     return client.post(f"/api/sessions/{session_id}/events", json=event, headers=headers)
 

@@ -107,9 +107,18 @@ def test_many_keys_and_many_items_are_bounded(api, path):
     items = [str(number) for number in range(10_000)]
 
     assert api.post(f"{path}/events", json=event).status_code == 201
-    assert api.patch(f"{path}/state", json={"scratchpad": dict(list(keys.items())[:1_000])}).status_code == 200
-    assert is_problem(api.patch(path, json={"setContext": {"setName": "files", "items": items}}), 400)
-    assert is_problem(api.patch(path, json={"context": {f"s{n}": ["x"] for n in range(51)}}), 422, "context_full")
+    assert (
+        api.patch(
+            f"{path}/state", json={"scratchpad": dict(list(keys.items())[:1_000])}
+        ).status_code
+        == 200
+    )
+    assert is_problem(
+        api.patch(path, json={"setContext": {"setName": "files", "items": items}}), 400
+    )
+    assert is_problem(
+        api.patch(path, json={"context": {f"s{n}": ["x"] for n in range(51)}}), 422, "context_full"
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +134,8 @@ def test_writes_take_json_and_nothing_else(api, path, route, content_type):
 
 
 @pytest.mark.parametrize(
-    "content_type", ["application/json", "Application/JSON; charset=UTF-8", 'application/json;charset="utf-8"']
+    "content_type",
+    ["application/json", "Application/JSON; charset=UTF-8", 'application/json;charset="utf-8"'],
 )
 def test_json_may_name_its_charset(api, path, content_type):
     assert send(api, "POST", f"{path}/end", b"{}", content_type).status_code == 200
@@ -201,7 +211,9 @@ def test_a_patch_that_makes_no_sense_changes_nothing(api, path, patch):
 
 def test_a_long_problem_stays_short(api):
     """What the caller sent comes back as a few escaped words, never whole."""
-    answer = api.post("/api/sessions", json={f"field\u202e{number}" * 50: 1 for number in range(100)})
+    answer = api.post(
+        "/api/sessions", json={f"field\u202e{number}" * 50: 1 for number in range(100)}
+    )
 
     assert is_problem(answer, 400)
     assert len(answer.content) < 2_000
@@ -212,12 +224,21 @@ def test_large_and_deep_bodies_leave_no_memory_behind(api, server, path, scale):
     """TS18: by the kernel's own count, where there is one."""
     if not os.path.exists(f"/proc/{server.pid}/status"):
         pytest.skip("no /proc here")
-    bodies_sent = [b"[" * MIB, nested(64), b'{"scratchpad": {"a": "' + b"x" * (MIB - 100) + b'"}}', b"x" * (3 * MIB)]
+    bodies_sent = [
+        b"[" * MIB,
+        nested(64),
+        b'{"scratchpad": {"a": "' + b"x" * (MIB - 100) + b'"}}',
+        b"x" * (3 * MIB),
+    ]
     send(api, "PATCH", f"{path}/state", bodies_sent[2])
     before = resident_bytes(server.pid)
 
     for number in range(scale(400)):
-        assert send(api, "PATCH", f"{path}/state", bodies_sent[number % 4]).status_code in (200, 400, 413)
+        assert send(api, "PATCH", f"{path}/state", bodies_sent[number % 4]).status_code in (
+            200,
+            400,
+            413,
+        )
 
     assert resident_bytes(server.pid) - before < 100 * MIB
 
@@ -227,7 +248,7 @@ def resident_bytes(pid):
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS"))
 
 
-# --- slow, cut and half requests -----------------------------------------------------------------------------
+# --- slow, cut and half requests ------------------------------------------------------------------
 
 
 def half_a_request(server, path, *, declared=1000):
@@ -252,7 +273,9 @@ def test_slow_and_dropped_bodies_keep_nobody_waiting_and_write_nothing(api, serv
 
 
 def test_a_head_without_end_is_cut_off(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", server.port), timeout=PATIENCE_SECONDS
+    ) as connection:
         connection.sendall(b"GET /api/state HTTP/1.1\r\nX-Long: " + b"x" * 70_000)
 
         assert connection.recv(100).startswith(b"HTTP/1.1 400")

@@ -32,17 +32,36 @@ ROUTES = [
 EVENT = {"type": "user_message", "role": "user", "content": "hi"}
 GOOD = st.sampled_from(
     [
-        *({}, EVENT, {**EVENT, "expected_sequence": 0}, {**EVENT, "parts": {"a": [1.5, None]}}, {"chatmode": "coder"}),
-        *({"scratchpad": {"a": {"b": 1}}}, {"scratchpad": {"a": None}}, {"name": "x"}, {"envHint": None}),
+        *(
+            {},
+            EVENT,
+            {**EVENT, "expected_sequence": 0},
+            {**EVENT, "parts": {"a": [1.5, None]}},
+            {"chatmode": "coder"},
+        ),
+        *(
+            {"scratchpad": {"a": {"b": 1}}},
+            {"scratchpad": {"a": None}},
+            {"name": "x"},
+            {"envHint": None},
+        ),
         *({"context": {"files": ["/r/a"]}}, {"setContext": {"setName": "fles", "items": []}}),
         {"unionContext": {"setName": "ports", "items": ["1", "2"]}},
     ]
 )
 VALUES = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=9)
 )
-JSON = st.recursive(VALUES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner))
-NAMES = st.sampled_from(["chatmode", "name", "scratchpad", "content", "type", "role", "parts", "context", "event_id"])
+JSON = st.recursive(
+    VALUES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)
+)
+NAMES = st.sampled_from(
+    ["chatmode", "name", "scratchpad", "content", "type", "role", "parts", "context", "event_id"]
+)
 HEADERS = st.fixed_dictionaries(
     {},
     optional={
@@ -52,7 +71,9 @@ HEADERS = st.fixed_dictionaries(
 )
 ASKED = st.tuples(st.sampled_from(ROUTES), GOOD | st.dictionaries(NAMES, JSON, max_size=3), HEADERS)
 # What differs by nature: ids, times, and hashes over both.
-OWN = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z")
+OWN = re.compile(
+    r"[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z"
+)
 
 
 def test_whatever_is_asked_is_answered_the_same_on_both_engines(
@@ -69,7 +90,10 @@ def test_whatever_is_asked_is_answered_the_same_on_both_engines(
         assert on_sqlite == on_postgres
         statuses.update(status for status, _, _ in on_sqlite)
 
-    apps = [App(load_settings({**os.environ, "HOLDFAST_DATABASE": url})) for url in (sqlite_url, postgres_url)]
+    apps = [
+        App(load_settings({**os.environ, "HOLDFAST_DATABASE": url}))
+        for url in (sqlite_url, postgres_url)
+    ]
     with asyncio.Runner() as runner:
         for app in apps:
             runner.run(app.__aenter__())
@@ -89,7 +113,9 @@ def client_of(app: App) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4790", headers=bearer)
 
 
-async def answers(client: httpx.AsyncClient, asked: list[Any], nonce: str) -> list[tuple[int, str, str]]:
+async def answers(
+    client: httpx.AsyncClient, asked: list[Any], nonce: str
+) -> list[tuple[int, str, str]]:
     session_id = (await client.post("/api/sessions", json={"chatmode": "coder"})).json()["id"]
     found = []
     for (method, path), body, headers in asked:
@@ -97,6 +123,10 @@ async def answers(client: httpx.AsyncClient, asked: list[Any], nonce: str) -> li
         if key := headers.get("Idempotency-Key"):
             keyed["Idempotency-Key"] = f"{key} {nonce}"
         given_body = {} if method == "GET" else {"json": body}
-        answer = await client.request(method, path.replace("ID", session_id), headers=keyed, **given_body)
-        found.append((answer.status_code, answer.headers.get("etag", ""), OWN.sub("…", answer.text)))
+        answer = await client.request(
+            method, path.replace("ID", session_id), headers=keyed, **given_body
+        )
+        found.append(
+            (answer.status_code, answer.headers.get("etag", ""), OWN.sub("…", answer.text))
+        )
     return found

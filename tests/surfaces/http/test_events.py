@@ -1,4 +1,6 @@
-"""Live events: every one once and in order, from a cursor on, until somebody leaves or may no longer listen."""
+"""Live events: every one once and in order, from a cursor on, until somebody leaves or may no
+longer listen.
+"""
 
 import asyncio
 import json
@@ -41,7 +43,9 @@ def blocks_of(lines):
 
 
 def set_files(api, session_id, *files):
-    answer = api.patch(f"/api/sessions/{session_id}", json={"setContext": {"setName": "files", "items": files}})
+    answer = api.patch(
+        f"/api/sessions/{session_id}", json={"setContext": {"setName": "files", "items": files}}
+    )
     assert answer.status_code == 200
 
 
@@ -55,7 +59,11 @@ def test_a_change_is_heard_with_the_data_of_the_seed(api):
 
     assert [block["event"] for block in heard] == ["caco.context", "caco.context"]
     first, second = [json.loads(block["data"]) for block in heard]
-    assert first | {"session_id": session["id"], "reason": "changed", "files": ["/a"], "addedFile": "/a"} == first
+    assert (
+        first
+        | {"session_id": session["id"], "reason": "changed", "files": ["/a"], "addedFile": "/a"}
+        == first
+    )
     assert second["addedFile"] == "/b"
 
 
@@ -107,14 +115,18 @@ def test_who_reconnects_to_the_same_address_hears_nothing_twice(api):
         assert next(stream)["id"] == start
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "bzEuLTE", "bzIuMQ", "bzEuOTk5OTk5", "é", "b" * 5000, "\x01"])
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "bzEuLTE", "bzIuMQ", "bzEuOTk5OTk5", "é", "b" * 5000, "\x01"]
+)
 def test_a_cursor_that_was_never_handed_out_is_refused(api, cursor):
     assert is_problem(api.get("/api/events", params={"after": cursor}), 400, "invalid_value")
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "bzEuOTk5OTk5"])
 def test_such_a_header_is_refused_as_well(api, cursor):
-    assert is_problem(api.get("/api/events", headers={"Last-Event-ID": cursor}), 400, "invalid_value")
+    assert is_problem(
+        api.get("/api/events", headers={"Last-Event-ID": cursor}), 400, "invalid_value"
+    )
 
 
 async def heard(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
@@ -166,7 +178,9 @@ def test_streams_are_counted_and_those_who_leave_make_room(server, api):
         statuses = Counter(map(status_of, streams))
 
         assert statuses.keys() == {200, 429}
-        assert statuses[200] <= events.MOST_STREAMS  # a reader of the test before may just be leaving
+        assert (
+            statuses[200] <= events.MOST_STREAMS
+        )  # a reader of the test before may just be leaving
         assert api.get("/api/health").status_code == 200
     found = []
     while 200 not in found:  # as soon as the server has noticed
@@ -189,7 +203,9 @@ def test_a_server_that_stops_ends_its_streams(tmp_path):
 
 
 def test_the_streams_of_a_token_that_was_taken_away_end(tmp_path):
-    """TS16: removing the file is how a token is revoked; whoever listens with it hears nothing more."""
+    """TS16: removing the file is how a token is revoked; whoever listens with it hears nothing
+    more.
+    """
     with served(tmp_path) as server, server.client() as api:
         session = wrote(api)
         with listening(api) as stream:

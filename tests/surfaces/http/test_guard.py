@@ -20,7 +20,9 @@ class Door:
     async def ask(self, path="/api/x", *, method="GET", scheme="http", kind="http", **headers):
         given = {"host": "127.0.0.1:4790", "authorization": f"Bearer {self.keys.token}"} | headers
         pairs = [
-            (name.replace("_", "-").encode(), value.encode()) for name, value in given.items() if value is not None
+            (name.replace("_", "-").encode(), value.encode())
+            for name, value in given.items()
+            if value is not None
         ]
         scope = {"type": kind, "method": method, "path": path, "scheme": scheme, "headers": pairs}
         self.sent.clear()
@@ -35,7 +37,9 @@ class Door:
 
 
 async def fine(scope, receive, send):
-    await send({"type": "http.response.start", "status": 204, "headers": [(b"Cache-Control", b"public")]})
+    await send(
+        {"type": "http.response.start", "status": 204, "headers": [(b"Cache-Control", b"public")]}
+    )
     await send({"type": "http.response.body", "body": b""})
 
 
@@ -103,13 +107,19 @@ async def test_one_good_cookie_among_others_is_enough(tmp_path):
     line = f"a=b; holdfast_session_4790=other; holdfast_session_4790={door.keys.cookie}; c"
 
     assert await door.ask(authorization=None, cookie=line) == 204
-    assert await door.ask(authorization=None, cookie="holdfast_session_4790=; holdfast_session_4790") == 401
+    assert (
+        await door.ask(authorization=None, cookie="holdfast_session_4790=; holdfast_session_4790")
+        == 401
+    )
 
 
 async def test_a_wrong_token_is_not_saved_by_a_good_cookie(tmp_path):
     door = Door(tmp_path, fine)
 
-    assert await door.ask(authorization="Bearer x", cookie=f"holdfast_session_4790={door.keys.cookie}") == 401
+    assert (
+        await door.ask(authorization="Bearer x", cookie=f"holdfast_session_4790={door.keys.cookie}")
+        == 401
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,19 @@ LARGE = b'{"jsonrpc": "' + b"x" * bodies.MAX_BYTES + b'"}'
 def tool(api, name, **arguments):
     """One call in a transport session of its own."""
     held = opened(api)
-    answer = api.post("/mcp", json=message("tools/call", {"name": name, "arguments": arguments}), headers=held)
+    answer = api.post(
+        "/mcp", json=message("tools/call", {"name": name, "arguments": arguments}), headers=held
+    )
     return answer.json()["result"]["structuredContent"]
 
 
 def opened(api):
     """The headers of a transport session."""
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
     first = api.post("/mcp", json=message("initialize", hello), headers=ACCEPT)
     return {**ACCEPT, "Mcp-Session-Id": first.headers["mcp-session-id"]}
 
@@ -37,7 +43,11 @@ def message(method, params):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_body_that_is_too_large_is_refused_with_a_document(api, chunked):
-    parts = (LARGE[start : start + 65_536] for start in range(0, len(LARGE), 65_536)) if chunked else LARGE
+    parts = (
+        (LARGE[start : start + 65_536] for start in range(0, len(LARGE), 65_536))
+        if chunked
+        else LARGE
+    )
 
     assert is_problem(api.post("/mcp", content=parts, headers=JSON), 413, "too_large")
 
@@ -71,8 +81,12 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch):
     async with App() as app:
         transport = httpx.ASGITransport(app=door.make_http_app(app))
         bearer = {"Authorization": f"Bearer {Keys(app.settings.home).token}"}
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4790", headers=bearer) as client:
-            answer = await asyncio.wait_for(client.post("/mcp", content=dripping(), headers=JSON), 30)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:4790", headers=bearer
+        ) as client:
+            answer = await asyncio.wait_for(
+                client.post("/mcp", content=dripping(), headers=JSON), 30
+            )
 
     assert is_problem(answer, 408, "too_slow")
     assert answer.headers["connection"] == "close"
@@ -96,7 +110,10 @@ def test_the_stream_of_a_token_that_was_taken_away_ends(tmp_path):
     with served(tmp_path) as server, server.client() as api:
         held = opened(api)
         with api.stream("GET", "/mcp", headers=held) as answer:
-            assert (answer.status_code, answer.headers["content-type"][:17]) == (200, "text/event-stream")
+            assert (answer.status_code, answer.headers["content-type"][:17]) == (
+                200,
+                "text/event-stream",
+            )
             (tmp_path / "token").unlink()
 
             with pytest.raises(httpx.RemoteProtocolError):

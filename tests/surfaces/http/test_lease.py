@@ -34,7 +34,9 @@ def test_it_can_be_had_again_afterwards(tmp_path):
             pass
 
 
-@pytest.mark.parametrize("left", [b'{"pid": 1, "port": 2}', b"", b"{", b"[]", b"\xff", b'{"pid": "x"}'])
+@pytest.mark.parametrize(
+    "left", [b'{"pid": 1, "port": 2}', b"", b"{", b"[]", b"\xff", b'{"pid": "x"}']
+)
 def test_what_a_killed_server_left_is_taken_over(tmp_path, left):
     (tmp_path / "x.db.lease").write_bytes(left)
 
@@ -48,7 +50,10 @@ def test_what_a_killed_server_left_is_taken_over(tmp_path, left):
 def test_a_holder_that_has_not_said_who_it_is_still_holds(tmp_path, written):
     with Lease(str(tmp_path / "x.db")):
         (tmp_path / "x.db.lease").write_bytes(written)
-        with pytest.raises(ServerRunningError, match="another process") as refused, Lease(str(tmp_path / "x.db")):
+        with (
+            pytest.raises(ServerRunningError, match="another process") as refused,
+            Lease(str(tmp_path / "x.db")),
+        ):
             pass
 
     assert (refused.value.pid, refused.value.url) == (None, None)

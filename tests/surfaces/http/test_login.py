@@ -4,7 +4,14 @@ import httpx
 import pytest
 
 from holdfast.surfaces.http.errors import TooManyError
-from holdfast.surfaces.http.login import CODE_SECONDS, TRY_SECONDS, WRONG_TRIES, Codes, Tries, cookie_name
+from holdfast.surfaces.http.login import (
+    CODE_SECONDS,
+    TRY_SECONDS,
+    WRONG_TRIES,
+    Codes,
+    Tries,
+    cookie_name,
+)
 from tests.surfaces.http.server import is_problem, served, wrote
 
 
@@ -48,16 +55,25 @@ def test_a_browser_stays_in_over_a_restart_and_not_over_a_new_token(tmp_path):
         cookies = {"Cookie": f"{cookie_name(server.port)}={cookie}"}
         assert httpx.get(f"{server.url}/api/state", headers=cookies).status_code == 200
         (tmp_path / "token").unlink()
-        assert is_problem(httpx.get(f"{server.url}/api/state", headers=cookies), 401, "unauthorized")
+        assert is_problem(
+            httpx.get(f"{server.url}/api/state", headers=cookies), 401, "unauthorized"
+        )
 
 
 def test_two_servers_of_one_machine_do_not_log_each_other_out(tmp_path):
     """A browser keeps one cookie of a name for all ports of a machine."""
-    with served(tmp_path / "one") as one, served(tmp_path / "two") as two, httpx.Client() as browser:
+    with (
+        served(tmp_path / "one") as one,
+        served(tmp_path / "two") as two,
+        httpx.Client() as browser,
+    ):
         for server in (one, two):
             browser.get(server.started["login_url"])
 
-        assert [browser.get(f"{server.url}/api/state").status_code for server in (one, two)] == [200, 200]
+        assert [browser.get(f"{server.url}/api/state").status_code for server in (one, two)] == [
+            200,
+            200,
+        ]
 
 
 def test_the_cookie_is_for_our_pages_only(browser, server):
@@ -73,8 +89,15 @@ def test_a_cookie_reads_and_with_our_own_origin_writes(browser, server):
     body = {"chatmode": "coder"}
 
     assert browser.get("/api/state").status_code == 200
-    assert browser.post("/api/sessions", json=body, headers={"Origin": server.url}).status_code == 201
-    assert browser.post("/api/sessions", json=body, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 201
+    assert (
+        browser.post("/api/sessions", json=body, headers={"Origin": server.url}).status_code == 201
+    )
+    assert (
+        browser.post(
+            "/api/sessions", json=body, headers={"Sec-Fetch-Site": "same-origin"}
+        ).status_code
+        == 201
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +123,9 @@ def test_a_foreign_page_cannot_use_the_cookie(browser, server, api, headers):
     assert api.get(f"/api/sessions/{session['id']}").json()["ended_at"] is None
 
 
-@pytest.mark.parametrize("query", ["", "?code=", "?code=wrong", "?code=%00%ff", f"?code={'x' * 5000}"])
+@pytest.mark.parametrize(
+    "query", ["", "?code=", "?code=wrong", "?code=%00%ff", f"?code={'x' * 5000}"]
+)
 def test_without_a_good_code_there_is_a_page_that_says_what_to_do(browser, query):
     answer = browser.get(f"/login{query}")
 
@@ -123,23 +148,34 @@ def test_a_person_without_a_cookie_sees_that_page(browser, path):
 
 def test_a_wrong_token_is_refused_and_too_many_are_slowed_down(tmp_path):
     with served(tmp_path) as server, httpx.Client(base_url=server.url) as browser:
-        wrong = [browser.post("/login", data={"token": f"wrong {number}"}) for number in range(WRONG_TRIES + 2)]
+        wrong = [
+            browser.post("/login", data={"token": f"wrong {number}"})
+            for number in range(WRONG_TRIES + 2)
+        ]
 
         assert [answer.status_code for answer in wrong] == [403] * WRONG_TRIES + [429] * 2
         assert wrong[-1].headers["retry-after"]
         assert browser.get("/api/state", headers=server.bearer).status_code == 200
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x", ""])
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x", ""]
+)
 def test_the_form_takes_a_form_only(browser, server, content_type):
-    answer = browser.post("/login", content=f"token={server.token}", headers={"Content-Type": content_type})
+    answer = browser.post(
+        "/login", content=f"token={server.token}", headers={"Content-Type": content_type}
+    )
 
     assert is_problem(answer, 415)
 
 
-@pytest.mark.parametrize("content", [b"", b"token", b"token=", b"x=1&" * 100, b"\xff=\xff", b"token=" + b"x" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"", b"token", b"token=", b"x=1&" * 100, b"\xff=\xff", b"token=" + b"x" * 5000]
+)
 def test_a_form_without_a_token_lets_nobody_in(browser, content):
-    answer = browser.post("/login", content=content, headers={"Content-Type": "application/x-www-form-urlencoded"})
+    answer = browser.post(
+        "/login", content=content, headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
 
     assert answer.status_code in (400, 403, 413, 429)
     assert "set-cookie" not in answer.headers

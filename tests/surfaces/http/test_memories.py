@@ -9,15 +9,25 @@ from tests.surfaces.http.server import is_problem
 
 def test_a_statement_is_remembered_and_recalled(api):
     mark = f"quux{uuid.uuid4().hex}"
-    body = {"content": f"The {mark} database listens on port 6543", "category": "setup", "metadata": {"a": 1}}
+    body = {
+        "content": f"The {mark} database listens on port 6543",
+        "category": "setup",
+        "metadata": {"a": 1},
+    }
 
     said = api.post("/api/memories", json={**body, "session_id": "s-1", "ttl_days": 3})
-    found = api.get("/api/memories", params={"query": f"which port has {mark}?", "limit": 3}).json()["memories"]
+    found = api.get(
+        "/api/memories", params={"query": f"which port has {mark}?", "limit": 3}
+    ).json()["memories"]
 
     assert said.status_code == 201
     memory = said.json()
     assert {name: memory[name] for name in body} == body
-    assert (memory["lineage"], memory["source_type"], memory["user_id"]) == (["s-1"], "explicit", "fault-tester")
+    assert (memory["lineage"], memory["source_type"], memory["user_id"]) == (
+        ["s-1"],
+        "explicit",
+        "fault-tester",
+    )
     assert [(one["id"], one["relevance"]) for one in found] == [(memory["id"], 1.0)]
     assert found[0]["use_count"] == 0
 
@@ -29,13 +39,20 @@ def test_a_question_without_an_answer_gets_an_empty_list(api):
 
 
 def test_without_a_question_the_newest_are_listed(api):
-    ids = [api.post("/api/memories", json={"content": f"said {uuid.uuid4().hex}"}).json()["id"] for _ in range(3)]
+    ids = [
+        api.post("/api/memories", json={"content": f"said {uuid.uuid4().hex}"}).json()["id"]
+        for _ in range(3)
+    ]
 
     first = api.get("/api/memories", params={"limit": 2}).json()["memories"]
-    rest = api.get("/api/memories", params={"limit": 1, "below": first[-1]["id"]}).json()["memories"]
+    rest = api.get("/api/memories", params={"limit": 1, "below": first[-1]["id"]}).json()[
+        "memories"
+    ]
 
     assert [one["id"] for one in (*first, *rest)] == ids[::-1]
-    assert is_problem(api.get("/api/memories", params={"below": "nothing"}), 404, "memory_not_found")
+    assert is_problem(
+        api.get("/api/memories", params={"below": "nothing"}), 404, "memory_not_found"
+    )
 
 
 def test_the_same_key_remembers_once(api):

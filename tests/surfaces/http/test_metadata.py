@@ -22,7 +22,9 @@ def test_a_refusal_names_the_document_that_says_what_to_bring(server: Server):
 
 
 @pytest.mark.parametrize(("path", "resource"), [("", ""), ("/mcp", "/mcp")])
-def test_each_door_has_its_document_and_nothing_else_is_open(server: Server, path: str, resource: str):
+def test_each_door_has_its_document_and_nothing_else_is_open(
+    server: Server, path: str, resource: str
+):
     place = f"{server.url}/.well-known/oauth-protected-resource{path}"
     assert httpx.get(place).json()["resource"] == f"{server.url}{resource}"
     assert is_problem(httpx.get(f"{place}/x"), 401, "unauthorized")

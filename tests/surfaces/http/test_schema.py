@@ -1,4 +1,6 @@
-"""`/openapi.json` tells the truth: schemathesis asks what it allows and what it forbids, and looks at each answer."""
+"""`/openapi.json` tells the truth: schemathesis asks what it allows and what it forbids, and looks
+at each answer.
+"""
 
 import zlib
 from collections import Counter
@@ -44,14 +46,21 @@ OPERATIONS = [
     "GET /api/memories",
     "POST /api/memories",
 ]
-IN_A_CHECKOUT = ["GET /api/workstreams", "GET /api/bundle"]  # asked in test_workstreams, where there is one
+IN_A_CHECKOUT = [
+    "GET /api/workstreams",
+    "GET /api/bundle",
+]  # asked in test_workstreams, where there is one
 EXAMPLES = 400
 ENDLESS = "GET /api/events"
 
 
 def test_every_route_is_described_and_nothing_else(api):
     document = api.get("/openapi.json").json()
-    described = [f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods]
+    described = [
+        f"{method.upper()} {path}"
+        for path, methods in document["paths"].items()
+        for method in methods
+    ]
 
     assert sorted(described) == sorted([*OPERATIONS, *IN_A_CHECKOUT, ENDLESS])
     assert document["security"] == [{"token": []}]
@@ -61,13 +70,17 @@ def test_every_route_is_described_and_nothing_else(api):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_generated_request_breaks_it(api, server, scale, operation):
-    """Most of them meet a session that is there. The seed follows from the name, so that a finding comes again."""
+    """Most of them meet a session that is there. The seed follows from the name, so that a finding
+    comes again.
+    """
     session = wrote(api)
     append(api, session["id"])
     method, path = operation.split(" ")
     schema: Any = schemathesis.openapi.from_dict(api.get("/openapi.json").json())
     modes = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
-    strategy = hypothesis.strategies.one_of([schema[path][method].as_strategy(generation_mode=mode) for mode in modes])
+    strategy = hypothesis.strategies.one_of(
+        [schema[path][method].as_strategy(generation_mode=mode) for mode in modes]
+    )
 
     statuses = Counter[int]()
 
@@ -78,11 +91,15 @@ def test_no_generated_request_breaks_it(api, server, scale, operation):
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(case=strategy, known=hypothesis.strategies.sampled_from([True, True, True, False]))
+    @hypothesis.given(
+        case=strategy, known=hypothesis.strategies.sampled_from([True, True, True, False])
+    )
     def ask(case: Any, known: bool) -> None:
         if known and "{session_id}" in path:
             case.path_parameters["session_id"] = session["id"]
-            case.headers.pop("If-Match", None)  # a made-up tag never fits, and nothing behind it would be reached
+            case.headers.pop(
+                "If-Match", None
+            )  # a made-up tag never fits, and nothing behind it would be reached
         answer = case.call(base_url=server.url, headers=server.bearer)
         statuses[answer.status_code] += 1
         case.validate_response(answer, checks=CHECKS)

@@ -18,14 +18,22 @@ from tests.surfaces.http.server import SERVE, Server, environment, served
 def start(home, *arguments, **env):
     """A server that is expected to refuse."""
     return subprocess.run(
-        [*SERVE, *arguments], capture_output=True, text=True, timeout=PATIENCE_SECONDS, env=environment(home, **env)
+        [*SERVE, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        env=environment(home, **env),
     )
 
 
 def test_it_says_where_it_is_and_how_to_stop_it(tmp_path):
     command = [*SERVE, "--port", "0"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
     )
     try:
         assert process.stdout is not None
@@ -62,7 +70,10 @@ def test_a_signal_ends_it_well(tmp_path, number):
 
 
 def test_half_a_request_does_not_keep_it_from_stopping(tmp_path):
-    with served(tmp_path) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
+    with (
+        served(tmp_path) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as connection,
+    ):
         connection.sendall(b"POST /api/sessions HTTP/1.1\r\nHost: x")
         assert server.stop() == 0
 
@@ -88,7 +99,10 @@ def test_a_second_server_of_the_same_file_is_told_about_the_first(tmp_path):
             refused = start(tmp_path / "two", "--port", "0", "--json", HOLDFAST_DATABASE=url)
 
             assert (refused.returncode, json.loads(refused.stdout)["code"]) == (4, "server_running")
-            assert f"{store}/x.db is served by process {server.pid} on port {server.port}" in refused.stdout
+            assert (
+                f"{store}/x.db is served by process {server.pid} on port {server.port}"
+                in refused.stdout
+            )
         with served(tmp_path / "two", f"sqlite:///{store}/y.db"):
             pass
 
@@ -149,7 +163,10 @@ def test_on_postgresql_an_open_address_is_served_with_a_warning(tmp_path, postgr
         server.wait_until_ready()
         with server.client() as api:
             assert api.get("/api/state").status_code == 200
-            assert api.get("/api/state", headers={"Host": f"other.example:{server.port}"}).status_code == 403
+            assert (
+                api.get("/api/state", headers={"Host": f"other.example:{server.port}"}).status_code
+                == 403
+            )
     finally:
         server.process.send_signal(signal.SIGTERM)
         _, err = server.process.communicate(timeout=PATIENCE_SECONDS)
@@ -157,8 +174,12 @@ def test_on_postgresql_an_open_address_is_served_with_a_warning(tmp_path, postgr
 
 
 def own_address():
-    """An address of this machine that is not loopback; where there is none, one whose spelling does not tell."""
-    found = {address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    """An address of this machine that is not loopback; where there is none, one whose spelling does
+    not tell.
+    """
+    found = {
+        address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    }
     return min((address for address in found if not address.startswith("127.")), default="127.1")
 
 
@@ -169,7 +190,9 @@ def test_another_name_of_loopback_is_fine(tmp_path):
 
 
 @pytest.mark.parametrize("role", ["owner", "superuser"])
-def test_a_role_that_defeats_the_policies_is_refused(tmp_path, postgres_owner_url, postgres, postgres_database, role):
+def test_a_role_that_defeats_the_policies_is_refused(
+    tmp_path, postgres_owner_url, postgres, postgres_database, role
+):
     url = postgres_owner_url if role == "owner" else postgres.dsn(postgres_database)
 
     refused = start(tmp_path, "--port", "0", "--json", HOLDFAST_DATABASE=url)
@@ -209,7 +232,13 @@ def test_files_are_private_whatever_the_umask(tmp_path):
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("LOCALHOST", True), ("10.0.0.1", False)],
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("LOCALHOST", True),
+        ("10.0.0.1", False),
+    ],
 )
 def test_what_loopback_is(host, expected):
     assert serving.is_loopback(host) is expected
@@ -218,9 +247,15 @@ def test_what_loopback_is(host, expected):
 def test_an_agent_that_listens_does_not_keep_it_from_stopping(tmp_path):
     """The stream of MCP's older era has no end of its own; the server's patience has."""
     accept = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
     with served(tmp_path) as server, server.client(**accept) as api:
-        first = api.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+        first = api.post(
+            "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        )
         session = {"Mcp-Session-Id": first.headers["mcp-session-id"]}
         with api.stream("GET", "/mcp", headers=session) as stream:
             assert stream.status_code == 200

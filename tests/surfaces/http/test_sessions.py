@@ -12,7 +12,9 @@ from tests.surfaces.http.server import append, is_problem, wrote
 
 
 def test_a_session_is_started_and_read_again(api):
-    started = api.post("/api/sessions", json={"chatmode": "architect", "name": "Ticket 7", "git_branch": "main"})
+    started = api.post(
+        "/api/sessions", json={"chatmode": "architect", "name": "Ticket 7", "git_branch": "main"}
+    )
 
     assert started.status_code == 201
     session = started.json()
@@ -21,7 +23,11 @@ def test_a_session_is_started_and_read_again(api):
     found = api.get(started.headers["location"])
     assert found.headers["etag"] == started.headers["etag"]
     assert found.json() == {**session, "resume": ""}
-    assert (session["name"], session["user_id"], session["context"]) == ("Ticket 7", "fault-tester", {})
+    assert (session["name"], session["user_id"], session["context"]) == (
+        "Ticket 7",
+        "fault-tester",
+        {},
+    )
 
 
 def test_an_id_in_capitals_means_the_same_session(api):
@@ -35,7 +41,9 @@ def test_sessions_are_listed_page_by_page_newest_first(api):
 
     pages, below = [], None
     for _ in range(3):
-        answer = api.get("/api/sessions", params={"limit": 2} | ({"below": below} if below else {})).json()
+        answer = api.get(
+            "/api/sessions", params={"limit": 2} | ({"below": below} if below else {})
+        ).json()
         pages += [session["id"] for session in answer["sessions"]]
         below = answer["below"]
         assert answer["more"] == (below is not None)
@@ -46,9 +54,13 @@ def test_sessions_are_listed_page_by_page_newest_first(api):
 def test_events_are_appended_numbered_and_read_page_by_page(api):
     session = wrote(api)
 
-    numbers = [append(api, session["id"], f"event {number}").json()["sequence"] for number in range(1, 6)]
+    numbers = [
+        append(api, session["id"], f"event {number}").json()["sequence"] for number in range(1, 6)
+    ]
     first = api.get(f"/api/sessions/{session['id']}/events", params={"limit": 3}).json()
-    rest = api.get(f"/api/sessions/{session['id']}/events", params={"after": first["after"], "limit": 3}).json()
+    rest = api.get(
+        f"/api/sessions/{session['id']}/events", params={"after": first["after"], "limit": 3}
+    ).json()
 
     assert numbers == [1, 2, 3, 4, 5]
     assert [event["content"] for event in first["events"]] == ["event 1", "event 2", "event 3"]
@@ -63,18 +75,36 @@ def test_the_end_of_a_log_is_read_by_turns_and_by_tokens(api):
         append(api, session["id"], f"{number} " * 100)
 
     path = f"/api/sessions/{session['id']}/events"
-    assert [event["sequence"] for event in api.get(path, params={"turns": 2}).json()["events"]] == [3, 4]
-    assert [event["sequence"] for event in api.get(path, params={"tokens": 60}).json()["events"]] == [4]
+    assert [event["sequence"] for event in api.get(path, params={"turns": 2}).json()["events"]] == [
+        3,
+        4,
+    ]
+    assert [
+        event["sequence"] for event in api.get(path, params={"tokens": 60}).json()["events"]
+    ] == [4]
     assert is_problem(api.get(path, params={"turns": 2, "after": 1}), 400)
 
 
 def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):
     session = wrote(api)
-    event = {"type": "tool_call", "role": "tool", "content": "ls", "parts": {"exit": 0}, "event_id": str(uuid.uuid4())}
+    event = {
+        "type": "tool_call",
+        "role": "tool",
+        "content": "ls",
+        "parts": {"exit": 0},
+        "event_id": str(uuid.uuid4()),
+    }
 
-    first = api.post(f"/api/sessions/{session['id']}/events", json={**event, "expected_sequence": 0})
-    again = api.post(f"/api/sessions/{session['id']}/events", json={**event, "expected_sequence": 0})
-    late = api.post(f"/api/sessions/{session['id']}/events", json={**event, "event_id": None, "expected_sequence": 0})
+    first = api.post(
+        f"/api/sessions/{session['id']}/events", json={**event, "expected_sequence": 0}
+    )
+    again = api.post(
+        f"/api/sessions/{session['id']}/events", json={**event, "expected_sequence": 0}
+    )
+    late = api.post(
+        f"/api/sessions/{session['id']}/events",
+        json={**event, "event_id": None, "expected_sequence": 0},
+    )
 
     assert first.json() == again.json()
     assert first.json()["parts"] == {"exit": 0}
@@ -85,7 +115,10 @@ def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
     root = server.home / "shown"
     (root / "spec.md").touch()
     session = wrote(api, name="Long")
-    context = {"files": [f"{root}/spec.md", f"{root}/gone.md"], "applet": ["git-diff", "path=/repo"]}
+    context = {
+        "files": [f"{root}/spec.md", f"{root}/gone.md"],
+        "applet": ["git-diff", "path=/repo"],
+    }
     api.patch(f"/api/sessions/{session['id']}", json={"context": context, "envHint": "staging"})
     for _ in range(2):
         ended = api.post(f"/api/sessions/{session['id']}/end", json={})
@@ -110,7 +143,9 @@ def test_an_open_session_is_resumed_as_it_is(api):
     session = wrote(api)
 
     resumed = api.post(
-        f"/api/sessions/{session['id']}/resume", content=b"", headers={"content-type": "application/json"}
+        f"/api/sessions/{session['id']}/resume",
+        content=b"",
+        headers={"content-type": "application/json"},
     )
 
     assert (resumed.status_code, resumed.json()["id"]) == (200, session["id"])
@@ -122,7 +157,14 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
     root = server.home / "shown"
     if not (root / "link").is_symlink():
         (root / "link").symlink_to("/etc/no-such-file")
-    names = ["/etc/passwd", "/etc/no-such-file", "../token", "../no-such-file", "/", f"{root}/../no-such-file"]
+    names = [
+        "/etc/passwd",
+        "/etc/no-such-file",
+        "../token",
+        "../no-such-file",
+        "/",
+        f"{root}/../no-such-file",
+    ]
     names += [f"{root}/link", f"{root}/link/x", f"{root}/gone.md", "gone.md"]
     session = wrote(api, worktree=str(root))
     path = f"/api/sessions/{session['id']}"
@@ -146,7 +188,7 @@ def test_the_scratchpad_is_merged(api):
     assert api.get(path).json() == changed.json()
 
 
-# --- PATCH and If-Match --------------------------------------------------------------------------------------
+# --- PATCH and If-Match ---------------------------------------------------------------------------
 
 
 def test_context_sets_are_replaced_set_and_united(api):
@@ -171,22 +213,36 @@ def test_name_hint_and_sets_change_together_or_not_at_all(api):
     assert api.get(path).json()["name"] is None
 
     changed = api.patch(
-        path, json={"name": "New", "currentIntent": "mend", "setContext": {"setName": "fles", "items": ["/a"]}}
+        path,
+        json={
+            "name": "New",
+            "currentIntent": "mend",
+            "setContext": {"setName": "fles", "items": ["/a"]},
+        },
     )
     assert changed.json()["name"] == "New"
     assert changed.json()["metadata"]["currentIntent"] == "mend"
     assert changed.json()["warnings"] == [
         "'fles' is not a known context set; it was kept as it is. Did you mean 'files'?"
     ]
-    assert api.patch(path, json={"currentIntent": None}).json()["metadata"].keys() == {"name", "context"}
+    assert api.patch(path, json={"currentIntent": None}).json()["metadata"].keys() == {
+        "name",
+        "context",
+    }
 
 
 def test_the_fifty_first_item_is_refused_by_a_rule(api):
     session = wrote(api)
     path = f"/api/sessions/{session['id']}"
-    api.patch(path, json={"context": {f"set{n}": [str(item) for item in range(10)] for n in range(5)}})
+    api.patch(
+        path, json={"context": {f"set{n}": [str(item) for item in range(10)] for n in range(5)}}
+    )
 
-    assert is_problem(api.patch(path, json={"setContext": {"setName": "more", "items": ["1"]}}), 422, "context_full")
+    assert is_problem(
+        api.patch(path, json={"setContext": {"setName": "more", "items": ["1"]}}),
+        422,
+        "context_full",
+    )
 
 
 def test_a_change_of_what_somebody_else_changed_is_refused(api):
@@ -199,15 +255,24 @@ def test_a_change_of_what_somebody_else_changed_is_refused(api):
     assert first.status_code == 200
     assert is_problem(second, 412, "revision_conflict")
     assert api.get(path).json()["name"] == "one"
-    assert api.patch(path, json={"name": "two"}, headers={"If-Match": first.headers["etag"]}).status_code == 200
+    assert (
+        api.patch(
+            path, json={"name": "two"}, headers={"If-Match": first.headers["etag"]}
+        ).status_code
+        == 200
+    )
     assert api.patch(path, json={"name": "three"}, headers={"If-Match": "*"}).status_code == 200
 
 
-@pytest.mark.parametrize("tag", ['"abc"', 'W/"1"', '"999"', '"7", "8"', '"٣"'.encode(), f'"{10**30}"'])
+@pytest.mark.parametrize(
+    "tag", ['"abc"', 'W/"1"', '"999"', '"7", "8"', '"٣"'.encode(), f'"{10**30}"']
+)
 def test_a_tag_that_fits_no_revision_changes_nothing(api, tag):
     session = wrote(api)
 
-    answer = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag})
+    answer = api.patch(
+        f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag}
+    )
 
     assert is_problem(answer, 412, "revision_conflict")
 
@@ -215,7 +280,11 @@ def test_a_tag_that_fits_no_revision_changes_nothing(api, tag):
 def test_one_of_several_tags_is_enough(api):
     session = wrote(api)
 
-    answer = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": '"900", "1", W/"2"'})
+    answer = api.patch(
+        f"/api/sessions/{session['id']}",
+        json={"name": "x"},
+        headers={"If-Match": '"900", "1", W/"2"'},
+    )
 
     assert answer.status_code == 200
 
@@ -224,7 +293,9 @@ def test_one_of_several_tags_is_enough(api):
 def test_a_malformed_tag_is_named(api, tag):
     session = wrote(api)
 
-    answer = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag})
+    answer = api.patch(
+        f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag}
+    )
 
     assert is_problem(answer, 400, "invalid_value")
     assert "If-Match" in answer.json()["detail"]
@@ -265,10 +336,14 @@ def test_several_lines_of_tags_are_one_list(api):
     session = wrote(api)
     path = f"/api/sessions/{session['id']}"
 
-    answer = api.patch(path, json={"name": "x"}, headers=[("If-Match", '"900"'), ("If-Match", '"1"')])
+    answer = api.patch(
+        path, json={"name": "x"}, headers=[("If-Match", '"900"'), ("If-Match", '"1"')]
+    )
 
     assert answer.status_code == 200
-    assert is_problem(api.patch(path, json={}, headers=[("If-Match", '"2"'), ("If-Match", "x")]), 400)
+    assert is_problem(
+        api.patch(path, json={}, headers=[("If-Match", '"2"'), ("If-Match", "x")]), 400
+    )
 
 
 def test_a_scratchpad_has_a_tag_of_its_own(api):
@@ -283,7 +358,9 @@ def test_a_scratchpad_has_a_tag_of_its_own(api):
     assert first.headers["etag"] == api.get(path).headers["etag"] != seen
     assert is_problem(second, 412, "revision_conflict")
     assert api.get(path).json()["scratchpad"] == {"a": 1}
-    third = api.patch(path, json={"scratchpad": {"a": 3}}, headers={"If-Match": first.headers["etag"]})
+    third = api.patch(
+        path, json={"scratchpad": {"a": 3}}, headers={"If-Match": first.headers["etag"]}
+    )
     assert third.json()["scratchpad"] == {"a": 3}
 
 
@@ -314,7 +391,7 @@ def test_a_patch_of_nothing_changes_nothing(api, body):
     assert is_problem(api.patch(f"/api/sessions/{uuid.uuid4()}", json=body), 404)
 
 
-# --- requests that come twice --------------------------------------------------------------------------------
+# --- requests that come twice ---------------------------------------------------------------------
 
 
 def writes_of(session_id):
@@ -323,7 +400,12 @@ def writes_of(session_id):
         ("POST", "/api/sessions", {"chatmode": "coder"}, {"chatmode": "other"}),
         ("POST", f"/api/sessions/{session_id}/events", event, {**event, "content": "other"}),
         ("PATCH", f"/api/sessions/{session_id}", {"name": "once"}, {"name": "other"}),
-        ("PATCH", f"/api/sessions/{session_id}/state", {"scratchpad": {"a": 1}}, {"scratchpad": {"a": 2}}),
+        (
+            "PATCH",
+            f"/api/sessions/{session_id}/state",
+            {"scratchpad": {"a": 1}},
+            {"scratchpad": {"a": 2}},
+        ),
     ]
 
 
@@ -349,7 +431,9 @@ def test_ending_and_resuming_take_a_key_as_well(api, verb):
         api.post(f"/api/sessions/{session['id']}/end", json={})
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
 
-    first, again = [api.post(f"/api/sessions/{session['id']}/{verb}", json={}, headers=key) for _ in range(2)]
+    first, again = [
+        api.post(f"/api/sessions/{session['id']}/{verb}", json={}, headers=key) for _ in range(2)
+    ]
 
     assert (first.status_code, first.json()) == (again.status_code, again.json())
     assert first.headers["etag"] == again.headers["etag"]
@@ -365,12 +449,19 @@ def test_a_key_counts_for_one_operation_of_one_session(api):
 
 
 def test_a_repeated_change_is_no_conflict_with_itself(api):
-    """The tag fitted the first time; the answer was lost, and the request comes again with the tag of then."""
+    """The tag fitted the first time; the answer was lost, and the request comes again with the tag
+    of then.
+    """
     session = wrote(api)
     headers = {"Idempotency-Key": f"k-{uuid.uuid4()}", "If-Match": '"1"'}
 
-    first, again = [api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers=headers) for _ in range(2)]
-    other = api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers={**headers, "If-Match": '"2"'})
+    first, again = [
+        api.patch(f"/api/sessions/{session['id']}", json={"name": "x"}, headers=headers)
+        for _ in range(2)
+    ]
+    other = api.patch(
+        f"/api/sessions/{session['id']}", json={"name": "x"}, headers={**headers, "If-Match": '"2"'}
+    )
 
     assert (first.status_code, again.status_code) == (200, 200)
     assert is_problem(other, 409, "idempotency_key_reused")
@@ -381,7 +472,9 @@ def test_a_refused_request_does_not_use_up_its_key(api):
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
     path = f"/api/sessions/{session['id']}/events"
 
-    refused = api.post(path, json={"type": "user_message", "role": "nobody", "content": "x"}, headers=key)
+    refused = api.post(
+        path, json={"type": "user_message", "role": "nobody", "content": "x"}, headers=key
+    )
 
     assert is_problem(refused, 400)
     assert append(api, session["id"], "x", **key).status_code == 201
@@ -391,7 +484,9 @@ def test_a_refused_request_does_not_use_up_its_key(api):
 def test_a_malformed_key_is_refused(api, key):
     session = wrote(api)
 
-    answer = api.post(f"/api/sessions/{session['id']}/end", json={}, headers={"Idempotency-Key": key})
+    answer = api.post(
+        f"/api/sessions/{session['id']}/end", json={}, headers={"Idempotency-Key": key}
+    )
 
     assert is_problem(answer, 400, "invalid_value")
     assert api.get(f"/api/sessions/{session['id']}").json()["ended_at"] is None
@@ -414,14 +509,18 @@ def test_two_who_send_the_same_at_once_have_one_effect(api, server, scale):
     with server.client() as other, ThreadPoolExecutor(2) as pool:
         for number in range(count):
             key = {"Idempotency-Key": f"{session['id']}-{number}"}
-            both = list(pool.map(lambda client, key=key: append(client, session["id"], "x", **key), (api, other)))
+            both = list(
+                pool.map(
+                    lambda client, key=key: append(client, session["id"], "x", **key), (api, other)
+                )
+            )
             assert [answer.status_code for answer in both] == [201, 201]
             assert both[0].json() == both[1].json()
 
     assert api.get(f"/api/sessions/{session['id']}").json()["last_sequence"] == count
 
 
-# --- state, health, what is not there ------------------------------------------------------------------------
+# --- state, health, what is not there -------------------------------------------------------------
 
 
 def test_the_state_names_who_asks_and_the_sessions(api):
@@ -432,7 +531,10 @@ def test_the_state_names_who_asks_and_the_sessions(api):
     assert state.keys() == {
         "workspace", "me", "developers", "sessions", "sessionContexts", "claims", "handoffs", "workEvents",
     }  # fmt: skip
-    assert (state["workspace"], state["me"]) == ("local", {"handle": "fault-tester", "workspace": "local"})
+    assert (state["workspace"], state["me"]) == (
+        "local",
+        {"handle": "fault-tester", "workspace": "local"},
+    )
     assert state["sessions"][0]["id"] == session["id"]
     assert state["claims"] == []
 
@@ -463,10 +565,14 @@ def test_a_session_that_is_not_there_is_not_found(api, path, rest):
     if rest != "/events":
         body = {"scratchpad": {}} if rest else {"name": "x"}
         headers = {"Idempotency-Key": "k1"}
-        assert is_problem(api.patch(path + rest, json=body, headers=headers), 404, "session_not_found")
+        assert is_problem(
+            api.patch(path + rest, json=body, headers=headers), 404, "session_not_found"
+        )
 
 
-@pytest.mark.parametrize("path", ["/api", "/api/", "/api/sessions/", "/nothing", "/api/sessions/a/b/c", "/docs"])
+@pytest.mark.parametrize(
+    "path", ["/api", "/api/", "/api/sessions/", "/nothing", "/api/sessions/a/b/c", "/docs"]
+)
 def test_an_unknown_path_is_a_problem_document(api, path):
     assert is_problem(api.get(path), 404, "not_found")
 
@@ -480,7 +586,9 @@ def test_an_unknown_path_is_a_problem_document(api, path):
         ("DELETE", "/api/sessions/x", "GET, PATCH"),
     ],
 )
-def test_a_method_that_a_path_does_not_take_is_refused_with_those_that_it_takes(api, method, path, taken):
+def test_a_method_that_a_path_does_not_take_is_refused_with_those_that_it_takes(
+    api, method, path, taken
+):
     answer = api.request(method, path)
 
     assert is_problem(answer, 405, "method_not_allowed")
@@ -493,11 +601,25 @@ def test_secrets_are_in_no_answer(api, server):
     session = wrote(api)
     password = urlsplit(server.database_url or "").password
     secrets = [server.token, Keys(str(server.home)).cookie, *([password] if password else [])]
-    paths = ["/api/state", "/api/health", "/api/sessions", "/openapi.json", "/login", "/", "/nothing", "/api/nothing"]
-    paths += [f"/api/sessions/{session['id']}{rest}" for rest in ("", "/state", "/events", "/events?limit=x")]
+    paths = [
+        "/api/state",
+        "/api/health",
+        "/api/sessions",
+        "/openapi.json",
+        "/login",
+        "/",
+        "/nothing",
+        "/api/nothing",
+    ]
+    paths += [
+        f"/api/sessions/{session['id']}{rest}"
+        for rest in ("", "/state", "/events", "/events?limit=x")
+    ]
     answers = [api.get(path) for path in paths]
 
     assert (password is None) == (server.database_url is None)
     for answer in answers:
-        assert not [secret for secret in secrets if secret in answer.text or secret in str(answer.headers)]
+        assert not [
+            secret for secret in secrets if secret in answer.text or secret in str(answer.headers)
+        ]
     assert os.stat(server.home / "token").st_mode & 0o777 == 0o600

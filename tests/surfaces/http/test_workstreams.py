@@ -1,4 +1,6 @@
-"""`/api/workstreams` and `/api/bundle` of a server that was started in a repository, and of those that were not."""
+"""`/api/workstreams` and `/api/bundle` of a server that was started in a repository, and of those
+that were not.
+"""
 
 import json
 import zlib
@@ -30,13 +32,23 @@ def repo(tmp_path: Path) -> Repo:
 def here(repo: Repo, tmp_path: Path) -> Iterator[httpx.Client]:
     """Somebody with the token of a server in the repository."""
     root = "--root", str(repo.folder)
-    with served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running, running.client() as client:
+    with (
+        served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
+        running.client() as client,
+    ):
         yield client
 
 
 def noted(repo: Repo, tmp_path: Path, *words: str) -> Any:
     env = {"SHARED_CONTEXT_ENABLED": "true", "HOLDFAST_DEVELOPER": DEVELOPER}
-    answer = run_process("workstream", *words, "--json", cwd=repo.folder, HOLDFAST_HOME=str(tmp_path / "served"), **env)
+    answer = run_process(
+        "workstream",
+        *words,
+        "--json",
+        cwd=repo.folder,
+        HOLDFAST_HOME=str(tmp_path / "served"),
+        **env,
+    )
     assert answer.code == 0, answer
     return answer.document
 
@@ -52,9 +64,15 @@ def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, 
 
     answer = here.get("/api/workstreams")
 
-    found = {(one["key"]["branch"], one["phase"]): one["context"] for one in answer.json()["workstreams"]}
+    found = {
+        (one["key"]["branch"], one["phase"]): one["context"] for one in answer.json()["workstreams"]
+    }
     assert answer.status_code == 200
-    assert set(found) == {("main", "planning"), ("main", "implementation"), ("feat", "implementation")}
+    assert set(found) == {
+        ("main", "planning"),
+        ("main", "implementation"),
+        ("feat", "implementation"),
+    }
     assert found["feat", "implementation"] is None, "only what is checked out can be judged"
     main = found["main", "implementation"]
     assert (main["stale"], [one["verdict"] for one in main["claims"]]) == (True, ["changed"])
@@ -63,7 +81,9 @@ def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, 
 def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, here: httpx.Client):
     noted(repo, tmp_path, "decide", "a plan", "--phase", "planning")
 
-    found = here.get("/api/bundle", params={"phase": "planning", "limit": 900, "client": "claude"}).json()
+    found = here.get(
+        "/api/bundle", params={"phase": "planning", "limit": 900, "client": "claude"}
+    ).json()
 
     assert set(found) == {"id", "text", "phase", "chars", "tokens", "sections", "cut"}
     assert (found["phase"], found["chars"]) == ("planning", len(found["text"]))
@@ -93,11 +113,15 @@ def test_a_query_that_is_wrong_is_told(here: httpx.Client, query: str):
 
 
 @pytest.mark.parametrize("operation", IN_A_CHECKOUT)
-def test_no_generated_request_breaks_it(here: httpx.Client, scale: Callable[[int], int], operation: str):
+def test_no_generated_request_breaks_it(
+    here: httpx.Client, scale: Callable[[int], int], operation: str
+):
     method, path = operation.split(" ")
     schema: Any = schemathesis.openapi.from_dict(here.get("/openapi.json").json())
     modes = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
-    strategy = hypothesis.strategies.one_of([schema[path][method].as_strategy(generation_mode=mode) for mode in modes])
+    strategy = hypothesis.strategies.one_of(
+        [schema[path][method].as_strategy(generation_mode=mode) for mode in modes]
+    )
     statuses = Counter[int]()
 
     @hypothesis.seed(zlib.crc32(operation.encode()))
@@ -109,10 +133,15 @@ def test_no_generated_request_breaks_it(here: httpx.Client, scale: Callable[[int
     )
     @hypothesis.given(case=strategy)
     def ask(case: Any) -> None:
-        answer = case.call(base_url=str(here.base_url), headers={"Authorization": here.headers["Authorization"]})
+        answer = case.call(
+            base_url=str(here.base_url), headers={"Authorization": here.headers["Authorization"]}
+        )
         statuses[answer.status_code] += 1
-        # In an address every value is a text, so one of a wrong type may be right; the list above has the wrong ones.
-        case.validate_response(answer, checks=[check for check in CHECKS if check is not negative_data_rejection])
+        # In an address every value is a text, so one of a wrong type may be right; the list above
+        # has the wrong ones.
+        case.validate_response(
+            answer, checks=[check for check in CHECKS if check is not negative_data_rejection]
+        )
 
     ask()
     assert statuses[200], statuses
@@ -135,13 +164,19 @@ def test_a_file_that_cannot_be_read_and_an_author_that_is_no_text_are_no_server_
     answer = here.get("/api/workstreams")
     (changed,) = answer.json()["workstreams"][0]["context"]["staleness"]["changed"]
     assert changed["author"] in ("J\\xf6rg", "Jörg")
-    for content in ("{", '{"schema_version": 1, "contexts": [], "x": "\\ud800"}', '{"schema_version": 9}'):
+    for content in (
+        "{",
+        '{"schema_version": 1, "contexts": [], "x": "\\ud800"}',
+        '{"schema_version": 9}',
+    ):
         repo.write(FILE, content)
         assert here.get("/api/workstreams").status_code == 200
         assert here.get("/api/bundle").status_code == 200
 
 
-def test_where_nobody_agreed_it_says_so_and_a_team_server_has_no_files(api: httpx.Client, server: Server):
+def test_where_nobody_agreed_it_says_so_and_a_team_server_has_no_files(
+    api: httpx.Client, server: Server
+):
     code = "shared_context_off" if server.database_url is None else "no_working_tree"
 
     assert is_problem(api.get("/api/workstreams"), 422, code)
@@ -154,7 +189,10 @@ def test_where_nobody_agreed_it_says_so_and_a_team_server_has_no_files(api: http
 def test_a_server_in_no_repository_says_so(tmp_path: Path):
     (tmp_path / "plain").mkdir()
     root = "--root", str(tmp_path / "plain")
-    with served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running, running.client() as client:
+    with (
+        served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
+        running.client() as client,
+    ):
         assert is_problem(client.get("/api/workstreams"), 404, "no_repository")
 
 
@@ -164,7 +202,10 @@ def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
     """Each verdict costs git processes, and whoever commits the file says how many there are."""
     key = noted(repo, tmp_path, "show")["key"]
     contexts = [
-        {"key": {**key, "workstream_id": f"w{number:04}"}, "updated_at": f"2026-01-01T00:00:00.{number:06}Z"}
+        {
+            "key": {**key, "workstream_id": f"w{number:04}"},
+            "updated_at": f"2026-01-01T00:00:00.{number:06}Z",
+        }
         for number in range(300)
     ]
     repo.write(FILE, json.dumps({"schema_version": 1, "revision": 1, "contexts": contexts}))
@@ -172,4 +213,6 @@ def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
     found = here.get("/api/workstreams").json()["workstreams"]
 
     assert len(found) == 300
-    assert [one["key"]["workstream_id"] for one in found if one["context"]] == [f"w{n:04}" for n in range(250, 300)]
+    assert [one["key"]["workstream_id"] for one in found if one["context"]] == [
+        f"w{n:04}" for n in range(250, 300)
+    ]

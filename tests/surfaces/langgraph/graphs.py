@@ -1,4 +1,6 @@
-"""Real graphs for the tests: the one that the seed speaks of, wired or not, and what a run of it gives."""
+"""Real graphs for the tests: the one that the seed speaks of, wired or not, and what a run of it
+gives.
+"""
 
 import json
 from typing import Any, TypedDict

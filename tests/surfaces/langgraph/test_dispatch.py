@@ -25,14 +25,19 @@ sys.meta_path.insert(0, Missing())
 
 def without_langgraph(code: str, *arguments: str) -> str:
     command = [sys.executable, "-c", WITHOUT_LANGGRAPH + code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ.copy())
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=os.environ.copy()
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
 def test_an_instruction_follows_the_bundle_and_what_clients_call_their_sessions(repo: Repo):
     plan = {"metadata": {"cli_sessions": {"codex": "n-1"}}}
-    state = {"context": {"share_session": True, "repo_path": str(repo.folder), "decisions": ["a table"]}, "plan": plan}
+    state = {
+        "context": {"share_session": True, "repo_path": str(repo.folder), "decisions": ["a table"]},
+        "plan": plan,
+    }
     ContextWriteNode()(state)
 
     text = prefix_instruction("Fix the schedule.", folder=str(repo.folder), share=True)

@@ -1,4 +1,6 @@
-"""The three nodes in real, compiled LangGraph graphs, with checkpoints and on the paths where things go wrong."""
+"""The three nodes in real, compiled LangGraph graphs, with checkpoints and on the paths where
+things go wrong.
+"""
 
 import dataclasses
 import json
@@ -12,7 +14,13 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
 from holdfast.errors import InvalidValueError
-from holdfast.langgraph import ContextLoadNode, ContextWriteNode, ValidationNode, add_shared_context, role_round
+from holdfast.langgraph import (
+    ContextLoadNode,
+    ContextWriteNode,
+    ValidationNode,
+    add_shared_context,
+    role_round,
+)
 from tests.surfaces.langgraph.graphs import State, builder, on, run
 from tests.workstreams.repos import RETRY, Repo
 
@@ -21,8 +29,13 @@ def test_what_one_run_learned_the_next_one_is_handed(repo: Repo):
     def learns(state: State) -> State:
         learned = {
             "summary": "Goal: failed webhooks are retried.",
-            "decisions": [{"text": "Redis streams", "status": "rejected", "because": "ops"}, "a table?"],
-            "claims": [{"text": "The pause doubles; it is done.", "evidence": ["src/retry.py#schedule"]}],
+            "decisions": [
+                {"text": "Redis streams", "status": "rejected", "because": "ops"},
+                "a table?",
+            ],
+            "claims": [
+                {"text": "The pause doubles; it is done.", "evidence": ["src/retry.py#schedule"]}
+            ],
             "checklist": ["409 counts as success"],
             "file_pointers": [str(repo.folder / "README.md")],
         }
@@ -85,7 +98,12 @@ def test_a_failed_run_keeps_only_what_stopped_it(repo: Repo):
     before = json.loads((repo.folder / "data/context/implementation_context.json").read_text())
 
     def fails(state: State) -> State:
-        said = {"error": "assert 9 == 8", "failed_step": "pytest", "next_action": "next_attempt()", "summary": "Done!"}
+        said = {
+            "error": "assert 9 == 8",
+            "failed_step": "pytest",
+            "next_action": "next_attempt()",
+            "summary": "Done!",
+        }
         return {"context": {**state["context"], **said, "decisions": ["never kept"]}}
 
     result = run(repo, agent=fails)
@@ -102,13 +120,24 @@ def test_what_a_rule_refuses_stands_in_the_state_and_stops_nothing(repo: Repo):
     def boasts(state: State) -> State:
         repo.write("src/retry.py", "edited = True\n")
         claims = ["Everything is done.", {"text": "It works.", "evidence": ["gone.py"]}]
-        return {"context": {**state["context"], "claims": claims, "summary": "All done.", "decisions": ["kept"]}}
+        return {
+            "context": {
+                **state["context"],
+                "claims": claims,
+                "summary": "All done.",
+                "decisions": ["kept"],
+            }
+        }
 
     result = run(repo, agent=boasts)
 
     written = result["context"]["context_write"]
     assert written["written"] == ["decision"]
-    assert [one["code"] for one in written["refused"]] == ["evidence_missing", "evidence_not_there", "not_verified"]
+    assert [one["code"] for one in written["refused"]] == [
+        "evidence_missing",
+        "evidence_not_there",
+        "not_verified",
+    ]
     assert all(one["message"] for one in written["refused"])
     assert result["seen"][-1] == "memory"
 
@@ -117,13 +146,22 @@ def test_when_the_flag_is_off_nothing_happens(repo: Repo, monkeypatch: pytest.Mo
     graph = add_shared_context(builder()).compile()
     monkeypatch.setenv("PATH", "/nonexistent")  # a git process could not even be found
 
-    for context in ({"repo_path": str(repo.folder)}, {"repo_path": str(repo.folder), "share_session": False}):
+    for context in (
+        {"repo_path": str(repo.folder)},
+        {"repo_path": str(repo.folder), "share_session": False},
+    ):
         result = graph.invoke({"context": context, "plan": {"metadata": {}}})
-        assert result == {"context": context, "plan": {"metadata": {}}, "seen": ["selector", "agent", "memory"]}
+        assert result == {
+            "context": context,
+            "plan": {"metadata": {}},
+            "seen": ["selector", "agent", "memory"],
+        }
     assert not (repo.folder / "data").exists()
 
 
-def test_the_environment_decides_where_the_state_says_nothing(repo: Repo, monkeypatch: pytest.MonkeyPatch):
+def test_the_environment_decides_where_the_state_says_nothing(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
     graph = add_shared_context(builder(), folder=str(repo.folder)).compile()
 
@@ -153,7 +191,9 @@ class Model(BaseModel):
     metadata: dict[str, Any] = {}
 
 
-@pytest.mark.parametrize("plan", [{"metadata": {"a": 1}}, Plan(3, {"a": 1}), Model(metadata={"a": 1})], ids=repr)
+@pytest.mark.parametrize(
+    "plan", [{"metadata": {"a": 1}}, Plan(3, {"a": 1}), Model(metadata={"a": 1})], ids=repr
+)
 def test_a_plans_metadata_is_added_to_whatever_kind_of_plan_it_is(repo: Repo, plan: Any):
     before = json.dumps(plan if isinstance(plan, dict) else plan.metadata)
 
@@ -167,12 +207,19 @@ def test_a_plans_metadata_is_added_to_whatever_kind_of_plan_it_is(repo: Repo, pl
 
 
 def test_sessions_of_clients_come_back_with_the_next_plan(repo: Repo):
-    plan = {"metadata": {"cli_sessions": {"codex": {"id": "n-1", "local_path": "/x"}, "gemini": "n-2", "bad": {}}}}
+    plan = {
+        "metadata": {
+            "cli_sessions": {"codex": {"id": "n-1", "local_path": "/x"}, "gemini": "n-2", "bad": {}}
+        }
+    }
     run(repo, plan=plan)
 
     metadata = run(repo, plan={"metadata": {}})["plan"]["metadata"]
 
-    assert metadata["cli_sessions"] == {"codex": {"id": "n-1", "local_path": "/x"}, "gemini": {"id": "n-2"}}
+    assert metadata["cli_sessions"] == {
+        "codex": {"id": "n-1", "local_path": "/x"},
+        "gemini": {"id": "n-2"},
+    }
 
 
 def test_a_graph_that_was_interrupted_goes_on_from_its_checkpoint(repo: Repo):
@@ -188,7 +235,14 @@ def test_a_graph_that_was_interrupted_goes_on_from_its_checkpoint(repo: Repo):
     result = graph.invoke(None, config)
 
     assert result["context"]["context_write"]["written"] == ["claim", "summary"]
-    assert len(json.loads((repo.folder / "data/context/implementation_context.json").read_text())["contexts"]) == 1
+    assert (
+        len(
+            json.loads((repo.folder / "data/context/implementation_context.json").read_text())[
+                "contexts"
+            ]
+        )
+        == 1
+    )
 
 
 async def test_the_same_graph_runs_on_a_loop(repo: Repo):
@@ -212,7 +266,9 @@ def test_every_way_to_a_node_leads_through_ours(repo: Repo):
     graph.add_edge(START, "a")
     graph.add_edge(START, "b")
     graph.add_edge(["a", "b"], "workflow_selector")
-    graph.add_conditional_edges("workflow_selector", lambda state: "yes", {"yes": "langchain_agent", "no": END})
+    graph.add_conditional_edges(
+        "workflow_selector", lambda state: "yes", {"yes": "langchain_agent", "no": END}
+    )
     graph.add_conditional_edges("langchain_agent", lambda state: "memory_write")
     compiled = add_shared_context(graph).compile()
 
@@ -231,7 +287,9 @@ def test_a_graph_without_these_nodes_is_named(repo: Repo):
     with pytest.raises(InvalidValueError, match="'workflow_selector' is not in this graph"):
         add_shared_context(graph)
     with pytest.raises(InvalidValueError, match="two of the three"):
-        add_shared_context(graph, load_before="agent", validate_before="agent", write_before="agent")
+        add_shared_context(
+            graph, load_before="agent", validate_before="agent", write_before="agent"
+        )
 
 
 def test_other_names_can_be_given(repo: Repo):
@@ -243,7 +301,9 @@ def test_other_names_can_be_given(repo: Repo):
     graph.add_edge("plan", "agent")
     graph.add_edge("agent", "done")
     places = {"load_before": "plan", "validate_before": "agent", "write_before": "done"}
-    compiled = add_shared_context(graph, **places, folder=str(repo.folder), phase="planning").compile()
+    compiled = add_shared_context(
+        graph, **places, folder=str(repo.folder), phase="planning"
+    ).compile()
     compiled.invoke({"context": {"share_session": True}})
 
     assert (repo.folder / "data/context/planning_context.json").exists()
@@ -266,7 +326,9 @@ def test_a_round_of_roles_is_a_graph(repo: Repo):
     assert [role for role, _ in heard] == ["Product Owner", "Architect", "Developer", "Validator"]
     assert len({instruction.split("\n")[0] for _, instruction in heard}) == 1  # the same bundle
     assert (result["decisions"], result["questions"]) == (["retry in a table"], ["who pays?"])
-    found = json.loads((repo.folder / "data/context/planning_context.json").read_text())["contexts"][0]
+    found = json.loads((repo.folder / "data/context/planning_context.json").read_text())[
+        "contexts"
+    ][0]
     assert [(one["text"], one["status"]) for one in found["open_decisions"]] == [
         ("retry in a table", "accepted"),
         ("who pays?", "open"),
@@ -274,7 +336,9 @@ def test_a_round_of_roles_is_a_graph(repo: Repo):
 
 
 def test_a_node_alone_writes_what_it_is_given(repo: Repo):
-    update = ContextWriteNode(folder=str(repo.folder))({"context": {"share_session": True, "checklist": ["one"]}})
+    update = ContextWriteNode(folder=str(repo.folder))(
+        {"context": {"share_session": True, "checklist": ["one"]}}
+    )
 
     assert update["context"]["context_write"]["written"] == ["checklist"]
     assert os.path.exists(repo.folder / "data/context/implementation_context.json")

@@ -60,7 +60,9 @@ def test_a_round_whose_speaker_fails_is_over_and_the_next_one_begins(repo: Repo,
     assert decided(repo) == ["retry in a table", "who pays?"]
 
 
-@pytest.mark.parametrize("answer", [("A new fact.", []), ("A fact.", 5), (5, ["user:him"]), None, "it"], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [("A new fact.", []), ("A fact.", 5), (5, ["user:him"]), None, "it"], ids=repr
+)
 def test_a_round_whose_speaker_says_what_is_refused_is_over_too(repo: Repo, answer: Any):
     with pytest.raises((SourceMissingError, InvalidValueError)):
         a_round(repo, lambda role, instruction: answer).invoke({"topic": "retry"})
@@ -75,7 +77,8 @@ def test_one_decision_alone_is_one_decision(repo: Repo):
 
 
 @pytest.mark.parametrize(
-    ("speaker", "chair"), [(speak_async, conclude_async), (speak_async, conclude), (speak, conclude)]
+    ("speaker", "chair"),
+    [(speak_async, conclude_async), (speak_async, conclude), (speak, conclude)],
 )
 async def test_those_who_speak_may_be_coroutines(repo: Repo, speaker: Any, chair: Any):
     result = await a_round(repo, speaker, chair).ainvoke({"topic": "retry"})
@@ -85,7 +88,9 @@ async def test_those_who_speak_may_be_coroutines(repo: Repo, speaker: Any, chair
 
 
 def test_coroutines_work_where_no_loop_runs(repo: Repo):
-    assert a_round(repo, speak_async, conclude_async).invoke({"topic": "retry"})["decisions"] == ["retry in a table"]
+    assert a_round(repo, speak_async, conclude_async).invoke({"topic": "retry"})["decisions"] == [
+        "retry in a table"
+    ]
 
 
 async def test_a_coroutine_that_fails_ends_its_round(repo: Repo):

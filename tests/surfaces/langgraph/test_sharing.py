@@ -1,4 +1,6 @@
-"""The flag comes first: where it is off there is no store, no git, no file, and the state is what it was."""
+"""The flag comes first: where it is off there is no store, no git, no file, and the state is what
+it was.
+"""
 
 import json
 from pathlib import Path
@@ -37,7 +39,9 @@ def check_nothing_happened(context: dict[str, Any]) -> None:
 def test_where_nobody_has_agreed_nothing_is_opened_made_or_told(
     repo: Repo, data_folder: Path, nothing_works: None, said: dict[str, Any]
 ):
-    check_nothing_happened({"repo_path": str(repo.folder), "decisions": ["a table"], "error": "boom", **said})
+    check_nothing_happened(
+        {"repo_path": str(repo.folder), "decisions": ["a table"], "error": "boom", **said}
+    )
 
     assert not data_folder.exists()
     assert not (repo.folder / "data").exists()
@@ -72,11 +76,15 @@ def test_consent_for_another_repository_opens_no_store_here(
     assert [path.name for path in data_folder.iterdir()] == ["settings.json"]
 
 
-def test_settings_that_cannot_be_read_are_told_where_they_would_decide(repo: Repo, data_folder: Path):
+def test_settings_that_cannot_be_read_are_told_where_they_would_decide(
+    repo: Repo, data_folder: Path
+):
     data_folder.mkdir()
     (data_folder / "settings.json").write_text("{broken")
 
-    result = add_shared_context(builder()).compile().invoke({"context": {"repo_path": str(repo.folder)}})
+    result = (
+        add_shared_context(builder()).compile().invoke({"context": {"repo_path": str(repo.folder)}})
+    )
 
     assert "mend or remove it" in result["context"]["shared_context_error"]["message"]
     assert "shared_context" not in result["context"]
@@ -84,7 +92,9 @@ def test_settings_that_cannot_be_read_are_told_where_they_would_decide(repo: Rep
 
 
 @pytest.mark.parametrize("word", [False, 0, "false", "False", " off ", "0", "no"], ids=repr)
-def test_a_no_in_any_spelling_is_a_no(repo: Repo, data_folder: Path, monkeypatch: pytest.MonkeyPatch, word: Any):
+def test_a_no_in_any_spelling_is_a_no(
+    repo: Repo, data_folder: Path, monkeypatch: pytest.MonkeyPatch, word: Any
+):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
 
     check_nothing_happened({"repo_path": str(repo.folder), "share_session": word})
@@ -97,7 +107,9 @@ def test_a_yes_in_any_spelling_is_a_yes(repo: Repo, word: Any):
     assert "shared_context" in run(repo, share_session=word)["context"]
 
 
-@pytest.mark.parametrize("word", ["maybe", "", 2, -1, 0.0, [], ["true"], {"on": True}, {1, 2}], ids=repr)
+@pytest.mark.parametrize(
+    "word", ["maybe", "", 2, -1, 0.0, [], ["true"], {"on": True}, {1, 2}], ids=repr
+)
 def test_a_flag_that_is_neither_yes_nor_no_is_refused_and_nothing_is_shared(
     repo: Repo, data_folder: Path, monkeypatch: pytest.MonkeyPatch, word: Any
 ):
@@ -122,7 +134,9 @@ def test_without_sharing_an_instruction_stays_as_it_was(
     assert not data_folder.exists()
 
 
-def test_without_sharing_nobody_is_asked_in_a_round(repo: Repo, data_folder: Path, nothing_works: None):
+def test_without_sharing_nobody_is_asked_in_a_round(
+    repo: Repo, data_folder: Path, nothing_works: None
+):
     def speak(*words: str) -> Any:
         raise AssertionError(words)
 
@@ -144,7 +158,9 @@ def test_a_folder_outside_of_any_repository_makes_nothing(tmp_path: Path, data_f
 
 def test_a_folder_may_be_a_path(repo: Repo):
     result = (
-        add_shared_context(builder()).compile().invoke({"context": on(repo, repo_path=repo.folder, checklist=["x"])})
+        add_shared_context(builder())
+        .compile()
+        .invoke({"context": on(repo, repo_path=repo.folder, checklist=["x"])})
     )
 
     assert result["context"]["context_write"]["refused"] == []

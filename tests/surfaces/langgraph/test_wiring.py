@@ -1,4 +1,6 @@
-"""The builder is wired once and whole or not at all, and an agent that raises leaves a failed run behind."""
+"""The builder is wired once and whole or not at all, and an agent that raises leaves a failed run
+behind.
+"""
 
 import copy
 from typing import Annotated, Any, TypedDict
@@ -16,9 +18,12 @@ from tests.workstreams.repos import Repo
 
 def shape(graph: StateGraph[Any, Any, Any, Any]) -> Any:
     branches = {
-        start: {label: branch.ends for label, branch in found.items()} for start, found in graph.branches.items()
+        start: {label: branch.ends for label, branch in found.items()}
+        for start, found in graph.branches.items()
     }
-    return copy.deepcopy((sorted(graph.edges), sorted(graph.waiting_edges), branches, sorted(graph.nodes)))
+    return copy.deepcopy(
+        (sorted(graph.edges), sorted(graph.waiting_edges), branches, sorted(graph.nodes))
+    )
 
 
 def check_refused_whole(graph: StateGraph[Any, Any, Any, Any], match: str, **places: Any) -> None:
@@ -71,7 +76,7 @@ def test_unknown_places_and_phases_are_refused_before_anything_is_touched():
     check_refused_whole(builder(), "'doing' is unknown", phase="doing")
 
 
-# --- an agent that raises ------------------------------------------------------------------------------------
+# --- an agent that raises -------------------------------------------------------------------------
 
 
 def raises(state: State) -> State:
@@ -95,13 +100,18 @@ def check_failure_is_noted(repo: Repo) -> None:
 
 def test_an_agent_that_raises_leaves_a_failed_run_and_nothing_else(repo: Repo):
     graph = add_shared_context(builder(raises)).compile()
-    given = {"context": on(repo, decisions=["never kept"]), "plan": {"metadata": {"cli_sessions": {"codex": "n-1"}}}}
+    given = {
+        "context": on(repo, decisions=["never kept"]),
+        "plan": {"metadata": {"cli_sessions": {"codex": "n-1"}}},
+    }
 
     with pytest.raises(KeyError, match="no such event"):
         graph.invoke(given)
 
     check_failure_is_noted(repo)
-    assert run(repo, plan={"metadata": {}})["plan"]["metadata"]["cli_sessions"] == {"codex": {"id": "n-1"}}
+    assert run(repo, plan={"metadata": {}})["plan"]["metadata"]["cli_sessions"] == {
+        "codex": {"id": "n-1"}
+    }
 
 
 @pytest.mark.parametrize("agent", [raises, raises_async])
@@ -124,7 +134,9 @@ def test_an_agent_that_raises_where_nobody_shares_leaves_nothing(repo: Repo):
 
 
 def test_a_run_that_failed_goes_on_from_its_checkpoint(repo: Repo):
-    """The exception is passed on as it was, so LangGraph runs the agent once more and nothing before it."""
+    """The exception is passed on as it was, so LangGraph runs the agent once more and nothing
+    before it.
+    """
     tried: list[int] = []
 
     def second_time(state: State) -> State:

@@ -1,4 +1,6 @@
-"""What a run leaves behind: any state is understood or refused, nothing is doubled, and failures are told and ended."""
+"""What a run leaves behind: any state is understood or refused, nothing is doubled, and failures
+are told and ended.
+"""
 
 import dataclasses
 from types import SimpleNamespace
@@ -47,7 +49,7 @@ def untimed(value: Any) -> Any:
     return [untimed(one) for one in value] if isinstance(value, list) else value
 
 
-# --- what is understood --------------------------------------------------------------------------------------
+# --- what is understood ---------------------------------------------------------------------------
 
 
 def test_where_several_may_stand_one_alone_will_do(repo: Repo):
@@ -67,7 +69,10 @@ def test_where_several_may_stand_one_alone_will_do(repo: Repo):
 
 
 def test_a_ledger_as_the_file_has_it_is_understood(repo: Repo):
-    claim = {"claim": "The schedule is implemented.", "files": [{"path": "src/retry.py", "lines": "L1-L2"}]}
+    claim = {
+        "claim": "The schedule is implemented.",
+        "files": [{"path": "src/retry.py", "lines": "L1-L2"}],
+    }
 
     assert write(repo, claims=[claim]) == {"written": ["claim"], "refused": []}
     (kept,) = written(repo)["evidence_ledger"]
@@ -79,7 +84,7 @@ def test_a_ledger_as_the_file_has_it_is_understood(repo: Repo):
     assert written(repo)["evidence_ledger"][0]["files"][0]["lines"] == "L2-L3"
 
 
-# --- what is refused -----------------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -112,11 +117,16 @@ def test_a_ledger_as_the_file_has_it_is_understood(repo: Repo):
         ({"plan": {"metadata": {"cli_sessions": "codex"}}}, "cli_session"),
         ({"plan": {"metadata": {"cli_sessions": {5: "n-1"}}}}, "cli_session"),
         ({"plan": {"metadata": {"cli_sessions": {"codex": 5}}}}, "cli_session"),
-        ({"plan": {"metadata": {"cli_sessions": {"codex": {"id": "n", "local_path": 5}}}}}, "cli_session"),
+        (
+            {"plan": {"metadata": {"cli_sessions": {"codex": {"id": "n", "local_path": 5}}}}},
+            "cli_session",
+        ),
     ],
     ids=str,
 )
-def test_a_wrong_type_is_refused_by_name_and_nothing_of_it_is_stored(repo: Repo, context: dict[str, Any], what: str):
+def test_a_wrong_type_is_refused_by_name_and_nothing_of_it_is_stored(
+    repo: Repo, context: dict[str, Any], what: str
+):
     done = run(repo, **context)
 
     (refused,) = done["context"]["context_write"]["refused"]
@@ -137,7 +147,13 @@ def test_the_others_are_written_all_the_same(repo: Repo):
 
 @pytest.mark.parametrize(
     "said",
-    [{"repo_path": 5}, {"repo_path": "a\0b"}, {"phase": 5}, {"phase": "doing"}, {"workstream_id": ["x"]}],
+    [
+        {"repo_path": 5},
+        {"repo_path": "a\0b"},
+        {"phase": 5},
+        {"phase": "doing"},
+        {"workstream_id": ["x"]},
+    ],
     ids=repr,
 )
 def test_a_place_that_is_none_is_told_and_stops_nothing(repo: Repo, said: dict[str, Any]):
@@ -149,7 +165,7 @@ def test_a_place_that_is_none_is_told_and_stops_nothing(repo: Repo, said: dict[s
     assert not (repo.folder / "data").exists()
 
 
-# --- whatever kind of object a state is made of ----------------------------------------------------------------
+# --- whatever kind of object a state is made of ---------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +185,9 @@ class ContextModel(BaseModel):
     context_bundle: str = ""
 
 
-@pytest.mark.parametrize("kind", [Context, ContextModel, lambda **said: SimpleNamespace(decisions=["a table"], **said)])
+@pytest.mark.parametrize(
+    "kind", [Context, ContextModel, lambda **said: SimpleNamespace(decisions=["a table"], **said)]
+)
 def test_a_context_stays_the_kind_of_object_that_it_is(repo: Repo, kind: Any):
     given = kind(share_session=True, repo_path=str(repo.folder))
 
@@ -183,10 +201,16 @@ def test_a_context_stays_the_kind_of_object_that_it_is(repo: Repo, kind: Any):
 
 
 @pytest.mark.parametrize("context", ["a text", 5, ["a", "list"], State], ids=repr)
-def test_a_context_that_takes_no_names_is_left_alone(repo: Repo, monkeypatch: pytest.MonkeyPatch, context: Any):
+def test_a_context_that_takes_no_names_is_left_alone(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, context: Any
+):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
 
-    result = add_shared_context(builder(), folder=str(repo.folder)).compile().invoke({"context": context})
+    result = (
+        add_shared_context(builder(), folder=str(repo.folder))
+        .compile()
+        .invoke({"context": context})
+    )
 
     assert result["context"] is context or result["context"] == context
     assert result["seen"][-1] == "memory"
@@ -219,7 +243,7 @@ def test_metadata_that_is_no_object_is_told_and_left_alone(repo: Repo, metadata:
     assert written(repo)["checklist"] == ["x"]
 
 
-# --- again ---------------------------------------------------------------------------------------------------
+# --- again ----------------------------------------------------------------------------------------
 
 
 def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
@@ -236,10 +260,15 @@ def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
 
 
 def test_what_an_earlier_run_has_written_is_not_written_again(repo: Repo):
-    """A state that is kept from run to run still holds it; somebody may have changed his mind since, or the code."""
+    """A state that is kept from run to run still holds it; somebody may have changed his mind
+    since, or the code.
+    """
     graph = add_shared_context(builder()).compile(checkpointer=MemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
-    learned = {"decisions": ["use a table"], "claims": [{"text": "It is done.", "evidence": "src/retry.py#schedule"}]}
+    learned = {
+        "decisions": ["use a table"],
+        "claims": [{"text": "It is done.", "evidence": "src/retry.py#schedule"}],
+    }
     graph.invoke({"context": on(repo, summary="It stands.", **learned)}, thread)
     once = written(repo)
     repo.write("src/retry.py", RETRY.replace("30", "60"))
@@ -282,13 +311,15 @@ def test_loading_and_validating_write_nothing_into_the_repository(repo: Repo):
     assert not (repo.folder / "data").exists()
 
 
-# --- a run that failed -----------------------------------------------------------------------------------------
+# --- a run that failed ----------------------------------------------------------------------------
 
 
 def test_a_long_traceback_is_cut_where_everybody_sees_it(repo: Repo):
     traceback = "Traceback\n" + "  File x, line 1\n" * 1_000 + "KeyError: 'the \0 end'"
 
-    assert write(repo, error=traceback, failed_step="s" * 5_000, next_action="n\0")["written"] == ["last_run"]
+    assert write(repo, error=traceback, failed_step="s" * 5_000, next_action="n\0")["written"] == [
+        "last_run"
+    ]
 
     kept = written(repo)["last_run"]
     assert kept["error"].startswith("Traceback")
@@ -304,10 +335,17 @@ def test_an_exception_in_the_state_is_told_by_its_type(repo: Repo):
     assert written(repo)["last_run"]["error"] == "AssertionError"
 
 
-@pytest.mark.parametrize("learned", [{}, {"decisions": ["a table"]}, {"summary": "Retries."}], ids=repr)
-def test_a_run_that_got_through_ends_the_failure_of_an_earlier_one(repo: Repo, learned: dict[str, Any]):
+@pytest.mark.parametrize(
+    "learned", [{}, {"decisions": ["a table"]}, {"summary": "Retries."}], ids=repr
+)
+def test_a_run_that_got_through_ends_the_failure_of_an_earlier_one(
+    repo: Repo, learned: dict[str, Any]
+):
     run(repo, error="assert 9 == 8", failed_step="pytest")
-    assert "assert 9 == 8" in run(repo, error="assert 9 == 8", failed_step="pytest")["context"]["context_bundle"]
+    assert (
+        "assert 9 == 8"
+        in run(repo, error="assert 9 == 8", failed_step="pytest")["context"]["context_bundle"]
+    )
 
     done = run(repo, **learned)["context"]["context_write"]
 

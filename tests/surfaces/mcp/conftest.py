@@ -1,4 +1,6 @@
-"""Ways in, for tests that run on all of them: stdio and HTTP, the handshake and the stateless era, both engines."""
+"""Ways in, for tests that run on all of them: stdio and HTTP, the handshake and the stateless era,
+both engines.
+"""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path

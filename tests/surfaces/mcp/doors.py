@@ -1,4 +1,6 @@
-"""Clients of both eras on every way in: the SDK's own client, a real process, a real socket, a real store."""
+"""Clients of both eras on every way in: the SDK's own client, a real process, a real socket, a real
+store.
+"""
 
 import asyncio
 import os
@@ -35,7 +37,9 @@ def introduced(name: str) -> types.Implementation:
 def over_stdio(folder: Path, *, era: str = STATELESS, name: str = SOMEBODY, **env: str) -> Client:
     """`holdfast mcp` as a process of its own, started in a folder as clients do."""
     command, *arguments = COMMAND
-    started = StdioServerParameters(command=command, args=arguments, cwd=folder, env={**os.environ, **env})
+    started = StdioServerParameters(
+        command=command, args=arguments, cwd=folder, env={**os.environ, **env}
+    )
     return Client(started, mode=era, client_info=introduced(name), read_timeout_seconds=60)
 
 
@@ -47,12 +51,19 @@ async def inside(folder: Path, **options: Any) -> AsyncIterator[Client]:
 
 
 def on_app(
-    app: App, folder: Path, *, era: str = STATELESS, name: str = SOMEBODY, environment: dict[str, str] | None = None
+    app: App,
+    folder: Path,
+    *,
+    era: str = STATELESS,
+    name: str = SOMEBODY,
+    environment: dict[str, str] | None = None,
 ) -> Client:
     async def app_for(request: object) -> App:
         return app
 
-    server = make_server(app_for, environment=environment, folder=str(folder), exists=os.path.exists)
+    server = make_server(
+        app_for, environment=environment, folder=str(folder), exists=os.path.exists
+    )
     return Client(server, mode=era, client_info=introduced(name))
 
 
@@ -66,10 +77,13 @@ async def hosted(**options: Any) -> AsyncIterator[str]:
 
         door = McpOverHttp(app_for, **options)
         host = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.running())
-        # With its protocol named, or answers wait 40 ms: asyncio asks for it before it switches off Nagle's delay.
+        # With its protocol named, or answers wait 40 ms: asyncio asks for it before it switches off
+        # Nagle's delay.
         with socket.socket(proto=socket.IPPROTO_TCP) as listening:
             listening.bind(("127.0.0.1", 0))
-            server = uvicorn.Server(uvicorn.Config(host, log_level="critical", timeout_graceful_shutdown=5))
+            server = uvicorn.Server(
+                uvicorn.Config(host, log_level="critical", timeout_graceful_shutdown=5)
+            )
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             while not server.started:
                 await asyncio.sleep(0.01)

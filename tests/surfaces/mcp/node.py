@@ -1,7 +1,8 @@
 """Node programs for the tests, in a folder that git does not see.
 
-Node comes from a wheel and the programs from npm, by name and exact version. They are installed once, by the first
-test that needs them; without a network such a test is skipped, except on CI, where a missing part is a failure.
+Node comes from a wheel and the programs from npm, by name and exact version. They are installed
+once, by the first test that needs them; without a network such a test is skipped, except on CI,
+where a missing part is a failure.
 """
 
 import fcntl
@@ -37,7 +38,10 @@ def wheel() -> Path:
 
 def environment() -> dict[str, str]:
     """With Node first in the path; npm's programs look for it there."""
-    return {**os.environ, "PATH": f"{wheel() / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    return {
+        **os.environ,
+        "PATH": f"{wheel() / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    }
 
 
 def program(name: str) -> list[str]:
@@ -52,7 +56,11 @@ def program(name: str) -> list[str]:
 
 def installed() -> dict[str, str]:
     found = {name: FOLDER / "node_modules" / name / "package.json" for name in PROGRAMS}
-    return {name: json.loads(file.read_text())["version"] for name, file in found.items() if file.exists()}
+    return {
+        name: json.loads(file.read_text())["version"]
+        for name, file in found.items()
+        if file.exists()
+    }
 
 
 def install() -> None:

@@ -1,4 +1,6 @@
-"""Bytes that stay the same for a session, by the tool and by address, until the repository says something else."""
+"""Bytes that stay the same for a session, by the tool and by address, until the repository says
+something else.
+"""
 
 from pathlib import Path
 
@@ -29,7 +31,13 @@ async def by_address(client: doors.Client) -> str:
 async def test_a_session_is_handed_the_same_bytes_until_a_claim_falls(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await data(client, "session", operation="start", chatmode="architect")
-        await data(client, "repo_context", operation="claim", text="It doubles", evidence=["src/retry.py#schedule"])
+        await data(
+            client,
+            "repo_context",
+            operation="claim",
+            text="It doubles",
+            evidence=["src/retry.py#schedule"],
+        )
         first = await bundle(client)
 
         assert [await bundle(client), await by_address(client)] == [first, first]
@@ -50,7 +58,14 @@ async def test_whoever_has_no_session_gets_a_bundle_of_the_moment(repo: Repo):
 
 async def test_a_failed_run_is_still_told_after_something_else_passed(repo: Repo):
     async with doors.inside(repo.folder) as client:
-        await data(client, "repo_context", operation="fail", step="migrate", error="no table", next_action="make one")
+        await data(
+            client,
+            "repo_context",
+            operation="fail",
+            step="migrate",
+            error="no table",
+            next_action="make one",
+        )
         run_process("prove", "--", "true", cwd=repo.folder)
         text = await bundle(client)
 

@@ -23,7 +23,11 @@ INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}},
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1"},
+    },
 }
 
 
@@ -31,7 +35,12 @@ def modern(method: str, **params: Any) -> tuple[dict[str, str], dict[str, Any]]:
     headers = {**HEADERS, "mcp-protocol-version": "2026-07-28", "mcp-method": method}
     if "name" in params:
         headers["mcp-name"] = params["name"]
-    return headers, {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": STATELESS}}
+    return headers, {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": method,
+        "params": {**params, "_meta": STATELESS},
+    }
 
 
 async def test_both_eras_are_served_on_one_url(store: str):
@@ -52,14 +61,18 @@ async def test_both_eras_are_served_on_one_url(store: str):
 async def test_the_store_is_the_one_that_the_host_has_open(store: str):
     """The door opens nothing of its own: what it is given serves every request."""
     async with doors.hosted() as url, Client(url, client_info=doors.introduced("a")) as client:
-        await asyncio.gather(*(call(client, "session", operation="start", chatmode=f"c{n}") for n in range(10)))
+        await asyncio.gather(
+            *(call(client, "session", operation="start", chatmode=f"c{n}") for n in range(10))
+        )
 
     async with App() as app:
         assert len(await app.scope.sessions.list_sessions()) == 10
 
 
 async def test_the_transport_refuses_what_the_protocol_forbids():
-    """Header and body that differ, missing headers, unknown versions, other methods, batches, other types."""
+    """Header and body that differ, missing headers, unknown versions, other methods, batches, other
+    types.
+    """
     headers, body = modern("tools/call", name="get_relevant_context", arguments={})
     async with doors.hosted() as url, httpx.AsyncClient() as http:
 
@@ -67,7 +80,9 @@ async def test_the_transport_refuses_what_the_protocol_forbids():
             content = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
             answer = await http.post(url, headers={**headers, **changed}, content=content)
             is_json = answer.headers.get("content-type") == "application/json"
-            return answer.status_code, answer.json().get("error", {}).get("code") if is_json else None
+            return answer.status_code, answer.json().get("error", {}).get(
+                "code"
+            ) if is_json else None
 
         assert await post({}) == (200, None)
         assert await post({"mcp-name": "session"}) == (400, -32020)
@@ -79,7 +94,9 @@ async def test_the_transport_refuses_what_the_protocol_forbids():
         assert await post({"accept": "text/plain"}) == (406, None)
         assert await post({"content-type": "text/plain"}) == (400, None)
         assert await post({"mcp-session-id": "made-up"}) == (200, None)
-        unknown = dict(body["params"]["_meta"], **{"io.modelcontextprotocol/protocolVersion": "2099-01-01"})
+        unknown = dict(
+            body["params"]["_meta"], **{"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+        )
         changed = {**body, "params": {**body["params"], "_meta": unknown}}
         assert await post({"mcp-protocol-version": "2099-01-01"}, changed) == (400, -32022)
         for method in ("GET", "DELETE"):
@@ -91,11 +108,27 @@ async def test_broken_bodies_are_refused_in_the_handshake_era_too():
     """Not JSON, too deep, a batch, no message; and the session goes on."""
     async with doors.hosted() as url, httpx.AsyncClient() as http:
         opened = await http.post(url, headers=HEADERS, json=INITIALIZE)
-        held = {**HEADERS, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
-        for body in (b"", b"{", b"\xff", b"[" * 100_000, b'{"a":' * 100_000, b"9" * 10_000, b"[]", b"5", b"{}"):
+        held = {
+            **HEADERS,
+            "mcp-session-id": opened.headers["mcp-session-id"],
+            "mcp-protocol-version": "2025-11-25",
+        }
+        for body in (
+            b"",
+            b"{",
+            b"\xff",
+            b"[" * 100_000,
+            b'{"a":' * 100_000,
+            b"9" * 10_000,
+            b"[]",
+            b"5",
+            b"{}",
+        ):
             answer = await http.post(url, headers=held, content=body)
             assert answer.status_code == 400, body[:20]
-        ping = await http.post(url, headers=held, json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        ping = await http.post(
+            url, headers=held, json={"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        )
 
     assert ping.json()["result"] == {}
 
@@ -125,10 +158,19 @@ async def test_a_transport_session_belongs_to_whoever_opened_it():
 
     async with doors.hosted(principal_of=principal_of) as url, httpx.AsyncClient() as http:
         opened = await http.post(url, headers={**HEADERS, "x-who": "ada"}, json=INITIALIZE)
-        held = {**HEADERS, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+        held = {
+            **HEADERS,
+            "mcp-session-id": opened.headers["mcp-session-id"],
+            "mcp-protocol-version": "2025-11-25",
+        }
         ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        answers = {who: await http.post(url, headers={**held, "x-who": who}, json=ping) for who in ("eve", "ada")}
-        unknown = await http.post(url, headers={**held, "x-who": "eve", "mcp-session-id": "no"}, json=ping)
+        answers = {
+            who: await http.post(url, headers={**held, "x-who": who}, json=ping)
+            for who in ("eve", "ada")
+        }
+        unknown = await http.post(
+            url, headers={**held, "x-who": "eve", "mcp-session-id": "no"}, json=ping
+        )
         ending = await http.delete(url, headers={**held, "x-who": "eve"})
         still = await http.post(url, headers={**held, "x-who": "ada"}, json=ping)
 
@@ -140,7 +182,12 @@ async def test_a_transport_session_belongs_to_whoever_opened_it():
 async def test_a_server_for_others_does_not_look_at_its_own_disk():
     """Somebody's files are elsewhere, and its own are nobody's business."""
     async with doors.over_http() as client:
-        await call(client, "set_relevant_context", setName="files", items=["/etc/passwd", "/etc/no-such-file"])
+        await call(
+            client,
+            "set_relevant_context",
+            setName="files",
+            items=["/etc/passwd", "/etc/no-such-file"],
+        )
         text = (await client.get_prompt("workspace-resume")).messages[0].content.text
 
     assert "- /etc/passwd\n- /etc/no-such-file\n" in text
@@ -151,9 +198,17 @@ async def test_too_many_connections_are_told_to_wait(monkeypatch: pytest.MonkeyP
     """The server is well: those who are connected go on, and who ends makes room."""
     monkeypatch.setattr(door, "MOST_CONNECTIONS", 2)
     async with doors.hosted() as url, httpx.AsyncClient() as http:
-        first, second, third = [await http.post(url, headers=HEADERS, json=INITIALIZE) for _ in range(3)]
-        held = {**HEADERS, "mcp-session-id": first.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
-        ping = await http.post(url, headers=held, json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        first, second, third = [
+            await http.post(url, headers=HEADERS, json=INITIALIZE) for _ in range(3)
+        ]
+        held = {
+            **HEADERS,
+            "mcp-session-id": first.headers["mcp-session-id"],
+            "mcp-protocol-version": "2025-11-25",
+        }
+        ping = await http.post(
+            url, headers=held, json={"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        )
         await http.delete(url, headers=held)
         again = await http.post(url, headers=HEADERS, json=INITIALIZE)
 

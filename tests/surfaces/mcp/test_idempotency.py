@@ -36,7 +36,9 @@ async def counted() -> tuple[int, int, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("which", range(len(WRITES)))
-async def test_the_same_key_again_changes_nothing_and_gives_the_same_answer(project: Path, store: str, which: int):
+async def test_the_same_key_again_changes_nothing_and_gives_the_same_answer(
+    project: Path, store: str, which: int
+):
     """Also when nothing was there and the first call started the session."""
     tool, arguments = WRITES[which]
     async with doors.inside(project) as client:
@@ -52,7 +54,9 @@ async def test_the_same_key_again_changes_nothing_and_gives_the_same_answer(proj
 
 
 @pytest.mark.parametrize("which", range(len(WRITES)))
-async def test_the_same_key_with_another_request_is_a_conflict(project: Path, store: str, which: int):
+async def test_the_same_key_with_another_request_is_a_conflict(
+    project: Path, store: str, which: int
+):
     """Nothing of the second request is done."""
     tool, arguments = WRITES[which]
     async with doors.inside(project) as client:
@@ -69,19 +73,29 @@ async def test_keys_of_two_operations_do_not_meet(project: Path, store: str):
     """An agent that counts its calls per operation is understood."""
     async with doors.inside(project) as client:
         await call(client, "session", operation="append", **MESSAGE, idempotency_key="1")
-        await call(client, "session", operation="update_state", scratchpad={"a": 1}, idempotency_key="1")
-        await call(client, "set_relevant_context", setName="ports", items=["1"], idempotency_key="1")
+        await call(
+            client, "session", operation="update_state", scratchpad={"a": 1}, idempotency_key="1"
+        )
+        await call(
+            client, "set_relevant_context", setName="ports", items=["1"], idempotency_key="1"
+        )
 
     sessions, events, _ = await counted()
     assert (sessions, events) == (1, 1)
 
 
-async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(project: Path, store: str):
-    """Two agents that both count from one: the second is told, instead of losing its event without a word."""
+async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(
+    project: Path, store: str
+):
+    """Two agents that both count from one: the second is told, instead of losing its event without
+    a word.
+    """
     async with doors.inside(project, name="one") as client:
         await call(client, "session", operation="append", **MESSAGE, idempotency_key="1")
     async with doors.inside(project, name="two") as client:
-        answer = await refused(client, "session", operation="append", **MESSAGE, idempotency_key="1")
+        answer = await refused(
+            client, "session", operation="append", **MESSAGE, idempotency_key="1"
+        )
 
     assert answer["code"] == "idempotency_key_reused"
 
@@ -89,7 +103,13 @@ async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(pr
 async def test_a_key_of_a_call_that_was_refused_can_be_used(project: Path, store: str):
     """A refusal is no effect."""
     async with doors.inside(project) as client:
-        await refused(client, "session", operation="append", **{**MESSAGE, "role": "boss"}, idempotency_key="k1")
+        await refused(
+            client,
+            "session",
+            operation="append",
+            **{**MESSAGE, "role": "boss"},
+            idempotency_key="k1",
+        )
         await call(client, "session", operation="append", **MESSAGE, idempotency_key="k1")
 
     assert (await counted())[:2] == (1, 1)
@@ -108,14 +128,19 @@ async def test_a_lost_end_is_not_done_to_the_next_session(project: Path, store: 
     assert still["state"]["session_id"] != first["id"]
 
 
-async def test_doubles_at_the_same_time_have_one_effect(project: Path, store: str, scale: Callable[[int], int]):
+async def test_doubles_at_the_same_time_have_one_effect(
+    project: Path, store: str, scale: Callable[[int], int]
+):
     """Each write sent four times at once, from two connections."""
     async with doors.inside(project) as one, doors.inside(project) as two:
         await call(one, "session", operation="start", chatmode="debug")
         for number in range(scale(100)):
             event = {**MESSAGE, "content": str(number), "idempotency_key": f"k{number}"}
             answers = await asyncio.gather(
-                *(data(client, "session", operation="append", **event) for client in (one, two, one, two))
+                *(
+                    data(client, "session", operation="append", **event)
+                    for client in (one, two, one, two)
+                )
             )
             assert len({answer["event"]["id"] for answer in answers}) == 1
 
@@ -142,7 +167,9 @@ async def test_keys_hold_over_processes(project: Path, store: str):
     answers = []
     for _ in range(2):
         async with doors.over_stdio(project) as client:
-            answers.append(await data(client, "session", operation="append", **MESSAGE, idempotency_key="k1"))
+            answers.append(
+                await data(client, "session", operation="append", **MESSAGE, idempotency_key="k1")
+            )
 
     assert answers[0] == answers[1]
     assert (await counted())[:2] == (1, 1)

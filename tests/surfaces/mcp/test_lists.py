@@ -38,7 +38,9 @@ async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
     assert [tool.name for tool in tools] == list(ARGUMENTS)
     phases = ["holdfast://bundle/planning", "holdfast://bundle/implementation"]
     assert [str(resource.uri) for resource in resources.resources] == phases
-    assert [template.uri_template for template in templates.resource_templates] == ["holdfast://bundle/{phase}"]
+    assert [template.uri_template for template in templates.resource_templates] == [
+        "holdfast://bundle/{phase}"
+    ]
     assert text.startswith("HOLDFAST planning")
     assert (resources.cache_scope, resources.ttl_ms) == ("private", 0)
     assert instructions is None or "set_relevant_context" in instructions
@@ -52,7 +54,10 @@ async def test_the_server_introduces_itself_in_both_eras(project: Path):
             assert client.instructions == prose.prose("instructions")
             assert client.server_capabilities.tools is not None
             assert client.server_capabilities.prompts is not None
-            assert client.session.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
+            assert (
+                client.session.protocol_version
+                == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
+            )
 
 
 def test_arguments_are_those_of_the_contract_and_no_others():
@@ -76,7 +81,9 @@ def test_every_argument_of_an_operation_is_in_the_schema():
     """The tables that are checked and the schema that is shown agree."""
     for tool in server._tools().values():
         properties = set(tool.input_schema()["properties"]) - {"operation"}
-        assert properties == {name for operation in tool.operations.values() for name in operation.known}
+        assert properties == {
+            name for operation in tool.operations.values() for name in operation.known
+        }
 
 
 def test_hints_are_honest():

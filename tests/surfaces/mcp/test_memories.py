@@ -14,12 +14,24 @@ TEXT = "The staging database listens on port 6543"
 
 async def test_every_operation_works_on_every_way_in(connect: doors.Connect, store: str):
     async with connect() as client:
-        kept = (await data(client, "memory", operation="remember", content=TEXT, category="setup"))["memory"]
+        kept = (await data(client, "memory", operation="remember", content=TEXT, category="setup"))[
+            "memory"
+        ]
         again = await call(client, "memory", operation="remember", content=f" {TEXT}")
-        found = (await data(client, "memory", operation="recall", query="which port has staging?", limit=3))["memories"]
-        nothing = await call(client, "memory", operation="recall", query="who owns the cafeteria?", min_relevance=0.4)
-        more = (await data(client, "memory", operation="corroborate", memory_id=kept["id"]))["memory"]
-        less = (await data(client, "memory", operation="contradict", memory_id=kept["id"]))["memory"]
+        found = (
+            await data(
+                client, "memory", operation="recall", query="which port has staging?", limit=3
+            )
+        )["memories"]
+        nothing = await call(
+            client, "memory", operation="recall", query="who owns the cafeteria?", min_relevance=0.4
+        )
+        more = (await data(client, "memory", operation="corroborate", memory_id=kept["id"]))[
+            "memory"
+        ]
+        less = (await data(client, "memory", operation="contradict", memory_id=kept["id"]))[
+            "memory"
+        ]
         gone = (await data(client, "memory", operation="forget", memory_id=kept["id"]))["memory"]
         back = await refused(client, "memory", operation="remember", content=TEXT)
 
@@ -37,11 +49,21 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
 async def test_the_session_that_is_meant_is_the_witness(project: Path, store: str):
     """The caller's own, if one is open; none is started for a memory."""
     async with doors.inside(project) as client:
-        alone = (await data(client, "memory", operation="remember", content="said without a session"))["memory"]
+        alone = (
+            await data(client, "memory", operation="remember", content="said without a session")
+        )["memory"]
         session = (await data(client, "session", operation="start", chatmode="debug"))["session"]
         kept = (await data(client, "memory", operation="remember", content=TEXT))["memory"]
-        named = await data(client, "memory", operation="corroborate", memory_id=alone["id"], session_id=session["id"])
-        unknown = await refused(client, "memory", operation="remember", content="x", session_id="nobody")
+        named = await data(
+            client,
+            "memory",
+            operation="corroborate",
+            memory_id=alone["id"],
+            session_id=session["id"],
+        )
+        unknown = await refused(
+            client, "memory", operation="remember", content="x", session_id="nobody"
+        )
 
     assert alone["lineage"] == []
     assert kept["lineage"] == named["memory"]["lineage"] == [session["id"]]
@@ -52,17 +74,35 @@ async def test_the_session_that_is_meant_is_the_witness(project: Path, store: st
 
 async def test_a_repeated_key_is_done_once(project: Path, store: str):
     async with doors.inside(project) as client:
-        kept = (await data(client, "memory", operation="remember", content=TEXT, idempotency_key="k1"))["memory"]
-        again = await call(client, "memory", operation="remember", content=TEXT, idempotency_key="k1")
+        kept = (
+            await data(client, "memory", operation="remember", content=TEXT, idempotency_key="k1")
+        )["memory"]
+        again = await call(
+            client, "memory", operation="remember", content=TEXT, idempotency_key="k1"
+        )
         less = [
-            (await data(client, "memory", operation="contradict", memory_id=kept["id"], idempotency_key="k2"))["memory"]
+            (
+                await data(
+                    client,
+                    "memory",
+                    operation="contradict",
+                    memory_id=kept["id"],
+                    idempotency_key="k2",
+                )
+            )["memory"]
             for _ in range(3)
         ]
         gone = [
-            (await data(client, "memory", operation="forget", memory_id=kept["id"], idempotency_key="k3"))["memory"]
+            (
+                await data(
+                    client, "memory", operation="forget", memory_id=kept["id"], idempotency_key="k3"
+                )
+            )["memory"]
             for _ in range(2)
         ]
-        reused = await refused(client, "memory", operation="remember", content="other", idempotency_key="k1")
+        reused = await refused(
+            client, "memory", operation="remember", content="other", idempotency_key="k1"
+        )
 
     assert again["data"]["memory"] == kept
     assert {one["confidence"] for one in less} == {0.4}
@@ -86,7 +126,9 @@ async def test_a_repeated_key_is_done_once(project: Path, store: str):
         ({"operation": "expire", "memory_id": "x"}, "invalid_value"),
     ],
 )
-async def test_bad_input_has_a_clear_answer(project: Path, store: str, arguments: dict[str, Any], code: str):
+async def test_bad_input_has_a_clear_answer(
+    project: Path, store: str, arguments: dict[str, Any], code: str
+):
     async with doors.inside(project) as client:
         answer = await refused(client, "memory", **arguments)
 

@@ -1,7 +1,8 @@
-"""The official programs: the Inspector as a client of every way in, and the conformance runner against the real door.
+"""The official programs: the Inspector as a client of every way in, and the conformance runner
+against the real door.
 
-What the runner cannot pass here is listed in `conformance_expected_failures.yml`, with the reason for each. The runner
-itself fails when something else fails, and when something on the list passes.
+What the runner cannot pass here is listed in `conformance_expected_failures.yml`, with the reason
+for each. The runner itself fails when something else fails, and when something on the list passes.
 """
 
 import asyncio
@@ -52,7 +53,10 @@ async def served(*, lets_in: bool = False) -> AsyncIterator[tuple[str, str]]:
 def with_token(door: Any, token: str) -> Any:
     async def let_in(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            scope = {**scope, "headers": [*scope["headers"], (b"authorization", f"Bearer {token}".encode())]}
+            scope = {
+                **scope,
+                "headers": [*scope["headers"], (b"authorization", f"Bearer {token}".encode())],
+            }
         await door(scope, receive, send)
 
     return let_in
@@ -60,7 +64,11 @@ def with_token(door: Any, token: str) -> Any:
 
 async def run(*command: str, cwd: Path) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=node.environment(), cwd=cwd
+        *command,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=node.environment(),
+        cwd=cwd,
     )
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
     return process.returncode or 0, out.decode(), err.decode()
@@ -74,7 +82,12 @@ async def test_the_conformance_runner_finds_only_what_is_expected(revision: str,
         code, out, err = await run(
             *conformance,
             *("server", "--url", url, "--requirements", revision),
-            *("--expected-failures", str(EXPECTED_FAILURES), "--output-dir", str(tmp_path / "results")),
+            *(
+                "--expected-failures",
+                str(EXPECTED_FAILURES),
+                "--output-dir",
+                str(tmp_path / "results"),
+            ),
             cwd=tmp_path,
         )
 
@@ -84,7 +97,9 @@ async def test_the_conformance_runner_finds_only_what_is_expected(revision: str,
 def test_every_expected_failure_has_its_reason():
     """A list without reasons is a list that nobody questions."""
     listed = yaml.safe_load(EXPECTED_FAILURES.read_text())["server"]
-    lines = [line for line in EXPECTED_FAILURES.read_text().splitlines() if line.strip().startswith("- ")]
+    lines = [
+        line for line in EXPECTED_FAILURES.read_text().splitlines() if line.strip().startswith("- ")
+    ]
 
     assert len(listed) == len(set(listed)) == len(lines)
     assert all(line.partition("#")[2].strip() for line in lines)
@@ -104,7 +119,9 @@ async def test_the_inspector_works_over_http(era: str, tmp_path: Path):
     inspector = [*node.program("mcp-inspector"), "--cli"]
     async with served() as (url, token):
         key = ["--header", f"Authorization: Bearer {token}"]
-        await check_inspector([*inspector, url, "--transport", "http", "--protocol-era", era, *key], tmp_path)
+        await check_inspector(
+            [*inspector, url, "--transport", "http", "--protocol-era", era, *key], tmp_path
+        )
 
 
 async def check_inspector(inspector: list[str], cwd: Path) -> None:
@@ -115,7 +132,12 @@ async def check_inspector(inspector: list[str], cwd: Path) -> None:
 
     tools = await asked("tools/list", "--strict")
     called = await asked(
-        "tools/call", "--tool-name", "set_relevant_context", "--tool-arg", "setName=files", 'items=["/r/a"]'
+        "tools/call",
+        "--tool-name",
+        "set_relevant_context",
+        "--tool-arg",
+        "setName=files",
+        'items=["/r/a"]',
     )
     prompt = await asked("prompts/get", "--prompt-name", "workspace-resume")
 

@@ -31,7 +31,9 @@ async def test_resume_hands_over_what_the_newest_session_here_was_about(project:
     async with doors.inside(project, name="one") as client:
         await data(client, "session", operation="start", chatmode="debug", name="login {braces}")
         files = [str(project / "spec.md"), "/gone.md"]
-        session_id = (await data(client, "set_relevant_context", setName="files", items=files))["session_id"]
+        session_id = (await data(client, "set_relevant_context", setName="files", items=files))[
+            "session_id"
+        ]
         await call(client, "set_relevant_context", setName="applet", items=["git-diff", "path=/r"])
         await call(client, "session", operation="end")
     async with doors.inside(project, name="two") as client:
@@ -54,7 +56,9 @@ async def test_resume_says_plainly_that_there_is_nothing(project: Path, store: s
 
 async def test_a_prompt_can_name_its_session(project: Path, store: str):
     async with doors.inside(project) as client:
-        named = (await data(client, "session", operation="start", chatmode="debug", name="login"))["session"]
+        named = (await data(client, "session", operation="start", chatmode="debug", name="login"))[
+            "session"
+        ]
         await data(client, "session", operation="start", chatmode="other")
         resume = await client.get_prompt("workspace-resume", {"session_id": "login"})
         stop = await client.get_prompt("workspace-stop", {"session_id": named["id"]})
@@ -67,8 +71,16 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("workspace-resme", {}, "Prompt 'workspace-resme' is unknown. Known: workspace-resume, workspace-stop."),
-        ("workspace-stop", {"session": "x"}, "Argument 'session' is unknown here. Known: session_id."),
+        (
+            "workspace-resme",
+            {},
+            "Prompt 'workspace-resme' is unknown. Known: workspace-resume, workspace-stop.",
+        ),
+        (
+            "workspace-stop",
+            {"session": "x"},
+            "Argument 'session' is unknown here. Known: session_id.",
+        ),
         ("workspace-resume", {"session_id": "x"}, "Session 'x' does not exist"),
     ],
 )
@@ -103,7 +115,9 @@ async def test_of_many_names_a_hundred_are_offered(project: Path, store: str):
             await app.scope.sessions.create_session("debug", "u1", name=f"name {number}")
         many = (await client.complete(resume, {"name": "session_id", "value": "NAME"})).completion
         few = (await client.complete(resume, {"name": "session_id", "value": "name 10"})).completion
-        strange = (await client.complete(resume, {"name": "session_id", "value": "\x00%_"})).completion
+        strange = (
+            await client.complete(resume, {"name": "session_id", "value": "\x00%_"})
+        ).completion
 
     assert many.values == [f"name {number}" for number in range(100, 0, -1)]
     assert (many.has_more, many.total) == (True, None)
@@ -113,7 +127,9 @@ async def test_of_many_names_a_hundred_are_offered(project: Path, store: str):
 
 async def test_a_broken_store_offers_nothing_and_does_not_complain(project: Path):
     resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
-    async with doors.over_stdio(project, HOLDFAST_DATABASE="postgresql://x@127.0.0.1:1/x") as client:
+    async with doors.over_stdio(
+        project, HOLDFAST_DATABASE="postgresql://x@127.0.0.1:1/x"
+    ) as client:
         names = await client.complete(resume, {"name": "session_id", "value": ""})
         with pytest.raises(MCPError, match="cannot be reached"):
             await client.get_prompt("workspace-resume")

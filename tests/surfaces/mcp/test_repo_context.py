@@ -1,4 +1,6 @@
-"""The `repo_context` tool: every operation, over a pipe and over `holdfast serve`, and whatever a model gets wrong."""
+"""The `repo_context` tool: every operation, over a pipe and over `holdfast serve`, and whatever a
+model gets wrong.
+"""
 
 import json
 from collections.abc import Iterator
@@ -34,16 +36,23 @@ async def do(client: Client, operation: str, **arguments: Any) -> Any:
     return answer["data"]
 
 
-# --- every operation ---------------------------------------------------------------------------------------
+# --- every operation ------------------------------------------------------------------------------
 
 
 async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
     async with doors.over_stdio(repo.folder, era=era) as client:
         decided = await do(client, "decide", text="table or queue?")
         changed = await do(
-            client, "decide", text="a queue", id="D1", decision_status="rejected", because="nobody runs one"
+            client,
+            "decide",
+            text="a queue",
+            id="D1",
+            decision_status="rejected",
+            because="nobody runs one",
         )
-        claimed = await do(client, "claim", text="The retry is done", evidence=["src/retry.py#schedule"])
+        claimed = await do(
+            client, "claim", text="The retry is done", evidence=["src/retry.py#schedule"]
+        )
         saved = await do(client, "save", summary="Retries double.", feature_request="Retry")
         failed = await do(client, "fail", step="push", error="denied", next_action="log in")
         loaded = await do(client, "load")
@@ -98,8 +107,17 @@ async def test_a_whole_round(repo: Repo):
         await do(client, "round", step="start", topic="Where?")
         for role in ("Product Owner", "Architect", "Developer", "Validator"):
             assert (await do(client, "round", step="next"))["round"]["role"] == role
-            await do(client, "round", step="submit", role=role, text="A table.", sources=["repo:README.md"])
-        closed = await do(client, "round", step="close", decisions=["A table"], questions=["How many?"])
+            await do(
+                client,
+                "round",
+                step="submit",
+                role=role,
+                text="A table.",
+                sources=["repo:README.md"],
+            )
+        closed = await do(
+            client, "round", step="close", decisions=["A table"], questions=["How many?"]
+        )
         planned = await do(client, "load", phase="planning")
 
     assert closed["round"]["status"] == "closed"
@@ -125,7 +143,9 @@ async def test_a_role_that_says_less_than_was_asked_for_is_warned(repo: Repo):
         short = await call(client, TOOL, **spoken, role="Architect", text="x" * 490)
 
     assert enough["warnings"] == []
-    assert short["warnings"] == ["Architect said 490 of the 600 to 900 characters that were asked for."]
+    assert short["warnings"] == [
+        "Architect said 490 of the 600 to 900 characters that were asked for."
+    ]
 
 
 async def test_a_file_that_must_not_be_written_is_a_warning_and_a_refusal(repo: Repo):
@@ -139,13 +159,17 @@ async def test_a_file_that_must_not_be_written_is_a_warning_and_a_refusal(repo: 
     assert (repo.folder / FILE).read_text() == '{"schema_version": 9}'
 
 
-# --- what a model gets wrong -------------------------------------------------------------------------------
+# --- what a model gets wrong ----------------------------------------------------------------------
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({}, "invalid_value", "needs an operation"),
     ({"operation": "lod"}, "invalid_value", "the nearest is 'load'"),
     ({"operation": "load", "text": "x"}, "invalid_value", "Argument 'text' is unknown here"),
-    ({"operation": "load", "idempotency_key": "k"}, "invalid_value", "Argument 'idempotency_key' is unknown here"),
+    (
+        {"operation": "load", "idempotency_key": "k"},
+        "invalid_value",
+        "Argument 'idempotency_key' is unknown here",
+    ),
     ({"operation": "load", "phase": "testing"}, "invalid_value", "Phase 'testing' is unknown"),
     ({"operation": "load", "phase": ["planning"]}, "invalid_value", "is unknown"),
     ({"operation": "load", "workstream_id": 5}, "invalid_value", "workstream_id 5 is not a text"),
@@ -153,27 +177,83 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"operation": "decide", "text": 5}, "invalid_value", "Decision 5 is not a text"),
     ({"operation": "decide", "text": "x", "id": 5}, "invalid_value", "Decision id 5 is no id"),
     ({"operation": "decide", "text": "x", "id": {}}, "invalid_value", "Decision id"),
-    ({"operation": "decide", "text": "x", "decision_status": "maybe"}, "invalid_value", "Known: open, accepted"),
-    ({"operation": "decide", "text": "x", "decision_status": []}, "invalid_value", "Status [] is unknown"),
-    ({"operation": "decide", "text": "x", "because": 5}, "invalid_value", "because 5 is not a text"),
-    ({"operation": "decide", "text": "x", "decision_status": "rejected"}, "invalid_value", "needs a reason"),
+    (
+        {"operation": "decide", "text": "x", "decision_status": "maybe"},
+        "invalid_value",
+        "Known: open, accepted",
+    ),
+    (
+        {"operation": "decide", "text": "x", "decision_status": []},
+        "invalid_value",
+        "Status [] is unknown",
+    ),
+    (
+        {"operation": "decide", "text": "x", "because": 5},
+        "invalid_value",
+        "because 5 is not a text",
+    ),
+    (
+        {"operation": "decide", "text": "x", "decision_status": "rejected"},
+        "invalid_value",
+        "needs a reason",
+    ),
     ({"operation": "claim", "text": "It is done"}, "evidence_missing", "has no evidence"),
-    ({"operation": "claim", "text": "It is done", "evidence": []}, "evidence_missing", "has no evidence"),
-    ({"operation": "claim", "text": "x", "kind": "completion"}, "evidence_missing", "has no evidence"),
-    ({"operation": "claim", "text": "x", "kind": "proven"}, "invalid_value", "Known: statement, completion"),
-    ({"operation": "claim", "text": "x", "evidence": "README.md"}, "invalid_value", "is not a list"),
-    ({"operation": "claim", "text": "x", "evidence": {"path": "README.md"}}, "invalid_value", "is not a list"),
+    (
+        {"operation": "claim", "text": "It is done", "evidence": []},
+        "evidence_missing",
+        "has no evidence",
+    ),
+    (
+        {"operation": "claim", "text": "x", "kind": "completion"},
+        "evidence_missing",
+        "has no evidence",
+    ),
+    (
+        {"operation": "claim", "text": "x", "kind": "proven"},
+        "invalid_value",
+        "Known: statement, completion",
+    ),
+    (
+        {"operation": "claim", "text": "x", "evidence": "README.md"},
+        "invalid_value",
+        "is not a list",
+    ),
+    (
+        {"operation": "claim", "text": "x", "evidence": {"path": "README.md"}},
+        "invalid_value",
+        "is not a list",
+    ),
     ({"operation": "claim", "text": "x", "evidence": [5]}, "invalid_value", "is no JSON object"),
-    ({"operation": "claim", "text": "x", "evidence": [{}]}, "invalid_value", "evidence None is not a text"),
-    ({"operation": "claim", "text": "x", "evidence": ["README.md"] * 21}, "invalid_value", "more than 20 pieces"),
-    ({"operation": "claim", "text": "x", "evidence": ["gone.py"]}, "evidence_not_there", "no such file"),
+    (
+        {"operation": "claim", "text": "x", "evidence": [{}]},
+        "invalid_value",
+        "evidence None is not a text",
+    ),
+    (
+        {"operation": "claim", "text": "x", "evidence": ["README.md"] * 21},
+        "invalid_value",
+        "more than 20 pieces",
+    ),
+    (
+        {"operation": "claim", "text": "x", "evidence": ["gone.py"]},
+        "evidence_not_there",
+        "no such file",
+    ),
     ({"operation": "save", "summary": {}}, "invalid_value", "is not a text"),
     ({"operation": "save", "summary": "x" * 9_000}, "invalid_value", "longer than 8,000"),
     ({"operation": "save", "summary": "x", "feature_request": 5}, "invalid_value", "is not a text"),
     ({"operation": "fail", "step": "s", "error": "e"}, "invalid_value", "needs next_action"),
-    ({"operation": "fail", "step": 5, "error": "e", "next_action": "n"}, "invalid_value", "step 5 is not a text"),
+    (
+        {"operation": "fail", "step": 5, "error": "e", "next_action": "n"},
+        "invalid_value",
+        "step 5 is not a text",
+    ),
     ({"operation": "round"}, "invalid_value", "needs step"),
-    ({"operation": "round", "step": "begin"}, "invalid_value", "Known: start, next, submit, close, abandon"),
+    (
+        {"operation": "round", "step": "begin"},
+        "invalid_value",
+        "Known: start, next, submit, close, abandon",
+    ),
     ({"operation": "round", "step": "start"}, "invalid_value", "topic '' is empty"),
     ({"operation": "round", "step": "next"}, "round_not_found", "no open round"),
     ({"operation": "round", "step": "abandon"}, "round_not_found", "no open round"),
@@ -213,12 +293,16 @@ FORGED = [
 
 
 async def test_a_command_that_nobody_ran_is_no_evidence(repo: Repo):
-    """An agent may say where to look. What was seen there, and what a command ended with, is ours to say."""
+    """An agent may say where to look. What was seen there, and what a command ended with, is ours
+    to say.
+    """
     tree = run_process("prove", "--json", "--", "false", cwd=repo.folder).document["proof"]["tree"]
     async with doors.inside(repo.folder) as client:
         for forged in FORGED:
             evidence = json.loads(json.dumps(forged).replace("TREE", tree))
-            answer = await refused(client, TOOL, operation="claim", text="All tests pass", evidence=[evidence])
+            answer = await refused(
+                client, TOOL, operation="claim", text="All tests pass", evidence=[evidence]
+            )
             assert answer["code"] == "invalid_value"
     assert not (repo.folder / "data").exists()
 
@@ -241,14 +325,17 @@ async def test_evidence_is_taken_as_texts_and_as_objects(repo: Repo):
     assert claim["evidence"][-1]["text"] == "true → exit 0"
 
 
-# --- keys --------------------------------------------------------------------------------------------------
+# --- keys -----------------------------------------------------------------------------------------
 
 KEYED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"operation": "decide", "text": "a table"}, {"text": "a queue"}),
     ({"operation": "decide", "text": "a table"}, {"decision_status": "accepted"}),
     ({"operation": "decide", "text": "a table", "id": "D1"}, {"because": "why"}),
     ({"operation": "claim", "text": "x", "evidence": ["README.md"]}, {"text": "y"}),
-    ({"operation": "claim", "text": "x", "evidence": ["README.md"]}, {"evidence": ["src/retry.py"]}),
+    (
+        {"operation": "claim", "text": "x", "evidence": ["README.md"]},
+        {"evidence": ["src/retry.py"]},
+    ),
     ({"operation": "save", "summary": "x"}, {"summary": "y"}),
     ({"operation": "fail", "step": "s", "error": "e", "next_action": "n"}, {"next_action": "m"}),
     ({"operation": "round", "step": "start", "topic": "Where?"}, {"topic": "When?"}),
@@ -256,7 +343,9 @@ KEYED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("which", range(len(KEYED)))
-async def test_the_same_key_again_changes_nothing_and_another_request_is_told(repo: Repo, which: int):
+async def test_the_same_key_again_changes_nothing_and_another_request_is_told(
+    repo: Repo, which: int
+):
     arguments, other = KEYED[which]
     file = repo.folder / FILE
     async with doors.inside(repo.folder) as client:
@@ -277,9 +366,12 @@ async def test_the_same_key_again_changes_nothing_and_another_request_is_told(re
 
 
 @pytest.mark.parametrize(
-    "end", [{"step": "close", "decisions": ["A table"], "questions": ["How many?"]}, {"step": "abandon"}]
+    "end",
+    [{"step": "close", "decisions": ["A table"], "questions": ["How many?"]}, {"step": "abandon"}],
 )
-async def test_the_end_of_a_round_is_told_again_whatever_came_after_it(repo: Repo, end: dict[str, Any]):
+async def test_the_end_of_a_round_is_told_again_whatever_came_after_it(
+    repo: Repo, end: dict[str, Any]
+):
     async with doors.inside(repo.folder) as client:
         await do(client, "round", step="start", topic="Where?", idempotency_key="k1")
         for role in ("Product Owner", "Architect", "Developer", "Validator"):
@@ -311,11 +403,15 @@ async def test_a_key_whose_request_was_refused_may_be_used_again(repo: Repo):
         await refused(client, TOOL, operation="claim", text="It is done", idempotency_key="k1")
         await do(client, "claim", text="It is done", evidence=["README.md:1"], idempotency_key="k1")
         for bad in ("", "ü", 5, "x" * 201):
-            assert (await refused(client, TOOL, operation="decide", text="x", idempotency_key=bad))["code"]
+            assert (await refused(client, TOOL, operation="decide", text="x", idempotency_key=bad))[
+                "code"
+            ]
 
 
 async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
-    """The program may die between the file and the store: then the store knows no key, and the file has the entry."""
+    """The program may die between the file and the store: then the store knows no key, and the file
+    has the entry.
+    """
     async with doors.inside(repo.folder) as client:
         await do(client, "decide", text="a table", idempotency_key="k1")
     for path in Path(repo.folder.parent / "holdfast").glob("holdfast.db*"):
@@ -329,10 +425,12 @@ async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
         await do(client, "decide", text="another", idempotency_key="k2")
 
 
-# --- other homes -------------------------------------------------------------------------------------------
+# --- other homes ----------------------------------------------------------------------------------
 
 
-async def test_off_and_outside_are_told(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_off_and_outside_are_told(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     async with doors.inside(tmp_path) as client:
         assert (await refused(client, TOOL, operation="load"))["code"] == "no_repository"
     monkeypatch.delenv("SHARED_CONTEXT_ENABLED")
@@ -356,13 +454,17 @@ def served_there(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         server.stop()
 
 
-async def test_over_serve_the_repository_is_the_one_it_was_started_in(repo: Repo, served_there: Server, era: str):
+async def test_over_serve_the_repository_is_the_one_it_was_started_in(
+    repo: Repo, served_there: Server, era: str
+):
     import httpx
     from mcp.client.streamable_http import streamable_http_client
 
     async with httpx.AsyncClient(headers=served_there.bearer, timeout=60) as http:
         transport = streamable_http_client(f"{served_there.url}/mcp", http_client=http)
-        async with Client(transport, mode=era, client_info=doors.introduced("some-agent")) as client:
+        async with Client(
+            transport, mode=era, client_info=doors.introduced("some-agent")
+        ) as client:
             await do(client, "decide", text="a table")
             loaded = await do(client, "load")
             off = await refused(client, TOOL, operation="claim", text="It is done")
@@ -372,7 +474,9 @@ async def test_over_serve_the_repository_is_the_one_it_was_started_in(repo: Repo
     assert (repo.folder / FILE).exists()
 
 
-async def test_a_server_for_a_team_has_nobodys_files(postgres_url: str, monkeypatch: pytest.MonkeyPatch, repo: Repo):
+async def test_a_server_for_a_team_has_nobodys_files(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, repo: Repo
+):
     monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
     monkeypatch.chdir(repo.folder)
     async with doors.over_http() as client:

@@ -41,10 +41,17 @@ def lines(*frames: object) -> bytes:
     return b"".join(json.dumps(frame).encode() + b"\n" for frame in frames)
 
 
-def talk(folder: Path, sent: bytes, **env: str) -> tuple[list[dict[str, Any]], subprocess.CompletedProcess[bytes]]:
+def talk(
+    folder: Path, sent: bytes, **env: str
+) -> tuple[list[dict[str, Any]], subprocess.CompletedProcess[bytes]]:
     """Everything sent at once, then the end; every line that came back is one JSON-RPC message."""
     done = subprocess.run(
-        doors.COMMAND, input=sent, capture_output=True, cwd=folder, env={**os.environ, **env}, timeout=PATIENCE_SECONDS
+        doors.COMMAND,
+        input=sent,
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, **env},
+        timeout=PATIENCE_SECONDS,
     )
     answers = [json.loads(line) for line in done.stdout.split(b"\n") if line]
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
@@ -56,7 +63,11 @@ def talk(folder: Path, sent: bytes, **env: str) -> tuple[list[dict[str, Any]], s
 def process(project: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A server that has answered the handshake and waits."""
     started = subprocess.Popen(
-        doors.COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=project
+        doors.COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=project,
     )
     with started:
         assert started.stdin is not None
@@ -76,11 +87,13 @@ def ask(process: subprocess.Popen[bytes], frame: object) -> Any:
     return json.loads(process.stdout.readline())
 
 
-# --- pipes -------------------------------------------------------------------------------------------------
+# --- pipes ----------------------------------------------------------------------------------------
 
 
 def test_what_was_asked_before_the_end_is_answered(project: Path):
-    """A script that writes its requests and closes the pipe gets every answer, and every write is stored."""
+    """A script that writes its requests and closes the pipe gets every answer, and every write is
+    stored.
+    """
     calls = [tool_call(n, "session", operation="append", **MESSAGE) for n in range(1, 21)]
 
     answers, done = talk(project, lines(INITIALIZE, INITIALIZED, *calls))
@@ -123,7 +136,11 @@ BROKEN = [
     (b'{"jsonrpc":"2.0","id":8,"method":"ping","params":[1]}', -32600, 8),
     (b'{"id":9}', -32600, 9),
     (
-        b'{"jsonrpc":"2.0","id":10,"method":"tools/call","params":' + b'{"a":' * 500 + b"1" + b"}" * 500 + b"}",
+        b'{"jsonrpc":"2.0","id":10,"method":"tools/call","params":'
+        + b'{"a":' * 500
+        + b"1"
+        + b"}" * 500
+        + b"}",
         -32600,
         10,
     ),
@@ -131,7 +148,9 @@ BROKEN = [
 
 
 def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
-    """Not JSON, no message, too deep: an error with the id where there is one, and the server goes on."""
+    """Not JSON, no message, too deep: an error with the id where there is one, and the server goes
+    on.
+    """
     pings = [{"jsonrpc": "2.0", "id": f"ping-{n}", "method": "ping"} for n in range(len(BROKEN))]
     sent = lines(INITIALIZE, INITIALIZED)
     for (frame, *_), ping in zip(BROKEN, pings, strict=True):
@@ -141,7 +160,10 @@ def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
 
     errors = [(answer["error"]["code"], answer["id"]) for answer in answers if "error" in answer]
     assert errors == [(code, request_id) for _, code, request_id in BROKEN]
-    assert {answer["id"] for answer in answers if "result" in answer} == {0, *(ping["id"] for ping in pings)}
+    assert {answer["id"] for answer in answers if "result" in answer} == {
+        0,
+        *(ping["id"] for ping in pings),
+    }
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -156,7 +178,9 @@ def test_numbers_beyond_all_measure_are_refused(project: Path, count: int):
         {"jsonrpc": "2.0", "id": "N", "method": "ping"},
     ]
 
-    answers, done = talk(project, lines(INITIALIZE, INITIALIZED) + lines(*changed).replace(b'"N"', digits))
+    answers, done = talk(
+        project, lines(INITIALIZE, INITIALIZED) + lines(*changed).replace(b'"N"', digits)
+    )
 
     refused = [answer for answer in answers if "error" in answer or answer["result"].get("isError")]
     assert len(refused) == {4000: 2, 5000: 4}[count]
@@ -183,19 +207,28 @@ def test_a_line_without_end_is_refused_and_forgotten(process: subprocess.Popen[b
 def test_fuzzed_frames_never_end_the_server_or_print_anything_else(
     project: Path, scale: Callable[[int], int], tmp_path: Path
 ):
-    """Good frames with bytes changed, cut, doubled and swapped: every byte on stdout is a JSON-RPC line."""
+    """Good frames with bytes changed, cut, doubled and swapped: every byte on stdout is a JSON-RPC
+    line.
+    """
     rng = random.Random(20261115)
     good = [
         INITIALIZED,
         tool_call(1, "session", operation="append", **MESSAGE),
         tool_call("a", "get_relevant_context"),
         tool_call(2, "set_relevant_context", setName="files", items=["/a"], mode="merge"),
-        {"jsonrpc": "2.0", "id": 3, "method": "prompts/get", "params": {"name": "workspace-resume"}},
+        {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "prompts/get",
+            "params": {"name": "workspace-resume"},
+        },
         {"jsonrpc": "2.0", "id": 4, "method": "resources/read", "params": {"uri": "holdfast://x"}},
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
         {"jsonrpc": "2.0", "id": 5, "result": {}},
     ]
-    fuzzed = b"".join(_spoilt(rng, json.dumps(rng.choice(good)).encode()) for _ in range(scale(10_000)))
+    fuzzed = b"".join(
+        _spoilt(rng, json.dumps(rng.choice(good)).encode()) for _ in range(scale(10_000))
+    )
     last = {"jsonrpc": "2.0", "id": "last", "method": "ping"}
 
     answers, done = talk(project, lines(INITIALIZE) + fuzzed + b"\n" + lines(last))
@@ -214,7 +247,9 @@ def _spoilt(rng: random.Random, frame: bytes) -> bytes:
             case 1:
                 del spoilt[at : at + rng.randrange(1, 9)]
             case 2:
-                spoilt[at:at] = rng.choice([b"\x00", b'"', b"{", b"]", b"\\u", b"\xf0\x9f", b"null", b"-1e999", b"\n"])
+                spoilt[at:at] = rng.choice(
+                    [b"\x00", b'"', b"{", b"]", b"\\u", b"\xf0\x9f", b"null", b"-1e999", b"\n"]
+                )
             case 3:
                 spoilt += spoilt[at:]
         spoilt = spoilt or bytearray(b" ")
@@ -242,7 +277,7 @@ def test_a_print_from_somewhere_does_not_reach_the_client(project: Path):
     assert b"from a child" in done.stderr
 
 
-# --- the end -----------------------------------------------------------------------------------------------
+# --- the end --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -304,14 +339,16 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
     """The door is an extra, and nobody should have to read a traceback to learn that."""
     program = "import sys; sys.modules['mcp'] = None; from holdfast.surfaces.cli import main; sys.exit(main(['mcp']))"
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE_SECONDS)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=PATIENCE_SECONDS
+    )
 
     assert (done.returncode, done.stdout) == (6, b"")
     assert b"pip install '.[mcp]'" in done.stderr
     assert run("mcp", "--help").code == 0
 
 
-# --- the store ---------------------------------------------------------------------------------------------
+# --- the store ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -322,7 +359,9 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
         ("mysql://localhost/x", "invalid_value"),
     ],
 )
-async def test_a_broken_store_is_told_by_the_tool_and_by_nothing_else(project: Path, url: str, code: str):
+async def test_a_broken_store_is_told_by_the_tool_and_by_nothing_else(
+    project: Path, url: str, code: str
+):
     """The handshake and the lists work without one."""
     async with doors.over_stdio(project, HOLDFAST_DATABASE=url) as client:
         assert len((await client.list_tools()).tools) == 5
@@ -346,9 +385,16 @@ async def test_a_store_that_comes_back_is_used_without_a_restart(project: Path, 
     assert (home / "holdfast.db").exists()
 
 
-async def test_what_a_hook_could_not_store_is_there_when_an_agent_asks(project: Path, tmp_path: Path):
+async def test_what_a_hook_could_not_store_is_there_when_an_agent_asks(
+    project: Path, tmp_path: Path
+):
     """Spooled events belong to every answer."""
-    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "n-1", "cwd": str(project), "prompt": "Spooled"}
+    payload = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "n-1",
+        "cwd": str(project),
+        "prompt": "Spooled",
+    }
     subprocess.run(
         [sys.executable, "-m", "holdfast", "hook", "claude", "UserPromptSubmit"],
         input=json.dumps(payload).encode(),
@@ -357,13 +403,15 @@ async def test_what_a_hook_could_not_store_is_there_when_an_agent_asks(project: 
         check=True,
     )
 
-    async with doors.over_stdio(project, name="claude-code", CLAUDE_CODE_SESSION_ID="n-1") as client:
+    async with doors.over_stdio(
+        project, name="claude-code", CLAUDE_CODE_SESSION_ID="n-1"
+    ) as client:
         recent = await data(client, "session", operation="recent")
 
     assert [event["content"] for event in recent["events"]] == ["Spooled"]
 
 
-# --- what it loads -----------------------------------------------------------------------------------------
+# --- what it loads --------------------------------------------------------------------------------
 
 TELL = """
 import atexit, os, sys
@@ -410,13 +458,24 @@ def test_the_handshake_loads_nothing_of_the_rooms(project: Path):
 
 
 def test_the_list_of_tools_loads_rules_and_no_store(project: Path):
-    """The known values come from the rooms' rules; services, engines and the command line stay away."""
-    modules = loaded(project, INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    """The known values come from the rooms' rules; services, engines and the command line stay
+    away.
+    """
+    modules = loaded(
+        project, INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    )
 
-    assert not {"apsw", "asyncpg", "sqlite3", "fastapi", "jinja2", "holdfast.surfaces.cli"} & modules
+    assert (
+        not {"apsw", "asyncpg", "sqlite3", "fastapi", "jinja2", "holdfast.surfaces.cli"} & modules
+    )
     assert not {name for name in ours(modules) if name.startswith("holdfast.storage")}
     assert (
-        not {"holdfast.app", "holdfast.usecases.capture", "holdfast.sessions.service", "holdfast.sessions.store"}
+        not {
+            "holdfast.app",
+            "holdfast.usecases.capture",
+            "holdfast.sessions.service",
+            "holdfast.sessions.store",
+        }
         & modules
     )
 

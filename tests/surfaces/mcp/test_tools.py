@@ -12,21 +12,42 @@ MESSAGE = {"event_type": "user_message", "role": "user", "content": "Fix the log
 async def test_every_operation_works_on_every_way_in(connect: doors.Connect, store: str):
     """One session from its start to its end, as an agent would keep it."""
     async with connect() as client:
-        started = (await data(client, "session", operation="start", chatmode="debug", name="login"))["session"]
-        appended = (await data(client, "session", operation="append", **MESSAGE, parts={"n": 1}))["event"]
-        await call(client, "session", operation="update_state", scratchpad={"current_task": "login", "old": 1})
-        changed = (await data(client, "session", operation="update_state", scratchpad={"old": None}))["state"]
+        started = (
+            await data(client, "session", operation="start", chatmode="debug", name="login")
+        )["session"]
+        appended = (await data(client, "session", operation="append", **MESSAGE, parts={"n": 1}))[
+            "event"
+        ]
+        await call(
+            client,
+            "session",
+            operation="update_state",
+            scratchpad={"current_task": "login", "old": 1},
+        )
+        changed = (
+            await data(client, "session", operation="update_state", scratchpad={"old": None})
+        )["state"]
         found = (await data(client, "session", operation="state"))["state"]
         recent = await data(client, "session", operation="recent", max_turns=5, max_tokens=1000)
         set_ = await data(client, "set_relevant_context", setName="files", items=["/r/spec.md"])
-        merged = await data(client, "set_relevant_context", setName="ports", items=["8080"], mode="merge")
+        merged = await data(
+            client, "set_relevant_context", setName="ports", items=["8080"], mode="merge"
+        )
         got = await data(client, "get_relevant_context")
         one = await data(client, "get_relevant_context", setName="ports")
         cleared = await data(client, "set_relevant_context", setName="files", items=[])
         ended = (await data(client, "session", operation="end"))["session"]
 
-    assert (started["chatmode"], started["name"], started["client"]) == ("debug", "login", doors.SOMEBODY)
-    assert (appended["sequence"], appended["content"], appended["parts"]) == (1, MESSAGE["content"], {"n": 1})
+    assert (started["chatmode"], started["name"], started["client"]) == (
+        "debug",
+        "login",
+        doors.SOMEBODY,
+    )
+    assert (appended["sequence"], appended["content"], appended["parts"]) == (
+        1,
+        MESSAGE["content"],
+        {"n": 1},
+    )
     assert changed == found
     assert found["scratchpad"] == {"current_task": "login"}
     assert [event["id"] for event in recent["events"]] == [appended["id"]]
@@ -63,7 +84,10 @@ async def test_a_read_before_anything_was_written_is_empty_and_no_error(project:
     """Nothing is started by looking."""
     async with doors.inside(project) as client:
         assert await data(client, "get_relevant_context") == {"context": {}, "session_id": None}
-        assert await data(client, "session", operation="recent") == {"events": [], "session_id": None}
+        assert await data(client, "session", operation="recent") == {
+            "events": [],
+            "session_id": None,
+        }
         assert await data(client, "session", operation="state") == {"state": None}
         nothing = await call(client, "session", operation="end")
 
@@ -78,14 +102,20 @@ async def test_start_with_an_id_goes_on_with_that_session(project: Path, store: 
     file = project / "spec.md"
     file.write_text("x")
     async with doors.inside(project) as client:
-        old = (await data(client, "session", operation="start", chatmode="debug", name="login"))["session"]
+        old = (await data(client, "session", operation="start", chatmode="debug", name="login"))[
+            "session"
+        ]
         await call(client, "set_relevant_context", setName="files", items=[str(file), "/gone.md"])
-        open_one = await call(client, "session", operation="start", session_id="login", chatmode="other")
+        open_one = await call(
+            client, "session", operation="start", session_id="login", chatmode="other"
+        )
         await call(client, "session", operation="end")
         resumed = await data(client, "session", operation="start", session_id=old["id"])
 
     assert open_one["data"]["session"]["id"] == old["id"]
-    assert open_one["warnings"] == [f"Session {old['id']} goes on as it was; not changed: chatmode."]
+    assert open_one["warnings"] == [
+        f"Session {old['id']} goes on as it was; not changed: chatmode."
+    ]
     assert resumed["session"]["resumed_from"] == old["id"]
     assert resumed["resume_text"] == f"Relevant files:\n- {file}\n(1 file not found)"
 
@@ -93,8 +123,12 @@ async def test_start_with_an_id_goes_on_with_that_session(project: Path, store: 
 async def test_the_eleventh_file_pushes_out_the_oldest_and_says_so(project: Path, store: str):
     """Whatever leaves a set is named, in the data and in words."""
     async with doors.inside(project) as client:
-        await call(client, "set_relevant_context", setName="files", items=[f"/r/{i}" for i in range(10)])
-        answer = await call(client, "set_relevant_context", setName="files", items=["/r/new"], mode="merge")
+        await call(
+            client, "set_relevant_context", setName="files", items=[f"/r/{i}" for i in range(10)]
+        )
+        answer = await call(
+            client, "set_relevant_context", setName="files", items=["/r/new"], mode="merge"
+        )
 
     assert answer["data"]["removed"] == ["/r/0"]
     assert answer["data"]["context"]["files"][-1] == "/r/new"
@@ -104,7 +138,9 @@ async def test_the_eleventh_file_pushes_out_the_oldest_and_says_so(project: Path
 async def test_an_unknown_set_works_and_is_warned_about_with_the_nearest(project: Path, store: str):
     """A typo is kept and said."""
     async with doors.inside(project) as client:
-        answer = await client.call_tool("set_relevant_context", {"setName": "fles", "items": ["/r/a"]})
+        answer = await client.call_tool(
+            "set_relevant_context", {"setName": "fles", "items": ["/r/a"]}
+        )
 
     envelope = answer.structured_content
     assert envelope["status"] == "warning"
@@ -134,7 +170,9 @@ async def test_the_text_of_an_answer_is_its_data(project: Path, store: str):
     import json
 
     async with doors.inside(project) as client:
-        answer = await client.call_tool("session", {"operation": "append", **MESSAGE, "content": "é \u202e"})
+        answer = await client.call_tool(
+            "session", {"operation": "append", **MESSAGE, "content": "é \u202e"}
+        )
 
     text = answer.content[0].text
     assert json.loads(text) == answer.structured_content["data"]
@@ -149,5 +187,9 @@ async def test_a_set_that_is_asked_for_by_a_wrong_name_is_warned_about(project: 
         asked = await call(client, "get_relevant_context", setName="fles")
         right = await call(client, "get_relevant_context", setName="files")
 
-    assert before["warnings"] == asked["warnings"] == ["'fles' is not a known context set. Did you mean 'files'?"]
+    assert (
+        before["warnings"]
+        == asked["warnings"]
+        == ["'fles' is not a known context set. Did you mean 'files'?"]
+    )
     assert (asked["data"]["context"], right["warnings"]) == ({"fles": []}, [])

@@ -10,11 +10,15 @@ MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 CODEX = {"x-codex-turn-metadata": {"session_id": "c-1", "thread_id": "c-1", "turn_id": "t-1"}}
 
 
-async def test_claudes_calls_go_to_the_session_that_its_hooks_keep(project: Path, store: str, era: str):
+async def test_claudes_calls_go_to_the_session_that_its_hooks_keep(
+    project: Path, store: str, era: str
+):
     """One session per native id, whoever met it first."""
     env = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": str(project)}
     async with App() as app:
-        hooked = await app.scope.sessions.create_session("claude", "me", client="claude", native_id="n-1")
+        hooked = await app.scope.sessions.create_session(
+            "claude", "me", client="claude", native_id="n-1"
+        )
 
     async with doors.over_stdio(project.parent, era=era, name="claude-code", **env) as client:
         event = (await data(client, "session", operation="append", **MESSAGE))["event"]
@@ -25,7 +29,9 @@ async def test_claudes_calls_go_to_the_session_that_its_hooks_keep(project: Path
     assert started["warnings"][0].startswith(f"Session {hooked.id} of your client is open already")
 
 
-async def test_a_native_id_that_is_new_gets_its_session_with_the_first_write(project: Path, store: str):
+async def test_a_native_id_that_is_new_gets_its_session_with_the_first_write(
+    project: Path, store: str
+):
     """Reading starts nothing; after its end the same native id begins another."""
     env = {"CLAUDE_CODE_SESSION_ID": "n-1"}
     async with doors.inside(project, name="claude-code", environment=env) as client:
@@ -36,18 +42,31 @@ async def test_a_native_id_that_is_new_gets_its_session_with_the_first_write(pro
 
     async with App() as app:
         newer, older = await app.scope.sessions.list_sessions()
-    assert (older.id, older.client, older.native_id, older.chatmode) == (first["session_id"], "claude", "n-1", "claude")
-    assert (newer.id, newer.native_id, newer.chatmode) == (second["session"]["id"], "n-1", "architect")
+    assert (older.id, older.client, older.native_id, older.chatmode) == (
+        first["session_id"],
+        "claude",
+        "n-1",
+        "claude",
+    )
+    assert (newer.id, newer.native_id, newer.chatmode) == (
+        second["session"]["id"],
+        "n-1",
+        "architect",
+    )
     assert newer.worktree == older.worktree == str(project)
 
 
-async def test_codex_calls_go_to_the_session_that_each_call_names(project: Path, store: str, era: str):
+async def test_codex_calls_go_to_the_session_that_each_call_names(
+    project: Path, store: str, era: str
+):
     """One process may serve several sessions of it."""
     async with doors.inside(project, era=era, name="codex-mcp-client") as client:
         found = []
         for native_id in ("c-1", "c-2", "c-1"):
             meta = {"x-codex-turn-metadata": {"session_id": native_id}}
-            answer = await client.call_tool("session", {"operation": "append", **MESSAGE}, meta=meta)
+            answer = await client.call_tool(
+                "session", {"operation": "append", **MESSAGE}, meta=meta
+            )
             found.append(answer.structured_content["data"]["event"]["session_id"])
 
     assert found[0] == found[2] != found[1]
@@ -71,7 +90,9 @@ async def test_a_client_without_a_native_id_goes_on_in_its_worktree(project: Pat
     assert other == {"context": {}, "session_id": None}
 
 
-async def test_a_session_is_of_the_branch_that_is_checked_out_when_it_starts(project: Path, store: str):
+async def test_a_session_is_of_the_branch_that_is_checked_out_when_it_starts(
+    project: Path, store: str
+):
     """The process may have been started long before."""
     head = project / ".git" / "HEAD"
     async with doors.inside(project, name="opencode") as client:
@@ -79,7 +100,9 @@ async def test_a_session_is_of_the_branch_that_is_checked_out_when_it_starts(pro
         await call(client, "session", operation="append", **MESSAGE)
         head.write_text("ref: refs/heads/feat/x\n")
         started = await data(client, "session", operation="start", chatmode="debug")
-        named = await data(client, "session", operation="start", chatmode="debug", git_branch="other")
+        named = await data(
+            client, "session", operation="start", chatmode="debug", git_branch="other"
+        )
 
     async with App() as app:
         first = (await app.scope.sessions.list_sessions())[-1]

@@ -1,4 +1,5 @@
-"""What to do next, in the grammar of the command line: a command, and a sentence around it for a person.
+"""What to do next, in the grammar of the command line: a command, and a sentence around it for a
+person.
 
 The console and LangGraph use these words too: whoever reads them there has a terminal.
 """

@@ -19,7 +19,9 @@ def command() -> None:
 @answers
 def migrate_() -> Output:
     """Bring the schema up to date, as the store's owner"""
-    with App() as app:  # and not `prints`: what waits would be stored first, and with that the schema be made unseen
+    with (
+        App() as app
+    ):  # and not `prints`: what waits would be stored first, and with that the schema be made unseen
         store = redacted(app.settings.database)
         applied = _migrate(app)
     text = f"Applied to {store}: {', '.join(applied)}" if applied else f"{store} is up to date"

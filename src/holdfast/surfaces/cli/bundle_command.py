@@ -20,14 +20,25 @@ def bundles(app: App) -> BundleService:
 
 
 @command.command("show")
-@click.option("--phase", type=click.Choice(PHASES), default="implementation", help="For planning or for implementing")
-@click.option("--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it")
+@click.option(
+    "--phase",
+    type=click.Choice(PHASES),
+    default="implementation",
+    help="For planning or for implementing",
+)
+@click.option(
+    "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+)
 @click.option("--client", metavar="NAME", help="Within this agent program's limit")
 @click.option("--limit", type=int, metavar="N", help="At most so many characters")
 @prints
-def show(app: App, phase: str, workstream_id: str | None, client: str | None, limit: int | None) -> Output:
+def show(
+    app: App, phase: str, workstream_id: str | None, client: str | None, limit: int | None
+) -> Output:
     """Build a bundle for this working tree"""
-    bundle = app.run(bundles(app).build(phase, workstream_id, client=client, limit=limit, worktree=here()))
+    bundle = app.run(
+        bundles(app).build(phase, workstream_id, client=client, limit=limit, worktree=here())
+    )
     return Output(bundle.to_dict(), bundle.text)
 
 

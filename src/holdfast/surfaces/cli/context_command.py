@@ -39,7 +39,9 @@ def command() -> None:
 @click.option("--merge", is_flag=True, help="Add to what is there")
 @click.option("--session", "session_id", metavar="ID", help="Session's id or name")
 @prints
-def set_(app: App, name: str, items: tuple[str, ...], merge: bool, session_id: str | None) -> Output:
+def set_(
+    app: App, name: str, items: tuple[str, ...], merge: bool, session_id: str | None
+) -> Output:
     """Set, merge or clear a context set; no items clears it"""
     kept = _make_absolute(name, items)
     mode = "merge" if merge else "replace"
@@ -70,7 +72,9 @@ def set_(app: App, name: str, items: tuple[str, ...], merge: bool, session_id: s
 @prints
 def show(app: App, name: str | None, session_id: str | None) -> Output:
     """Show all context sets, or one of them"""
-    chosen = which_session.find_session(app.scope, _find_id(app, session_id), Caller(worktree=here()))
+    chosen = which_session.find_session(
+        app.scope, _find_id(app, session_id), Caller(worktree=here())
+    )
     choice = app.run(chosen)
     session = choice.session
     context = {}
@@ -86,7 +90,9 @@ def _find_id(app: App, session_id: str | None) -> str | None:
     return None if session_id is None else find_session(app, session_id).id
 
 
-def _describe_changes(change: SetChange, choice: SessionChoice, items: tuple[str, ...]) -> list[str]:
+def _describe_changes(
+    change: SetChange, choice: SessionChoice, items: tuple[str, ...]
+) -> list[str]:
     warnings = list(choice.describe(ANOTHER))
     if choice.session is None:
         warnings.append(f"Started session {change.session_id}, because none was open here.")
@@ -103,4 +109,6 @@ def _make_absolute(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
     if name != "files":
         return items
     folder = current_folder()
-    return tuple(os.path.normpath(os.path.join(folder, item)) if item.strip() else item for item in items)
+    return tuple(
+        os.path.normpath(os.path.join(folder, item)) if item.strip() else item for item in items
+    )

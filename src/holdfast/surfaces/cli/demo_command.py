@@ -1,7 +1,7 @@
 """`holdfast demo`: a first story, played for real on a store in a temporary folder.
 
-Nothing is pretended: every line comes from a command or a hook that runs as a process of its own, and steps that
-replay what an agent program would send are marked `replayed`.
+Nothing is pretended: every line comes from a command or a hook that runs as a process of its own,
+and steps that replay what an agent program would send are marked `replayed`.
 """
 
 from __future__ import annotations
@@ -52,11 +52,16 @@ def command(context: click.Context, serve: bool) -> int:
 
         facts = demo_story.play(stage)
         if not serve:
-            stage.say("\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser", bold=True)
+            stage.say(
+                "\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser",
+                bold=True,
+            )
         show(Answer(facts, ""), as_json=context.meta["json"])
         return stage.serve() if serve else 0
     except KeyboardInterrupt:
-        raise StoppedError("Stopped. The story and its folder are gone; your own store was not touched.") from None
+        raise StoppedError(
+            "Stopped. The story and its folder are gone; your own store was not touched."
+        ) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -94,13 +99,22 @@ class Stage:
     def replay(self, client: str, event: str, **payload: Any) -> None:
         """One real hook process with the payload that this program sends."""
         self.say(f"  {client} → holdfast hook {client} {event}   [replayed]", fg="cyan")
-        full = {"hook_event_name": event, "cwd": self.folder, "session_id": "demo-session", **payload}
+        full = {
+            "hook_event_name": event,
+            "cwd": self.folder,
+            "session_id": "demo-session",
+            **payload,
+        }
         self._start(["hook", client, event], json.dumps(full))
 
     def call_tool(self, name: str, **arguments: Any) -> dict[str, Any]:
         """One call to a real `holdfast mcp` process, over its pipes, as an agent program makes it."""
         self._typed("agent →", f"{name} {json.dumps(arguments)}")
-        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "demo", "version": "1"}}
+        client = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "demo", "version": "1"},
+        }
         messages: list[dict[str, Any]] = [
             {"id": 1, "method": "initialize", "params": client},
             {"method": "notifications/initialized"},
@@ -132,12 +146,16 @@ class Stage:
         shown = [part for root in roots for part in ("--root", root)]
         command = [sys.executable, "-m", "holdfast", "serve", "--port", "0", *shown]
         try:
-            return subprocess.run(command, cwd=self.folder, env=self._environment(), check=False).returncode
+            return subprocess.run(
+                command, cwd=self.folder, env=self._environment(), check=False
+            ).returncode
         except KeyboardInterrupt:  # it was meant for the server, which has ended by now
             return 0
 
     def kill_writer(self, session: str) -> int:
-        """The last number that a process was told before it died; it never had the time to clean up."""
+        """The last number that a process was told before it died; it never had the time to clean
+        up.
+        """
         code = WRITER.format(name=session)
         self.say("  a process appends as fast as it can … kill -9", fg="cyan")
         with subprocess.Popen(
@@ -164,13 +182,30 @@ class Stage:
     def git(self, folder: str, *arguments: str) -> None:
         """In a repository of the story; the person's own settings of git are left out of it."""
         self._typed("$", shlex.join(("git", *arguments)))
-        who = ["-c", "user.name=Demo", "-c", "user.email=demo@example.org", "-c", "init.defaultBranch=main"]
-        environment = {**self._environment(), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-        done = subprocess.run(["git", *who, *arguments], cwd=folder, env=environment, capture_output=True, check=False)
+        who = [
+            "-c",
+            "user.name=Demo",
+            "-c",
+            "user.email=demo@example.org",
+            "-c",
+            "init.defaultBranch=main",
+        ]
+        environment = {
+            **self._environment(),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+        }
+        done = subprocess.run(
+            ["git", *who, *arguments], cwd=folder, env=environment, capture_output=True, check=False
+        )
         if done.returncode:
-            raise HoldfastError(f"git {arguments[0]} exited with {done.returncode}: {done.stderr.decode()}")
+            raise HoldfastError(
+                f"git {arguments[0]} exited with {done.returncode}: {done.stderr.decode()}"
+            )
 
-    def _start(self, arguments: list[str], stdin: str | None, folder: str = "") -> subprocess.CompletedProcess[str]:
+    def _start(
+        self, arguments: list[str], stdin: str | None, folder: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "holdfast", *arguments],
             input=stdin,
@@ -183,7 +218,9 @@ class Stage:
 
     def _environment(self) -> dict[str, str]:
         """The person's own, without settings of ours."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")
+        }
         return kept | {
             "HOLDFAST_HOME": os.path.join(self.folder, "home"),
             "HOLDFAST_DEVELOPER": "demo",

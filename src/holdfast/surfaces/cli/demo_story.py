@@ -34,13 +34,29 @@ def monday(stage: Stage) -> str:
     stage.chapter("Monday. A session is started, and what happens is kept.")
     session = stage.run("session", "start", "--chatmode", "architect", "--name", WORK)["id"]
     for kind, role, content in (
-        ("user_message", "user", "Retry failed webhooks: 8 attempts over 24 h, and never pay twice."),
-        ("model_message", "assistant", "Idempotency key = event id + attempt. Redis streams or a table?"),
+        (
+            "user_message",
+            "user",
+            "Retry failed webhooks: 8 attempts over 24 h, and never pay twice.",
+        ),
+        (
+            "model_message",
+            "assistant",
+            "Idempotency key = event id + attempt. Redis streams or a table?",
+        ),
         ("user_message", "user", "No Redis: ops will not run another one."),
     ):
-        event = stage.run("session", "append", WORK, "--type", kind, "--role", role, "--content", content)
+        event = stage.run(
+            "session", "append", WORK, "--type", kind, "--role", role, "--content", content
+        )
         stage.note(f"number {event['sequence']}, hash {event['chain_hash'][:12]}…")
-    stage.run("session", "state", WORK, "--set", '{"current_task": "retry.py", "blockers": ["schedule open"]}')
+    stage.run(
+        "session",
+        "state",
+        WORK,
+        "--set",
+        '{"current_task": "retry.py", "blockers": ["schedule open"]}',
+    )
     notes = os.path.join(stage.folder, "retry-notes.md")
     with open(notes, "w", encoding="utf-8") as file:
         file.write("8 attempts, base 30 s, jitter 20 %\n")
@@ -54,20 +70,33 @@ def night(stage: Stage) -> None:
     acknowledged = stage.kill_writer(WORK)
     stored = stage.run("session", "show", WORK)["last_sequence"]
     lost = max(acknowledged - stored, 0)
-    stage.note(f"kill -9 after number {acknowledged} was acknowledged: number {stored} is stored, {lost} lost")
+    stage.note(
+        f"kill -9 after number {acknowledged} was acknowledged: number {stored} is stored, {lost} lost"
+    )
 
 
 def friday(stage: Stage) -> None:
     stage.chapter("Friday. An agent program reports by hook; the same hook twice is stored once.")
     for _ in range(2):
         stage.replay("claude", "UserPromptSubmit", prompt="give up after 8", prompt_id="p1")
-    stage.replay("claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1")
+    stage.replay(
+        "claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1"
+    )
     sessions = stage.run("session", "list")["sessions"]
     for one in sessions:
         stage.note(f"{one['name'] or one['chatmode']:<14} {one['last_sequence']} events")
     stage.run("session", "end", WORK)
     refused = stage.run(
-        "session", "append", WORK, "--type", "user_message", "--role", "user", "--content", "late", expect=4
+        "session",
+        "append",
+        WORK,
+        "--type",
+        "user_message",
+        "--role",
+        "user",
+        "--content",
+        "late",
+        expect=4,
     )
     stage.note(f"refused: {refused['message'].partition('. ')[0]}")
 
@@ -81,7 +110,17 @@ def tuesday(stage: Stage) -> str:
     thread = stage.run("session", "thread", WORK)["sessions"]
     stage.note(f"one line of work, {len(thread)} sessions")
     secret = "sk-demo-4711"
-    stage.run("session", "append", WORK, "--type", "tool_result", "--role", "tool", "--content", f"key {secret}")
+    stage.run(
+        "session",
+        "append",
+        WORK,
+        "--type",
+        "tool_result",
+        "--role",
+        "tool",
+        "--content",
+        f"key {secret}",
+    )
     forgotten = stage.run("forget", "--match", secret, "--yes")
     stage.note(f"{forgotten['erased']} event erased; its number and its hash stay")
     return str(resumed["id"])
@@ -93,8 +132,12 @@ def wednesday(stage: Stage) -> None:
         stage.note("left out: it needs the package's extra, pip install '.[mcp]'")
         return
     file = os.path.join(stage.folder, "retry.py")
-    answer = stage.call_tool("set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK)
-    stage.note(f"{answer['status']}: added {', '.join(map(os.path.basename, answer['data']['added']))}")
+    answer = stage.call_tool(
+        "set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK
+    )
+    stage.note(
+        f"{answer['status']}: added {', '.join(map(os.path.basename, answer['data']['added']))}"
+    )
     answer = stage.call_tool("get_relevant_context", session_id=WORK)
     for name, items in answer["data"]["context"].items():
         stage.note(f"{name}: {', '.join(map(os.path.basename, items))}")
@@ -112,11 +155,29 @@ def thursday(stage: Stage) -> None:
     stage.git(repo, "add", "retry.py")
     stage.git(repo, "commit", "--quiet", "--message", "Retry failed webhooks")
     why = "ops will not run another one"
-    stage.run("workstream", "decide", "Redis streams", "--status", "rejected", "--because", why, folder="payouts")
+    stage.run(
+        "workstream",
+        "decide",
+        "Redis streams",
+        "--status",
+        "rejected",
+        "--because",
+        why,
+        folder="payouts",
+    )
     refused = stage.run("workstream", "claim", "The schedule is done", expect=5, folder="payouts")
     stage.note(f"refused: {refused['message'].partition('. ')[0]}")
-    stage.run("workstream", "claim", "The schedule is done", "--evidence", "retry.py#schedule", folder="payouts")
-    proof = stage.run("prove", "--", "git", "grep", "--quiet", "30", "--", "retry.py", folder="payouts")["proof"]
+    stage.run(
+        "workstream",
+        "claim",
+        "The schedule is done",
+        "--evidence",
+        "retry.py#schedule",
+        folder="payouts",
+    )
+    proof = stage.run(
+        "prove", "--", "git", "grep", "--quiet", "30", "--", "retry.py", folder="payouts"
+    )["proof"]
     stage.note(f"exit {proof['exit_code']}, on exactly these files")
     stage.run("workstream", "save", "--summary", "Retries double their pause.", folder="payouts")
     _watch(stage, "nothing was changed")
@@ -147,6 +208,13 @@ def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     status = stage.run("status")
     checked = sum(one["checked"] for one in verified["sessions"])
     verdict = "sound" if verified["ok"] else "damaged"
-    stage.note(f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}")
+    stage.note(
+        f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}"
+    )
     stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
-    return {"ok": verified["ok"], "checked": checked, "lost": status["lost"], "sessions": [session, resumed]}
+    return {
+        "ok": verified["ok"],
+        "checked": checked,
+        "lost": status["lost"],
+        "sessions": [session, resumed],
+    }

@@ -83,7 +83,7 @@ def _as_typed(wanted: ToForget) -> str:
     return "ID…" if wanted.session_id is None else f"--session {wanted.session_id}"
 
 
-# --- what is shown -----------------------------------------------------------------------------------------
+# --- what is shown --------------------------------------------------------------------------------
 
 
 def _preview(found: Erasable, session_id: str | None) -> str:
@@ -104,7 +104,11 @@ def _preview(found: Erasable, session_id: str | None) -> str:
 
 def _count_documents(found: Erasable) -> list[str]:
     kinds = [kind for _, kind in found.documents]
-    return [wording.plural(kinds.count(kind), name) for kind, name in DOCUMENT_NAMES.items() if kind in kinds]
+    return [
+        wording.plural(kinds.count(kind), name)
+        for kind, name in DOCUMENT_NAMES.items()
+        if kind in kinds
+    ]
 
 
 def _count_memories(memories: Sequence[Memory]) -> str:
@@ -112,7 +116,9 @@ def _count_memories(memories: Sequence[Memory]) -> str:
     return f"{len(memories):,} {noun}"
 
 
-def _make_output(wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool) -> Output:
+def _make_output(
+    wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
+) -> Output:
     data = {
         "dry_run": dry_run,
         "erased": erased,
@@ -131,9 +137,13 @@ def _make_output(wanted: ToForget, found: Erasable, remains: Remains, *, erased:
     return Output(data, "\n".join(lines), warnings)
 
 
-def _describe_result(wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool) -> list[str]:
+def _describe_result(
+    wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
+) -> list[str]:
     is_nothing = found.is_empty and wanted.session_id is None
-    if is_nothing:  # copies of the whole store are worth a word only where there was something to erase
+    if (
+        is_nothing
+    ):  # copies of the whole store are worth a word only where there was something to erase
         return [NOTHING, *_list_files(remains.files)]
     first = _describe_preview(wanted, found) if dry_run else _describe_erased(wanted, found, erased)
     held = _list_files([*remains.backups, *remains.files])

@@ -15,7 +15,13 @@ SOURCES = ("caco",)
 
 
 @click.command("import", cls=Command)
-@click.option("--client", "clients", multiple=True, type=click.Choice(SOURCES), help="Only from these programs")
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    type=click.Choice(SOURCES),
+    help="Only from these programs",
+)
 @prints
 def command(app: App, clients: tuple[str, ...]) -> Output:
     """Bring in what another program has kept

@@ -26,10 +26,14 @@ def command() -> None:
 @command.command("remember")
 @click.argument("text")
 @click.option("--category", metavar="C", help="What kind of statement it is")
-@click.option("--source", default="explicit", show_default=True, metavar="S", help="Where it comes from")
+@click.option(
+    "--source", default="explicit", show_default=True, metavar="S", help="Where it comes from"
+)
 @click.option("--ttl-days", type=int, metavar="N", help="Let it expire after so many days")
 @prints
-def remember(app: App, text: str, category: str | None, source: str, ttl_days: int | None) -> Output:
+def remember(
+    app: App, text: str, category: str | None, source: str, ttl_days: int | None
+) -> Output:
     """Keep a statement; one that is known is corroborated"""
     kept = run_write(
         app,
@@ -48,14 +52,22 @@ def remember(app: App, text: str, category: str | None, source: str, ttl_days: i
 
 @command.command("recall")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--limit", default=rules.LIMIT, show_default=True, metavar="N", help="At most so many")
 @click.option(
-    "--min-relevance", default=rules.MIN_RELEVANCE, show_default=True, metavar="X", help="Least share of words, 0 to 1"
+    "--limit", default=rules.LIMIT, show_default=True, metavar="N", help="At most so many"
+)
+@click.option(
+    "--min-relevance",
+    default=rules.MIN_RELEVANCE,
+    show_default=True,
+    metavar="X",
+    help="Least share of words, 0 to 1",
 )
 @prints
 def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -> Output:
     """Show what answers a question, best first"""
-    found = app.run(app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance))
+    found = app.run(
+        app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance)
+    )
     lines = [f"{wording.memory_line(one.memory)}  ({one.relevance:.0%})" for one in found]
     return Output({"memories": [one.to_dict() for one in found]}, "\n".join(lines) or NOTHING)
 
@@ -68,7 +80,9 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     """List what is remembered, newest first"""
     found, now = app.run(app.scope.memories.list_memories(limit, below)), clock.now()
     data = [{**one.to_dict(), "expired": one.is_expired(now)} for one in found]
-    lines = [f"{wording.memory_line(one)}{'  (expired)' if one.is_expired(now) else ''}" for one in found]
+    lines = [
+        f"{wording.memory_line(one)}{'  (expired)' if one.is_expired(now) else ''}" for one in found
+    ]
     return Output({"memories": data}, "\n".join(lines) or NONE)
 
 
@@ -77,7 +91,9 @@ def list_(app: App, limit: int, below: str | None) -> Output:
 @prints
 def corroborate(app: App, memory_id: str) -> Output:
     """Believe it more"""
-    memory = run_write(app, "memory.corroborate", lambda scope: scope.memories.corroborate(memory_id))
+    memory = run_write(
+        app, "memory.corroborate", lambda scope: scope.memories.corroborate(memory_id)
+    )
     return _shown("Believed more now", memory)
 
 

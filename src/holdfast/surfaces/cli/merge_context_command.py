@@ -18,7 +18,8 @@ from holdfast.workstreams.store import FILE_BYTES
 def command(base: str, ours: str, theirs: str) -> Output:
     """Merge two versions of a context file by the ids of entries
 
-    Git calls it with %O %A %B; the result replaces the second one. Exit code 1 leaves the merge to the person.
+    Git calls it with %O %A %B; the result replaces the second one. Exit code 1 leaves the merge to
+    the person.
     """
     one, other = (files.read_bytes(path, max_bytes=FILE_BYTES) for path in (ours, theirs))
     merged = merge_bytes(one, other, ours)

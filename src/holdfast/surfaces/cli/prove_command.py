@@ -19,11 +19,13 @@ from holdfast.surfaces.cli.running import Command, Output, current_folder, print
 def command(app: App, again: str | None, words: tuple[str, ...]) -> Output:
     """Run a command and keep how it ended, with the files
 
-    Its exit code becomes ours. What it prints goes through; with --json to stderr. Our own options stand before it:
-    whatever follows is part of it.
+    Its exit code becomes ours. What it prints goes through; with --json to stderr. Our own options
+    stand before it: whatever follows is part of it.
     """
     if not words and again is None:
-        raise click.UsageError("Say what to run: `holdfast prove -- pytest -q`, or `holdfast prove --again ID`")
+        raise click.UsageError(
+            "Say what to run: `holdfast prove -- pytest -q`, or `holdfast prove --again ID`"
+        )
     context = click.get_current_context()
     place = sys.stderr.buffer if context.meta["json"] else sys.stdout.buffer
 
@@ -31,7 +33,9 @@ def command(app: App, again: str | None, words: tuple[str, ...]) -> Output:
         try:
             place.write(part)
             place.flush()
-        except BrokenPipeError:  # a reader who left has seen enough; how the command ends still counts
+        except (
+            BrokenPipeError
+        ):  # a reader who left has seen enough; how the command ends still counts
             os.dup2(os.open(os.devnull, os.O_WRONLY), place.fileno())
 
     proof = app.run(app.workstreams(current_folder()).prove(words, again=again, show=show))

@@ -1,4 +1,6 @@
-"""The root command: names and one line of help each, so that the list costs no import of the commands."""
+"""The root command: names and one line of help each, so that the list costs no import of the
+commands.
+"""
 
 from __future__ import annotations
 

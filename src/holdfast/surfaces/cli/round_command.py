@@ -1,4 +1,6 @@
-"""`holdfast round …`: four roles speak about one topic, each with the same bundle, and the chair closes."""
+"""`holdfast round …`: four roles speak about one topic, each with the same bundle, and the chair
+closes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from holdfast.bundles.round_service import RoundService
 from holdfast.bundles.rounds import ROLES, Round, RoundStep
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
 
-which = click.option("--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it")
+which = click.option(
+    "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+)
 
 
 @click.group("round", cls=Group)
@@ -41,10 +45,14 @@ def next_(app: App, workstream_id: str | None) -> Output:
 @command.command("submit")
 @click.option("--role", required=True, metavar="R", help=f"Who speaks: {', '.join(ROLES)}")
 @click.option("--text", required=True, metavar="T", help="What the role says")
-@click.option("--source", "sources", multiple=True, metavar="S", help="repo:PATH, tool:COMMAND or user:WORDS")
+@click.option(
+    "--source", "sources", multiple=True, metavar="S", help="repo:PATH, tool:COMMAND or user:WORDS"
+)
 @which
 @prints
-def submit(app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None) -> Output:
+def submit(
+    app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None
+) -> Output:
     """Say a role's part"""
     return _as_output(app.run(_rounds(app).submit(role, text, sources, workstream_id)))
 
@@ -54,7 +62,9 @@ def submit(app: App, role: str, text: str, sources: tuple[str, ...], workstream_
 @click.option("--question", "questions", multiple=True, metavar="Q", help="What stays open")
 @which
 @prints
-def close(app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None) -> Output:
+def close(
+    app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None
+) -> Output:
     """Close it: decisions and questions become context"""
     closed = app.run(_rounds(app).close(decisions, questions, workstream_id))
     return Output({"round": closed.to_dict()}, "\n".join(_list_results(closed)))
@@ -66,7 +76,9 @@ def close(app: App, decisions: tuple[str, ...], questions: tuple[str, ...], work
 def abandon(app: App, workstream_id: str | None) -> Output:
     """End it without a result; what was said is kept"""
     left = app.run(_rounds(app).abandon(workstream_id))
-    return Output({"round": left.to_dict()}, "\n".join([f"Abandoned: {left.topic}", *_list_results(left)]))
+    return Output(
+        {"round": left.to_dict()}, "\n".join([f"Abandoned: {left.topic}", *_list_results(left)])
+    )
 
 
 def _list_results(ended: Round) -> list[str]:
@@ -77,4 +89,6 @@ def _list_results(ended: Round) -> list[str]:
 
 def _as_output(step: RoundStep) -> Output:
     size = f", {step.least_chars} to {step.most_chars} characters" if step.most_chars else ""
-    return Output({"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}", step.notes)
+    return Output(
+        {"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}", step.notes
+    )

@@ -1,7 +1,7 @@
 """How a command runs: its output, its errors and its exit code, the same for all of them.
 
-Data goes to stdout, notes to stderr. With `--json` one JSON document goes to stdout and nothing else. Whatever was
-stored by somebody is made safe for a terminal here, in one place.
+Data goes to stdout, notes to stderr. With `--json` one JSON document goes to stdout and nothing
+else. Whatever was stored by somebody is made safe for a terminal here, in one place.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class _Helped(click.Command):
 class Command(_Helped):
     """A command that takes `--json`, after its name or before it.
 
-    One that only `speaks_to_programs` takes it too, because every command does, and has no use for it.
+    One that only `speaks_to_programs` takes it too, because every command does, and has no use for
+    it.
     """
 
     def __init__(self, *args: Any, speaks_to_programs: bool = False, **kwargs: Any):
@@ -112,7 +113,9 @@ class Group(Command, click.Group):
         above = context.command_path.removeprefix(PROGRAM).lstrip()
         nearest = [f"{above} {name}".lstrip() for name in get_close_matches(args[0], known, n=1)]
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        raise click.UsageError(f"There is no command {f'{above} {args[0]}'.lstrip()!r}.{hint}", context)
+        raise click.UsageError(
+            f"There is no command {f'{above} {args[0]}'.lstrip()!r}.{hint}", context
+        )
 
 
 def answers(function: Callable[..., Output]) -> Callable[..., int]:
@@ -142,7 +145,9 @@ def prints(function: Callable[..., Output]) -> Callable[..., int]:
     return command
 
 
-def run_write(app: App, operation: str, verb: Callable[[Scope], Awaitable[R]], *, effect: Effect = "store") -> R:
+def run_write(
+    app: App, operation: str, verb: Callable[[Scope], Awaitable[R]], *, effect: Effect = "store"
+) -> R:
     """A write of a command: typed once by a person, so it has neither a key nor a condition."""
     request: Request[R] = Request(operation, effect=effect)
     return app.run(write(app.scope, request, verb)).result
@@ -157,11 +162,15 @@ def current_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError:
-        raise InvalidValueError("The current folder", ".", "was removed; change to one that is there") from None
+        raise InvalidValueError(
+            "The current folder", ".", "was removed; change to one that is there"
+        ) from None
 
 
 def find_session(app: App, given: str) -> Session:
-    """By id, by name, or by the beginning of an id, as a person copies it; programs at other doors name it whole."""
+    """By id, by name, or by the beginning of an id, as a person copies it; programs at other doors
+    name it whole.
+    """
     try:
         return app.run(app.scope.sessions.find_session(given))
     except SessionNotFoundError:
@@ -169,7 +178,9 @@ def find_session(app: App, given: str) -> Session:
         if not found:
             raise
     if len(found) > 1:
-        raise InvalidValueError("Session", given, f"is the beginning of {len(found):,} ids", known=found[:SHOWN_IDS])
+        raise InvalidValueError(
+            "Session", given, f"is the beginning of {len(found):,} ids", known=found[:SHOWN_IDS]
+        )
     return app.run(app.scope.sessions.get_session(found[0]))
 
 
@@ -177,11 +188,17 @@ def _begun(app: App, beginning: str) -> list[str]:
     """Reads every session, which only happens where there is none of that name."""
     if len(beginning) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(beginning):
         return []
-    return [one.id for one in app.run(app.scope.sessions.list_all_sessions()) if one.id.startswith(beginning)]
+    return [
+        one.id
+        for one in app.run(app.scope.sessions.list_all_sessions())
+        if one.id.startswith(beginning)
+    ]
 
 
 def _note_ignored_settings(app: App) -> None:
-    """A typo in what a person chose once; a file that cannot be used at all is told by whoever needs it."""
+    """A typo in what a person chose once; a file that cannot be used at all is told by whoever
+    needs it.
+    """
     if click.get_current_context().command_path.split()[1] not in READ_SETTINGS:
         return
     with contextlib.suppress(HoldfastError):
@@ -190,17 +207,23 @@ def _note_ignored_settings(app: App) -> None:
 
 
 def _store_what_waits(app: App) -> None:
-    """What hooks have spooled belongs to every answer; if the store is still down, the command itself says so."""
+    """What hooks have spooled belongs to every answer; if the store is still down, the command
+    itself says so.
+    """
     try:
         app.drain_spool()
     except HoldfastError:
-        click.echo(f"Note: {_what_waits(app)} in {app.spool.folder} until the store can be used", err=True)
+        click.echo(
+            f"Note: {_what_waits(app)} in {app.spool.folder} until the store can be used", err=True
+        )
 
 
 def _what_waits(app: App) -> str:
     try:
         waiting = app.spool.count_spooled()
-    except HoldfastError:  # nobody can count what is there, and nothing that was typed depends on it
+    except (
+        HoldfastError
+    ):  # nobody can count what is there, and nothing that was typed depends on it
         return "Whatever waits stays"
     return f"{waiting:,} {'event waits' if waiting == 1 else 'events wait'}"
 
@@ -211,7 +234,9 @@ def show(output: Output, *, as_json: bool) -> None:
         if text:
             click.echo(text)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter must not complain about it once more
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # the interpreter must not complain about it once more
         if not isinstance(error, BrokenPipeError):  # a reader who left has seen enough
             raise
     for warning in output.warnings:
@@ -219,9 +244,13 @@ def show(output: Output, *, as_json: bool) -> None:
 
 
 def as_document(data: Any) -> str:
-    """One JSON document; all of it escaped where it holds what a terminal must not be sent. It reads back the same."""
+    """One JSON document; all of it escaped where it holds what a terminal must not be sent. It
+    reads back the same.
+    """
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
-    return text if text == term_safe(text) and _can_print(text) else json.dumps(data, sort_keys=True)
+    return (
+        text if text == term_safe(text) and _can_print(text) else json.dumps(data, sort_keys=True)
+    )
 
 
 def _can_print(text: str) -> bool:
@@ -238,7 +267,9 @@ def run(command: click.Command, arguments: list[str]) -> int:
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that does not know `…` is no reason to fail
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that does not know `…` is no reason to fail
     try:
         result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=asked)
         return result if isinstance(result, int) else 0
@@ -249,14 +280,22 @@ def run(command: click.Command, arguments: list[str]) -> int:
         return 2
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else PROGRAM
-        problem = " ".join(_usage_problem(error).split())  # a list of choices comes on lines of its own
+        problem = " ".join(
+            _usage_problem(error).split()
+        )  # a list of choices comes on lines of its own
         message = f"{problem}{'' if problem[-1:] in '.?' else '.'} See `{where} --help`."
         return _fail("usage", message, [f"{where} --help"], 2, as_json=asks_for_json)
     except click.Abort as error:
-        stopped = "Stopped. What was done before that stays." if error.__cause__ else "Nothing was changed."
+        stopped = (
+            "Stopped. What was done before that stays."
+            if error.__cause__
+            else "Nothing was changed."
+        )
         return _fail("aborted", stopped, [], 1, as_json=asked.for_json)
     except OSError as error:
-        told_on_stdout = asked.for_json and error.filename is not None  # without a file's name it was stdout itself
+        told_on_stdout = (
+            asked.for_json and error.filename is not None
+        )  # without a file's name it was stdout itself
         return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
     except Exception as error:  # no stack trace at a door
         return _fail("bug", f"{bug_message(error)} {TELL_US}", [], 1, as_json=asked.for_json)
@@ -289,9 +328,13 @@ def _refuse(error: HoldfastError, *, as_json: bool) -> int:
     return _fail(error.code, message, commands, error.exit_code, as_json=as_json)
 
 
-def _fail(code: str, message: str, next_actions: Sequence[str], exit_code: int, *, as_json: bool) -> int:
+def _fail(
+    code: str, message: str, next_actions: Sequence[str], exit_code: int, *, as_json: bool
+) -> int:
     if as_json:
-        click.echo(as_document({"code": code, "message": message, "next_actions": list(next_actions)}))
+        click.echo(
+            as_document({"code": code, "message": message, "next_actions": list(next_actions)})
+        )
     else:
         click.echo(click.style("Error: ", fg="red") + term_safe(message), err=True)
     return exit_code

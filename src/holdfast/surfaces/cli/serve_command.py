@@ -20,9 +20,19 @@ LIBRARIES = ("fastapi", "uvicorn")
 
 
 @click.command("serve", cls=Command)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="H", help="Address to serve on")
-@click.option("--port", default=4790, show_default=True, metavar="P", help="Port; 0 takes a free one")
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="Folder that applets may show; default: this one")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="Address to serve on"
+)
+@click.option(
+    "--port", default=4790, show_default=True, metavar="P", help="Port; 0 takes a free one"
+)
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    help="Folder that applets may show; default: this one",
+)
 @click.pass_context
 def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]) -> int:
     """Serve the API and the console on this machine"""
@@ -32,7 +42,9 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
 
     place = Place(host, port, [_folder(root) for root in roots or (".",)])
     as_json: bool = context.meta["json"]
-    asyncio.run(serve(load_settings(), place, lambda started: show(_output(started), as_json=as_json)))
+    asyncio.run(
+        serve(load_settings(), place, lambda started: show(_output(started), as_json=as_json))
+    )
     return 0
 
 
@@ -44,5 +56,9 @@ def _folder(root: str) -> str:
 
 def _output(started: Started) -> Output:
     lines = [f"Open {started.login_url} (works once, for ten minutes)", "Stop with Ctrl-C"]
-    warnings = [f"Other machines can reach {started.url}; nothing is encrypted on the way"] if started.is_open else []
+    warnings = (
+        [f"Other machines can reach {started.url}; nothing is encrypted on the way"]
+        if started.is_open
+        else []
+    )
     return Output(started.to_dict(), "\n".join(lines), warnings)

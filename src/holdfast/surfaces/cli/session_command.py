@@ -50,19 +50,25 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
 
 @command.command("append")
 @click.argument("session_id", metavar="ID")
-@click.option("--type", "event_type", required=True, metavar="TYPE", help=f"One of {', '.join(EVENT_TYPES)}")
+@click.option(
+    "--type", "event_type", required=True, metavar="TYPE", help=f"One of {', '.join(EVENT_TYPES)}"
+)
 @click.option("--role", required=True, metavar="ROLE", help=f"One of {', '.join(ROLES)}")
 @click.option("--content", required=True, help="Text of the event")
 @click.option("--parts", metavar="JSON", help="Structured data, a JSON object")
 @click.option("--event-id", metavar="UUID", help="The same id again appends nothing")
-@click.option("--expected-sequence", type=int, metavar="N", help="Append only if N is the last number")
+@click.option(
+    "--expected-sequence", type=int, metavar="N", help="Append only if N is the last number"
+)
 @prints
 def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Output:
     """Append an event"""
     _check_given("--expected-sequence", fields["expected_sequence"])
     found = find_session(app, session_id)
     fields["parts"] = None if parts is None else parse_json("--parts", parts)
-    event = run_write(app, "session.append", lambda scope: scope.sessions.append_event(found.id, **fields))
+    event = run_write(
+        app, "session.append", lambda scope: scope.sessions.append_event(found.id, **fields)
+    )
     return Output(event.to_dict(), f"{event.sequence}  {event.id}")
 
 
@@ -78,7 +84,9 @@ def show(app: App, session_id: str) -> Output:
 @command.command("events")
 @click.argument("session_id", metavar="ID")
 @click.option("--turns", default=30, show_default=True, metavar="N", help="The last N turns")
-@click.option("--tokens", type=int, metavar="N", help="About N tokens at most, the oldest dropped first")
+@click.option(
+    "--tokens", type=int, metavar="N", help="About N tokens at most, the oldest dropped first"
+)
 @prints
 def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     """Show the recent events"""
@@ -129,7 +137,9 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     last = None if below is None else find_session(app, below).id
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
     empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
-    return Output({"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty)
+    return Output(
+        {"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty
+    )
 
 
 @command.command("rename")
@@ -139,8 +149,12 @@ def list_(app: App, limit: int, below: str | None) -> Output:
 def rename(app: App, session_id: str, name: str) -> Output:
     """Give a session a name"""
     found = find_session(app, session_id)
-    session = run_write(app, "session.rename", lambda scope: scope.sessions.rename_session(found.id, name))
-    return Output(session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session))
+    session = run_write(
+        app, "session.rename", lambda scope: scope.sessions.rename_session(found.id, name)
+    )
+    return Output(
+        session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session)
+    )
 
 
 @command.command("resume")
@@ -151,11 +165,15 @@ def resume(app: App, session_id: str) -> Output:
     found = find_session(app, session_id)
     thread = app.run(app.scope.sessions.list_thread(found.id))
     others = [one for one in thread if found.ended_at and one.ended_at is None]
-    session = run_write(app, "session.resume", lambda scope: scope.sessions.resume_session(found.id))
+    session = run_write(
+        app, "session.resume", lambda scope: scope.sessions.resume_session(found.id)
+    )
     text = app.run(app.scope.sessions.get_resume_text(session.id))
     last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
     state = app.run(app.scope.sessions.get_state(session.id))
-    warnings = [f"It went on in {one.id} already, which is open; now there are two." for one in others]
+    warnings = [
+        f"It went on in {one.id} already, which is open; now there are two." for one in others
+    ]
     data = {**session.to_dict(), "resume_text": text}
     return Output(data, wording.resumed(found, session, text, state.scratchpad, last), warnings)
 
@@ -168,7 +186,10 @@ def thread(app: App, session_id: str) -> Output:
     found = find_session(app, session_id)
     sessions = app.run(app.scope.sessions.list_thread(found.id))
     events = app.run(app.scope.sessions.list_thread_events(found.id))
-    data = {"sessions": [one.to_dict() for one in sessions], "events": [event.to_dict() for event in events]}
+    data = {
+        "sessions": [one.to_dict() for one in sessions],
+        "events": [event.to_dict() for event in events],
+    }
     return Output(data, f"{wording.session_table(sessions)}\n\n{wording.event_list(events)}")
 
 
@@ -177,8 +198,14 @@ def thread(app: App, session_id: str) -> Output:
 @prints
 def verify(app: App, session_id: str | None) -> Output:
     """Check that no event was edited, removed or moved"""
-    chosen = app.run(app.scope.sessions.list_all_sessions()) if session_id is None else [find_session(app, session_id)]
-    with click.progressbar(chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)) as bar:
+    chosen = (
+        app.run(app.scope.sessions.list_all_sessions())
+        if session_id is None
+        else [find_session(app, session_id)]
+    )
+    with click.progressbar(
+        chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)
+    ) as bar:
         results = [app.run(app.scope.sessions.verify_session(session.id)) for session in bar]
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}

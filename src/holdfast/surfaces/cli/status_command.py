@@ -31,7 +31,9 @@ def command(app: App) -> Output:
     lines += [f"Hooks      {wording.hook_failure(failure)}"] if failure else []
     warnings = []
     if accounts.lost:
-        warnings.append("Events are missing. `holdfast session verify` says where; keep the files as they are.")
+        warnings.append(
+            "Events are missing. `holdfast session verify` says where; keep the files as they are."
+        )
     if accounts.rejected:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
     warnings += _settings_problem(app.settings.home)

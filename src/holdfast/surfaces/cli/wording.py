@@ -76,7 +76,10 @@ def context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
         return f"{name!r} is not set. `holdfast context show` lists the sets that are."
     if not context:
         return "No context is set. Set some with `holdfast context set files PATH…`."
-    return "\n".join("\n".join([f"{name}:", *(f"  - {item}" for item in items)]) for name, items in context.items())
+    return "\n".join(
+        "\n".join([f"{name}:", *(f"  - {item}" for item in items)])
+        for name, items in context.items()
+    )
 
 
 def event_list(events: Sequence[SessionEvent]) -> str:
@@ -88,7 +91,9 @@ def event_list(events: Sequence[SessionEvent]) -> str:
 
 
 def memory_line(memory: Memory) -> str:
-    return f"{memory.id}  {memory.confidence:.2f}  {cut(' '.join(memory.content.split()), LINE_CHARS)}"
+    return (
+        f"{memory.id}  {memory.confidence:.2f}  {cut(' '.join(memory.content.split()), LINE_CHARS)}"
+    )
 
 
 def event_line(event: SessionEvent) -> str:
@@ -104,10 +109,22 @@ def changed(change: SetChange) -> str:
     return "\n".join(lines)
 
 
-def resumed(old: Session, session: Session, text: str, scratchpad: dict[str, Any], last: Sequence[SessionEvent]) -> str:
-    """What a person who comes back wants to see: which session it is, what it knows, and where it stopped."""
+def resumed(
+    old: Session,
+    session: Session,
+    text: str,
+    scratchpad: dict[str, Any],
+    last: Sequence[SessionEvent],
+) -> str:
+    """What a person who comes back wants to see: which session it is, what it knows, and where it
+    stopped.
+    """
     new = old.id != session.id
-    parts = [f"Session {session.id}\ncontinues {old.id}" if new else f"Session {session.id} is still open"]
+    parts = [
+        f"Session {session.id}\ncontinues {old.id}"
+        if new
+        else f"Session {session.id} is still open"
+    ]
     parts += [text] if text else []
     parts += [f"Scratchpad:\n{pretty(scratchpad)}"] if scratchpad else []
     parts += [f"Last events:\n{event_list(last)}"] if last else []
@@ -120,19 +137,26 @@ def verdict(results: Sequence[Verification]) -> str:
     lines = [f"{result.session_id}: {problem}" for result in results for problem in result.damage]
     if not lines:
         return f"Sound: {plural(checked, 'event')} in {plural(len(results), 'session')}"
-    return "\n".join([*lines, f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}"])
+    return "\n".join(
+        [*lines, f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}"]
+    )
 
 
 def hook_failure(failure: dict[str, str | None]) -> str:
     """From codes alone, because that is all a hook may write down."""
-    reasons = {"hook": "it is not wired to a client that is known", "payload": "what came on stdin cannot be used"}
+    reasons = {
+        "hook": "it is not wired to a client that is known",
+        "payload": "what came on stdin cannot be used",
+    }
     field, at = failure["field"] or "", (failure["at"] or "")[:16].replace("T", " ")
     reason = reasons.get(field) or (f"{field} is wrong" if field else failure["error"])
     return f"last failure {at}Z, {failure['client'] or 'unknown client'}: {reason}"
 
 
 def waits_elsewhere(waiting: Elsewhere) -> str:
-    """What to do depends on what only a person knows: whether that store is another one or this one, moved."""
+    """What to do depends on what only a person knows: whether that store is another one or this
+    one, moved.
+    """
     noun = "event waits" if waiting.events == 1 else "events wait"
     return (
         f"{waiting.events:,} {noun} for another store in {waiting.path}. To store them there, set HOLDFAST_DATABASE to "

@@ -25,8 +25,15 @@ def command() -> None:
 
 def about(function: Callable[..., Any]) -> Callable[..., Any]:
     """Which document is meant."""
-    phase = click.option("--phase", type=click.Choice(PHASES), default="implementation", help="Whose document is meant")
-    which = click.option("--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it")
+    phase = click.option(
+        "--phase",
+        type=click.Choice(PHASES),
+        default="implementation",
+        help="Whose document is meant",
+    )
+    which = click.option(
+        "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+    )
     return phase(which(function))
 
 
@@ -50,34 +57,56 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
     """Tell which notes and claims still hold here"""
     judged = app.run(_service(app).load(phase, workstream_id))
     known = judged.to_dict()
-    data = {name: known[name] for name in ("key", "phase", "stale", "staleness", "claims", "read_only")}
+    data = {
+        name: known[name] for name in ("key", "phase", "stale", "staleness", "claims", "read_only")
+    }
     return Output(data, wording.describe_check(judged), wording.list_notes(judged))
 
 
 @command.command("decide")
 @click.argument("text", required=False)
-@click.option("--id", "decision_id", metavar="D", help="Which decision; one that is not there yet gets this id")
-@click.option("--status", type=click.Choice(DECISION_STATUSES), help="What became of it; open without it")
+@click.option(
+    "--id",
+    "decision_id",
+    metavar="D",
+    help="Which decision; one that is not there yet gets this id",
+)
+@click.option(
+    "--status", type=click.Choice(DECISION_STATUSES), help="What became of it; open without it"
+)
 @click.option("--because", metavar="WHY", help="The reason; needed to reject")
 @about
 @prints
-def decide(app: App, text: str | None, phase: str, workstream_id: str | None, **about_it: str | None) -> Output:
+def decide(
+    app: App, text: str | None, phase: str, workstream_id: str | None, **about_it: str | None
+) -> Output:
     """Note a decision, or change one
 
     With --id TEXT may be left out: the decision keeps its words.
     """
     if text is None and about_it["decision_id"] is None:
         raise click.MissingParameter(param_hint="'TEXT'", param_type="argument")
-    decision = app.run(_service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it))
-    return Output({"decision": decision.to_dict()}, wording.describe_decision(JudgedDecision(decision)))
+    decision = app.run(
+        _service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it)
+    )
+    return Output(
+        {"decision": decision.to_dict()}, wording.describe_decision(JudgedDecision(decision))
+    )
 
 
 @command.command("claim")
 @click.argument("text")
-@click.option("--evidence", multiple=True, metavar="PATH[:L1-L2|#SYMBOL]", help="What shows it; proof:ID for a proof")
+@click.option(
+    "--evidence",
+    multiple=True,
+    metavar="PATH[:L1-L2|#SYMBOL]",
+    help="What shows it; proof:ID for a proof",
+)
 @about
 @prints
-def claim(app: App, text: str, evidence: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
+def claim(
+    app: App, text: str, evidence: tuple[str, ...], phase: str, workstream_id: str | None
+) -> Output:
     """Claim something about the code, with evidence"""
     judged = app.run(_service(app).claim(text, evidence, phase=phase, workstream_id=workstream_id))
     return Output({"claim": judged.to_dict()}, wording.describe_claim(judged))
@@ -127,12 +156,19 @@ def point(app: App, paths: tuple[str, ...], phase: str, workstream_id: str | Non
 @command.command("save")
 @click.option("--summary", required=True, metavar="TEXT", help="Where the work stands")
 @click.option("--feature-request", metavar="T", help="What it is about, as a label")
-@click.option("--expected-revision", type=int, metavar="N", help="Refuse if somebody wrote since this revision")
+@click.option(
+    "--expected-revision",
+    type=int,
+    metavar="N",
+    help="Refuse if somebody wrote since this revision",
+)
 @about
 @prints
 def save(app: App, summary: str, phase: str, workstream_id: str | None, **about_it: Any) -> Output:
     """Save the summary against the files as they are now"""
-    verb = _service(app).save(summary, phase=phase, workstream_id=workstream_id, by_hand=True, **about_it)
+    verb = _service(app).save(
+        summary, phase=phase, workstream_id=workstream_id, by_hand=True, **about_it
+    )
     context = app.run(verb)
     return Output({"context": context.to_dict()}, wording.describe_save(context), context.notes)
 
@@ -143,9 +179,13 @@ def save(app: App, summary: str, phase: str, workstream_id: str | None, **about_
 @click.option("--next", "next_action", required=True, metavar="N", help="What to try next")
 @about
 @prints
-def fail(app: App, step: str, error: str, next_action: str, phase: str, workstream_id: str | None) -> Output:
+def fail(
+    app: App, step: str, error: str, next_action: str, phase: str, workstream_id: str | None
+) -> Output:
     """Note a failed run; the summary stays as it is"""
-    verb = _service(app).fail(step=step, error=error, next_action=next_action, phase=phase, workstream_id=workstream_id)
+    verb = _service(app).fail(
+        step=step, error=error, next_action=next_action, phase=phase, workstream_id=workstream_id
+    )
     context = app.run(verb)
     run = context.last_run or NotedRun()
     return Output({"last_run": run.to_dict()}, wording.describe_failure(run))

@@ -32,12 +32,17 @@ def describe_context(judged: JudgedContext) -> str:
         _describe_staleness(judged),
         _describe_summary(context.summary) if context.summary else "",
         _list_lines("Decisions", [describe_decision(each) for each in judged.decisions]),
-        _list_lines("Decisions made elsewhere", [describe_decision(each) for each in judged.shared_decisions]),
+        _list_lines(
+            "Decisions made elsewhere",
+            [describe_decision(each) for each in judged.shared_decisions],
+        ),
         _list_lines("Claims", [describe_claim(claim) for claim in judged.claims]),
         _list_lines("Next", steps),
         _list_lines("Files", [_on_one_line(str(pointer)) for pointer in context.pointers]),
         describe_failure(context.failed_run) if context.failed_run else "",
-        _list_lines("Proofs", [describe_proof(proof, judged.tree) for proof in judged.proofs[:PROOFS_SHOWN]]),
+        _list_lines(
+            "Proofs", [describe_proof(proof, judged.tree) for proof in judged.proofs[:PROOFS_SHOWN]]
+        ),
     ]
     return _join_parts(parts)
 

@@ -42,7 +42,9 @@ def open_file(roots: Sequence[ConfinedRoot], path: str) -> OpenFile:
 def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: str) -> FileCopy:
     """Replace a text by another, unless it is no longer the one that was shown."""
     if ".git" in path.split("/"):
-        raise PathOutsideError(path, "belongs to git, which runs what stands there; it is only shown")
+        raise PathOutsideError(
+            path, "belongs to git, which runs what stands there; it is only shown"
+        )
     with _SAVING:
         root = root_of(roots, path)
         _check_replaceable(root, path)
@@ -50,10 +52,12 @@ def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: st
 
 
 def _check_replaceable(root: ConfinedRoot, path: str) -> None:
-    """A file is replaced by another under its name, which the system allows where writing into it would not be.
+    """A file is replaced by another under its name, which the system allows where writing into it
+    would not be.
 
-    So whoever made it read-only is asked first; and a file of several names is left alone, because the others would
-    keep the old text, and to write into it instead could leave half a text behind a crash.
+    So whoever made it read-only is asked first; and a file of several names is left alone, because
+    the others would keep the old text, and to write into it instead could leave half a text behind
+    a crash.
     """
     full = os.path.join(root.folder, path)
     try:
@@ -89,5 +93,7 @@ def current_hash(roots: Sequence[ConfinedRoot], path: str) -> str:
 
 def root_of(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     if not roots:
-        raise PathOutsideError(path, "cannot be shown, because no folder was named when the server was started")
+        raise PathOutsideError(
+            path, "cannot be shown, because no folder was named when the server was started"
+        )
     return find_root(roots, path)

@@ -1,7 +1,8 @@
-"""A bundle as a bar: one piece for each section, the rest free; behind each piece its text, its sources, its cuts.
+"""A bundle as a bar: one piece for each section, the rest free; behind each piece its text, its
+sources, its cuts.
 
-What is shown here was handed to nobody. So nothing of it is kept: a receipt says what an agent was given, and a person
-who moves a slider must not push the last real one out of sight.
+What is shown here was handed to nobody. So nothing of it is kept: a receipt says what an agent was
+given, and a person who moves a slider must not push the last real one out of sight.
 """
 
 from __future__ import annotations
@@ -75,19 +76,27 @@ def show_bundle(bundle: Bundle, limit: int) -> BundleShown:
 
 def list_client_limits() -> str:
     """How much each client hands to its model whole, where that is known."""
-    known = [f"{client.TITLE} {client.TEXT_CHARS:,}" for client in list_clients() if client.TEXT_CHARS]
+    known = [
+        f"{client.TITLE} {client.TEXT_CHARS:,}" for client in list_clients() if client.TEXT_CHARS
+    ]
     return ", ".join(known)
 
 
 def _head(bundle: Bundle) -> Part:
     """Our own first lines; the empty lines between the sections are counted here."""
     chars = bundle.chars - sum(len(shown.text) for shown in bundle.sections)
-    return Part(HEAD, bundle.text.partition("\n\n")[0], chars, "whose it is, and how to read it", (), ())
+    return Part(
+        HEAD, bundle.text.partition("\n\n")[0], chars, "whose it is, and how to read it", (), ()
+    )
 
 
 def _part(shown: Shown) -> Part:
     section = shown.section
-    about = "always whole" if section.pinned else f"budget {section.min_chars:,} to {section.max_chars:,}"
+    about = (
+        "always whole"
+        if section.pinned
+        else f"budget {section.min_chars:,} to {section.max_chars:,}"
+    )
     return Part(_name(section), shown.text, len(shown.text), about, shown.items, shown.cut)
 
 
@@ -95,7 +104,9 @@ def _name(section: Section) -> str:
     """There is a section for each context set, and only its title says for which."""
     is_set = section.name == SETS and section.title
     return (
-        f"context set {section.title.removeprefix('SET ').removesuffix(':')}" if is_set else _spell_name(section.name)
+        f"context set {section.title.removeprefix('SET ').removesuffix(':')}"
+        if is_set
+        else _spell_name(section.name)
     )
 
 

@@ -47,20 +47,30 @@ def card_of(
     return ContextCard(
         session_id=session.id,
         files=tuple(_file(session, path, roots, exists) for path in context.get("files", ())),
-        endpoints=tuple(Item(url, url, links.web_link(url)) for url in context.get("endpoints", ())),
+        endpoints=tuple(
+            Item(url, url, links.web_link(url)) for url in context.get("endpoints", ())
+        ),
         ports=tuple(context.get("ports", ())),
         applet=_applet(session, context.get("applet", ())),
-        others=tuple((name, tuple(items)) for name, items in sorted(context.items()) if name not in OWN_SETS),
+        others=tuple(
+            (name, tuple(items)) for name, items in sorted(context.items()) if name not in OWN_SETS
+        ),
     )
 
 
-def _file(session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]) -> Item:
+def _file(
+    session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]
+) -> Item:
     full = links.full_path(path, session.worktree)
-    real = os.path.realpath(full)  # also where a link inside leads outside: nothing is told of what lies there
+    real = os.path.realpath(
+        full
+    )  # also where a link inside leads outside: nothing is told of what lies there
     is_shown = any(root.holds(real) for root in roots)
     note = ("" if exists(real) else "missing") if is_shown else "outside the folders shown here"
     target = real if is_shown else full  # the editor follows no link
-    return Item(links.short_path(full, session.worktree), full, links.editor_link(target, session.id), note)
+    return Item(
+        links.short_path(full, session.worktree), full, links.editor_link(target, session.id), note
+    )
 
 
 def _applet(session: Session, items: Sequence[str]) -> Item | None:
@@ -70,7 +80,11 @@ def _applet(session: Session, items: Sequence[str]) -> Item | None:
     params = as_applet(items).get("params", {})
     name = links.folder_name(params.get("path", ""))
     words = WHAT_IT_SHOWS.get(items[0], "{slug}") if name else "{slug}"
-    about = links.short_path(params["path"], session.worktree) if "path" in params else ", ".join(items[1:])
+    about = (
+        links.short_path(params["path"], session.worktree)
+        if "path" in params
+        else ", ".join(items[1:])
+    )
     if line := params.get("line"):
         about = f"{about}, line {line}"
     text = f"Open again: {words.format(slug=items[0], name=name)}"

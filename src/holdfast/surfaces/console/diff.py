@@ -1,7 +1,8 @@
-"""The git-diff applet behind the page: what a file is now against a commit, line by line, or a folder, file by file.
+"""The git-diff applet behind the page: what a file is now against a commit, line by line, or a
+folder, file by file.
 
-git is asked by `ground.git`, which lets nothing of a repository run. A path is looked at first as the editor does it:
-nothing outside the folders that may be shown, and nothing through a link.
+git is asked by `ground.git`, which lets nothing of a repository run. A path is looked at first as
+the editor does it: nothing outside the folders that may be shown, and nothing through a link.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ HEAD = "HEAD"
 FILES_SHOWN = 200
 
 Kind = Literal["same", "added", "removed", "hunk", "note"]
-State = Literal["changed", "same", "new", "gone", "binary", "no_repository", "no_id", "no_commit", "ambiguous"]
+State = Literal[
+    "changed", "same", "new", "gone", "binary", "no_repository", "no_id", "no_commit", "ambiguous"
+]
 STATUSES = {"A": "new", "D": "gone", "M": "changed", "T": "another kind"}
 SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
 _KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
@@ -117,7 +120,9 @@ def shown_commit(since: str | None) -> str:
     return since[:SHORT_CHARS] if since else HEAD
 
 
-def open_diff(roots: Sequence[ConfinedRoot], path: str, since: str | None = None) -> FileDiff | FolderDiff:
+def open_diff(
+    roots: Sequence[ConfinedRoot], path: str, since: str | None = None
+) -> FileDiff | FolderDiff:
     """Against the commit `since`, or HEAD without one."""
     if ".git" in path.split("/"):
         raise PathOutsideError(path, "belongs to git, and so has no diff")
@@ -142,8 +147,13 @@ def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff
     changed = {name: one for name, one in sorted(state.changed.items()) if name.startswith(prefix)}
     some = list(changed)[:FILES_SHOWN]
     counts = git.numstat(repository, state.base, some) if state.base else {}
-    files = tuple(_changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name)) for name in some)
-    return FolderDiff(path, root.folder, "changed" if changed else "same", since, files, len(changed))
+    files = tuple(
+        _changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name))
+        for name in some
+    )
+    return FolderDiff(
+        path, root.folder, "changed" if changed else "same", since, files, len(changed)
+    )
 
 
 def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | None, State | None]:
@@ -159,8 +169,12 @@ def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | N
     return since, "ambiguous" if found else "no_commit"
 
 
-def _changed_file(folder: str, below: str, change: git.FileChange, count: git.LineCount | None) -> ChangedFile:
-    return ChangedFile(os.path.join(folder, below), below, STATUSES.get(change.status, "changed"), count)
+def _changed_file(
+    folder: str, below: str, change: git.FileChange, count: git.LineCount | None
+) -> ChangedFile:
+    return ChangedFile(
+        os.path.join(folder, below), below, STATUSES.get(change.status, "changed"), count
+    )
 
 
 def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
@@ -171,7 +185,9 @@ def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
         if copy is None:
             raise FileMissingError(path)
         return FileDiff(path, root.folder, "no_repository")
-    real = os.path.realpath(os.path.join(root.folder, path))  # no link is below the root: it was walked
+    real = os.path.realpath(
+        os.path.join(root.folder, path)
+    )  # no link is below the root: it was walked
     inside = os.path.relpath(real, repository.root).replace(os.sep, "/")
     since, problem = _find_commit(repository, since)
     if problem:
@@ -195,7 +211,11 @@ def _compare(
         return ("binary", [], False)
     if not lines and copy is not None and not _is_in_commit(repository, base, inside):
         return _all_new(copy)
-    return (_state(found.text, lines), lines[: texts.LINES_SHOWN], found.is_cut or len(lines) > texts.LINES_SHOWN)
+    return (
+        _state(found.text, lines),
+        lines[: texts.LINES_SHOWN],
+        found.is_cut or len(lines) > texts.LINES_SHOWN,
+    )
 
 
 def _state(diff: str, lines: Sequence[DiffLine]) -> State:
@@ -216,12 +236,17 @@ def _all_new(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
     if found is None:
         return ("binary", [], False)
     shown = found.lines[: texts.LINES_SHOWN] if found.text else []
-    lines = [DiffLine("added", cut(line, LINE_CHARS), after=number) for number, line in enumerate(shown, 1)]
+    lines = [
+        DiffLine("added", cut(line, LINE_CHARS), after=number)
+        for number, line in enumerate(shown, 1)
+    ]
     return ("new", lines, len(found.lines) > texts.LINES_SHOWN)
 
 
 def parse_diff(diff: str) -> Iterator[DiffLine]:
-    """git's own format. What a file holds always stands behind a sign, so no line of it is taken for git's."""
+    """git's own format. What a file holds always stands behind a sign, so no line of it is taken
+    for git's.
+    """
     lines = diff.split("\n")[:-1]
     is_crlf = _is_crlf(diff)
     before, after, is_inside = 0, 0, False
@@ -257,7 +282,9 @@ def _line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
 
 def _is_binary(diff: str) -> bool:
     head = diff.partition("\n@@ ")[0]
-    return any(line.startswith("Binary files ") and line.endswith(" differ") for line in head.split("\n"))
+    return any(
+        line.startswith("Binary files ") and line.endswith(" differ") for line in head.split("\n")
+    )
 
 
 def _is_in_commit(repository: git.Repository, commit: str, inside: str) -> bool:

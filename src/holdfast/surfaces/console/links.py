@@ -1,7 +1,8 @@
 """Which texts become links, and where they lead.
 
-A stored text is data. It becomes a link to the web only if it parses as a plain http or https address, and a link into
-the console only as a value inside an address that we build. Everything else stays text.
+A stored text is data. It becomes a link to the web only if it parses as a plain http or https
+address, and a link into the console only as a value inside an address that we build. Everything
+else stays text.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def work_piece_link(workstream_id: str, phase: str, seen: str) -> str:
 
 
 def applet_link(items: Sequence[str], session_id: str) -> str:
-    """Where a captured applet opens again. No parameter opens another applet or speaks for another session."""
+    """Where a captured applet opens again. No parameter opens another applet or speaks for another
+    session.
+    """
     applet = as_applet(items)
     params: Mapping[str, str] = applet.get("params", {})
     line = params.get("line", "")
@@ -96,4 +99,6 @@ def _console_link(params: Mapping[str, str | None]) -> str:
 
 def _query(params: Mapping[str, str | None]) -> str:
     """Names that are no UTF-8 lead nowhere, and still break no page."""
-    return urlencode({key: value for key, value in params.items() if value is not None}, errors="replace")
+    return urlencode(
+        {key: value for key, value in params.items() if value is not None}, errors="replace"
+    )

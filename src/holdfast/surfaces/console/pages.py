@@ -1,4 +1,6 @@
-"""The addresses of the console. Each takes its request apart, asks one thing, and fills one template."""
+"""The addresses of the console. Each takes its request apart, asks one thing, and fills one
+template.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,9 @@ def _route_class(console: Console) -> type[APIRoute]:
                 try:
                     return await handle(request)
                 except RequestValidationError as error:
-                    return console.shell.problem(request, _not_understood(error), **await console.strip())
+                    return console.shell.problem(
+                        request, _not_understood(error), **await console.strip()
+                    )
                 except HoldfastError as error:
                     if request.method not in bodies.READS:
                         return problems.of_error(error)
@@ -121,14 +125,16 @@ def _route_class(console: Console) -> type[APIRoute]:
 
 def _not_understood(error: RequestValidationError) -> InvalidValueError:
     first = error.errors()[0]
-    return InvalidValueError(str(first["loc"][-1]), first.get("input"), "is not what this address takes")
+    return InvalidValueError(
+        str(first["loc"][-1]), first.get("input"), "is not what this address takes"
+    )
 
 
 def zone_of(request: Request) -> tzinfo | None:
     return showing.zone_of(request.cookies.get(ZONE_COOKIE))
 
 
-# --- pages -------------------------------------------------------------------------------------------------
+# --- pages ----------------------------------------------------------------------------------------
 
 
 def _add_pages(router: APIRouter, console: Console) -> None:
@@ -147,14 +153,26 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         found = await screens.list_of(sessions, zone_of(request), older)
         first = next((row.session for day in found.days for row in day.rows), None)
         detail = await console.detail(first, None) if first else {"session": None}
-        values: dict[str, Any] = {"list": found, "older": older, "is_list": True, "selected": first.id if first else ""}
+        values: dict[str, Any] = {
+            "list": found,
+            "older": older,
+            "is_list": True,
+            "selected": first.id if first else "",
+        }
         return shell.render("sessions.html", request, **values, **detail, **await console.strip())
 
     @router.get("/sessions/{session_id}")
-    async def show_session(request: Request, session_id: str, below: Number = None, older: Below = None) -> Response:
+    async def show_session(
+        request: Request, session_id: str, below: Number = None, older: Below = None
+    ) -> Response:
         session = await sessions.get_session(session_id)
         found = await screens.list_of(sessions, zone_of(request), older)
-        values: dict[str, Any] = {"list": found, "older": older, "is_list": False, "selected": session.id}
+        values: dict[str, Any] = {
+            "list": found,
+            "older": older,
+            "is_list": False,
+            "selected": session.id,
+        }
         detail = await console.detail(session, below)
         return shell.render("sessions.html", request, **values, **detail, **await console.strip())
 
@@ -171,7 +189,12 @@ def _add_pages(router: APIRouter, console: Console) -> None:
 async def show_applet(console: Console, request: Request) -> Response:
     slug, path = request.query_params["applet"], request.query_params.get("path", "")
     session_id = await console.known_session(request.query_params.get("session", ""))
-    values: dict[str, Any] = {"slug": slug, "path": path, "session_id": session_id, **await console.strip()}
+    values: dict[str, Any] = {
+        "slug": slug,
+        "path": path,
+        "session_id": session_id,
+        **await console.strip(),
+    }
     if slug == links.DIFF:
         return await asyncio.to_thread(_show_diff, console, request, path, values)
     if slug != links.EDITOR:
@@ -180,15 +203,21 @@ async def show_applet(console: Console, request: Request) -> Response:
     return await asyncio.to_thread(_show_file, console, request, path, line, values)
 
 
-def _show_file(console: Console, request: Request, path: str, line: int, values: dict[str, Any]) -> Response:
+def _show_file(
+    console: Console, request: Request, path: str, line: int, values: dict[str, Any]
+) -> Response:
     """Read and written out on a thread: others are answered meanwhile, however long the file is."""
     file = applet.open_file(console.roots, path)
     if file.text is None:
-        return console.shell.render("editor.html", request, file=file, unseen=0, view=None, **values)
+        return console.shell.render(
+            "editor.html", request, file=file, unseen=0, view=None, **values
+        )
     values |= {"file": file, "unseen": showing.unseen_count(file.text.text)}
     if request.query_params.get("edit"):
         return console.shell.render("editor_edit.html", request, **values)
-    return console.shell.render("editor.html", request, view=texts.view_at(file.text.lines, line), **values)
+    return console.shell.render(
+        "editor.html", request, view=texts.view_at(file.text.lines, line), **values
+    )
 
 
 def _show_diff(console: Console, request: Request, path: str, values: dict[str, Any]) -> Response:
@@ -202,7 +231,7 @@ def _line(given: str) -> int:
     return int(given) if links.LINE.fullmatch(given) else 1
 
 
-# --- pieces that a page asks for later ---------------------------------------------------------------------
+# --- pieces that a page asks for later ------------------------------------------------------------
 
 
 def _add_fragments(router: APIRouter, console: Console) -> None:
@@ -220,18 +249,24 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
         count: Annotated[int, Query(ge=1)] = screens.SESSIONS_PER_PAGE,
     ) -> Response:
         """More of the list, or all that is shown of it once more."""
-        found = await screens.list_of(sessions, zone_of(request), older, min(count, screens.MOST_SESSIONS))
+        found = await screens.list_of(
+            sessions, zone_of(request), older, min(count, screens.MOST_SESSIONS)
+        )
         return shell.render("_list.html", request, list=found, older=older, selected=selected)
 
     @router.get("/console/sessions/{session_id}/head")
     async def show_head(request: Request, session_id: str) -> Response:
         session = await sessions.get_session(session_id)
         row = await screens.row_of(sessions, session, clock.now())
-        return shell.render("_head.html", request, session=session, row=row, endings=screens.ENDINGS, is_alone=True)
+        return shell.render(
+            "_head.html", request, session=session, row=row, endings=screens.ENDINGS, is_alone=True
+        )
 
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:
-        card = await asyncio.to_thread(card_of, await sessions.get_session(session_id), console.roots)
+        card = await asyncio.to_thread(
+            card_of, await sessions.get_session(session_id), console.roots
+        )
         return shell.render("_card.html", request, card=card)
 
     @router.get("/console/sessions/{session_id}/turns")
@@ -241,18 +276,22 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
         return shell.render("_turns.html", request, session=session, timeline=timeline)
 
     @router.get("/console/sessions/{session_id}/tail")
-    async def show_tail(request: Request, session_id: str, after: Annotated[int, Query(ge=0)] = 0) -> Response:
+    async def show_tail(
+        request: Request, session_id: str, after: Annotated[int, Query(ge=0)] = 0
+    ) -> Response:
         """What has come since; nothing at all where nothing has."""
         session = await sessions.get_session(session_id)
         if session.last_sequence == after and session.ended_at is None:
             return Response(status_code=204)
         detail = await console.detail(session, None)
         if detail["timeline"].turns and detail["timeline"].turns[-1].first > after + 1:
-            return Response(headers={"HX-Refresh": "true"})  # more than a page has come: begin again
+            return Response(
+                headers={"HX-Refresh": "true"}
+            )  # more than a page has come: begin again
         return shell.render("_tail.html", request, after=after, **detail)
 
 
-# --- the applet's file -------------------------------------------------------------------------------------
+# --- the applet's file ----------------------------------------------------------------------------
 
 
 def _add_applet(router: APIRouter, console: Console) -> None:
@@ -279,11 +318,13 @@ async def _parse_file(request: Request) -> tuple[str, str, str]:
     return body["path"], body["text"], body["base_hash"]
 
 
-# --- nothing there -----------------------------------------------------------------------------------------
+# --- nothing there --------------------------------------------------------------------------------
 
 
 def _add_nothing(router: APIRouter, console: Console) -> None:
-    """Last: a person who opens what nobody answers is shown a way back. Programs get their document."""
+    """Last: a person who opens what nobody answers is shown a way back. Programs get their
+    document.
+    """
 
     class LastRoute(APIRoute):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -293,7 +334,9 @@ def _add_nothing(router: APIRouter, console: Console) -> None:
         words = {"title": "There is nothing here", "message": NOTHING, "advice": ()}
         return console.shell.render("message.html", request, 404, **words, **await console.strip())
 
-    router.add_api_route("/{path:path}", show_nothing, methods=["GET"], route_class_override=LastRoute)
+    router.add_api_route(
+        "/{path:path}", show_nothing, methods=["GET"], route_class_override=LastRoute
+    )
 
 
 def _is_person(scope: Scope) -> bool:

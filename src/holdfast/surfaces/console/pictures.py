@@ -1,7 +1,9 @@
-"""Small pictures as numbers: where lines and bars of an SVG stand. The templates draw them, nothing else does.
+"""Small pictures as numbers: where lines and bars of an SVG stand. The templates draw them, nothing
+else does.
 
-They are made from a sample that is spread over a session's log, so a picture costs the same for ten events and for
-a million. Of a long log they show shares and shapes, which is what one looks at a picture for.
+They are made from a sample that is spread over a session's log, so a picture costs the same for ten
+events and for a million. Of a long log they show shares and shapes, which is what one looks at a
+picture for.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from itertools import pairwise
 
 from holdfast.sessions.model import EventSample
 
-FEWEST_DRAWN = 4  # fewer events, or all at one moment, have no shape: what would be drawn is a block
+FEWEST_DRAWN = (
+    4  # fewer events, or all at one moment, have no shape: what would be drawn is a block
+)
 SPARK_SAMPLES = 24
 SPARK_BUCKETS = 24
 FIGURE_SAMPLES = 400
@@ -62,7 +66,9 @@ class Figures:
 
 
 def activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> list[float]:
-    """Events per slice of time; none where there are too few. Two neighbours say how many passed between them."""
+    """Events per slice of time; none where there are too few. Two neighbours say how many passed
+    between them.
+    """
     if len(samples) < FEWEST_DRAWN:
         return []
     start = samples[0].created_at
@@ -72,7 +78,9 @@ def activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> li
     counts = [0.0] * buckets
     for before, after in pairwise(samples):
         share = after.sequence - before.sequence
-        begin, end = (buckets * (one.created_at - start).total_seconds() / whole for one in (before, after))
+        begin, end = (
+            buckets * (one.created_at - start).total_seconds() / whole for one in (before, after)
+        )
         _spread(counts, max(begin, 0.0), min(max(end, begin), float(buckets)), float(share))
     return counts
 
@@ -89,12 +97,17 @@ def _spread(counts: list[float], begin: float, end: float, share: float) -> None
 
 
 def spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIGHT) -> str:
-    """The outline of an area: along the counts, and back along the ground. Where all are even it is half as high."""
+    """The outline of an area: along the counts, and back along the ground. Where all are even it is
+    half as high.
+    """
     if not counts:
         return ""
     top = max(*counts, 2 * sum(counts) / len(counts)) or 1.0
     step = width / max(len(counts) - 1, 1)
-    line = [f"{at * step:.1f},{height - 1 - (height - 3) * value / top:.1f}" for at, value in enumerate(counts)]
+    line = [
+        f"{at * step:.1f},{height - 1 - (height - 3) * value / top:.1f}"
+        for at, value in enumerate(counts)
+    ]
     return " ".join([f"0,{height}", *line, f"{width},{height}"])
 
 

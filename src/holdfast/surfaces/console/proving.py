@@ -1,7 +1,7 @@
 """One proof at a time, run again from a page, on a thread of its own.
 
-The thread opens the store by itself, as a command in a terminal would, and nobody waits for it: a server that is
-stopped does not stay because somebody's tests have not ended.
+The thread opens the store by itself, as a command in a terminal would, and nobody waits for it: a
+server that is stopped does not stay because somebody's tests have not ended.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Prover:
             if self.last is not None and self.last.is_running:
                 raise ProofRunningError(self.last.proof.command)
             started = self.last = Proving(proof, clock.now())
-        threading.Thread(target=self._run, args=(folder, started), name="holdfast-proof", daemon=True).start()
+        threading.Thread(
+            target=self._run, args=(folder, started), name="holdfast-proof", daemon=True
+        ).start()
         return started
 
     def _run(self, folder: str, started: Proving) -> None:

@@ -1,7 +1,7 @@
 """What the sessions screen shows, gathered from the room and put into order: values in, values out.
 
-Each list is a page, and each page costs what it shows: neither a hundred thousand sessions nor a session of a
-hundred thousand events makes it slower.
+Each list is a page, and each page costs what it shows: neither a hundred thousand sessions nor a
+session of a hundred thousand events makes it slower.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ class Timeline:
 
 
 async def list_of(
-    sessions: SessionService, zone: tzinfo | None, below: str | None = None, count: int = SESSIONS_PER_PAGE
+    sessions: SessionService,
+    zone: tzinfo | None,
+    below: str | None = None,
+    count: int = SESSIONS_PER_PAGE,
 ) -> SessionList:
     now = clock.now()
     page = await sessions.list_sessions(count + 1, below)
@@ -90,7 +93,9 @@ async def list_of(
     goes_on = ""
     if below is not None:
         before = (await sessions.get_session(below)).started_at
-        goes_on = showing.day_name(showing.local(before, zone).date(), showing.local(now, zone).date())
+        goes_on = showing.day_name(
+            showing.local(before, zone).date(), showing.local(now, zone).date()
+        )
     older = shown[-1].id if len(page) > count else None
     return SessionList(tuple(_days(rows, zone, now)), len(rows), older, goes_on)
 
@@ -109,17 +114,23 @@ async def row_of(sessions: SessionService, session: Session, now: datetime) -> R
 
 
 async def parts_of(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
-    """What tells sessions of one name apart: the place of each in its thread, where one continues another."""
+    """What tells sessions of one name apart: the place of each in its thread, where one continues
+    another.
+    """
     parts: dict[str, str] = {}
     for session in shown:
         if session.resumed_from and session.id not in parts:
             thread = await sessions.list_thread(session.id)
-            parts |= {one.id: f"part {number} of {len(thread)}" for number, one in enumerate(thread, 1)}
+            parts |= {
+                one.id: f"part {number} of {len(thread)}" for number, one in enumerate(thread, 1)
+            }
     return parts
 
 
 def ending_of(session: Session, last: EventSample | None, now: datetime) -> Ending:
-    """Running, clean or cut. A client need not say that it ended: an answer that nobody followed up is an end too."""
+    """Running, clean or cut. A client need not say that it ended: an answer that nobody followed up
+    is an end too.
+    """
     if session.ended_at is not None:
         return "clean"
     if now - (last.created_at if last else session.started_at) < QUIET:
@@ -127,8 +138,12 @@ def ending_of(session: Session, last: EventSample | None, now: datetime) -> Endi
     return "clean" if last is not None and last.type == "model_message" else "cut"
 
 
-async def timeline_of(sessions: SessionService, session_id: str, below: int | None = None) -> Timeline:
-    events = await sessions.list_turn_events(session_id, below, max_turns=TURNS_PER_PAGE, max_events=EVENTS_PER_PAGE)
+async def timeline_of(
+    sessions: SessionService, session_id: str, below: int | None = None
+) -> Timeline:
+    events = await sessions.list_turn_events(
+        session_id, below, max_turns=TURNS_PER_PAGE, max_events=EVENTS_PER_PAGE
+    )
     first = events[0].sequence if events else 1
     last = events[-1].sequence if events else 0
     return Timeline(tuple(reversed(gather_turns(events))), first if first > 1 else None, last)

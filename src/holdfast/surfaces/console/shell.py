@@ -32,7 +32,9 @@ ZONE_COOKIE = "holdfast_zone"
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the rail: a screen's name, its address, and its sign as the path of an SVG of 24 by 24."""
+    """One line of the rail: a screen's name, its address, and its sign as the path of an SVG of 24
+    by 24.
+    """
 
     name: str
     link: str
@@ -96,7 +98,9 @@ class Shell:
             "as_moment": showing.as_moment,
         }
 
-    def render(self, template: str, request: Request, status: int = 200, **values: Any) -> HTMLResponse:
+    def render(
+        self, template: str, request: Request, status: int = 200, **values: Any
+    ) -> HTMLResponse:
         zone = showing.zone_of(request.cookies.get(ZONE_COOKIE))
         times = {
             "clock": partial(showing.clock_text, zone=zone),
@@ -110,7 +114,11 @@ class Shell:
 
     def problem(self, request: Request, error: HoldfastError, **values: Any) -> HTMLResponse:
         """An error as a page: what it is about, and what to do."""
-        kind = "The store is not available" if isinstance(error, Unavailable) else _TITLES.get(error.http_status)
+        kind = (
+            "The store is not available"
+            if isinstance(error, Unavailable)
+            else _TITLES.get(error.http_status)
+        )
         title = kind or "This cannot be shown"
         words = {"title": title, "message": str(error), "advice": word_actions(error.next_actions)}
         return self.render("message.html", request, error.http_status, **words, **values)

@@ -1,7 +1,9 @@
-"""How stored things look on a page: times in the reader's zone, days by name, and nothing that hides.
+"""How stored things look on a page: times in the reader's zone, days by name, and nothing that
+hides.
 
-A browser turns lines around, joins characters and swallows controls without a word. Whatever a reader could not see
-is shown as its escape, in a frame of its own, so that a file name is what it says.
+A browser turns lines around, joins characters and swallows controls without a word. Whatever a
+reader could not see is shown as its escape, in a frame of its own, so that a file name is what it
+says.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def _piece(text: str) -> Markup:
     shown = term_safe(text)
     if shown == text:
         return escape(text)
-    return Markup('<span class="unseen" title="a character that cannot be seen">{}</span>').format(shown)
+    return Markup('<span class="unseen" title="a character that cannot be seen">{}</span>').format(
+        shown
+    )
 
 
 def with_code(text: str) -> Markup:
@@ -61,7 +65,7 @@ def unseen_count(text: str) -> int:
     return len(_ESCAPED.findall(term_safe(text))) - len(_ESCAPED.findall(text))
 
 
-# --- times -------------------------------------------------------------------------------------------------
+# --- times ----------------------------------------------------------------------------------------
 
 
 @cache
@@ -100,7 +104,9 @@ def as_moment(value: object) -> datetime | None:
         at = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
-    if at is None or not 1970 <= at.year <= 9998:  # beyond, a zone could push it out of the calendar
+    if (
+        at is None or not 1970 <= at.year <= 9998
+    ):  # beyond, a zone could push it out of the calendar
         return None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
@@ -124,7 +130,7 @@ def span_text(start: datetime, end: datetime) -> str:
     return f"{minutes} min" if minutes else f"{seconds} s"
 
 
-# --- clients and numbers -----------------------------------------------------------------------------------
+# --- clients and numbers --------------------------------------------------------------------------
 
 
 def client_title(client: str | None) -> str:

@@ -1,4 +1,6 @@
-"""The accounts in the top strip: stored, spooled, lost. To count is to read, so it is done once for all pages."""
+"""The accounts in the top strip: stored, spooled, lost. To count is to read, so it is done once for
+all pages.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from holdfast.app import App
 from holdfast.storage.accounting import Accounting
 
 KEPT_SECONDS = 1.0
-# A store that takes long to count is asked less often: at most a twentieth of the time goes into counting.
+# A store that takes long to count is asked less often: at most a twentieth of the time goes into
+# counting.
 SHARE = 20
 
 

@@ -1,8 +1,9 @@
 """A file's text on its way through a browser and back.
 
-A text field knows one kind of line end. A file may have another, or several, and a person who changed one line did
-not mean the others: lines that were not changed keep the ends they had, and new ones get the end that most have.
-Whether the last line has an end is the person's to say: the text that is shown ends with an empty line if it has.
+A text field knows one kind of line end. A file may have another, or several, and a person who
+changed one line did not mean the others: lines that were not changed keep the ends they had, and
+new ones get the end that most have. Whether the last line has an end is the person's to say: the
+text that is shown ends with an empty line if it has.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class FileText:
 
 @dataclass(frozen=True)
 class LinesView:
-    """As many lines of a file as a page shows at once, and where the page before and the page after are."""
+    """As many lines of a file as a page shows at once, and where the page before and the page after
+    are.
+    """
 
     first: int
     lines: Sequence[str]
@@ -90,7 +93,11 @@ def restore_ends(original: str, edited: str) -> str:
     first = _same(old, new)
     last = _same(old[first:][::-1], new[first:][::-1])
     kept_first, kept_last = before[:first], before[len(before) - last :]
-    ends = [end for _, end in kept_first] + [usual] * (len(new) - first - last) + [end for _, end in kept_last]
+    ends = (
+        [end for _, end in kept_first]
+        + [usual] * (len(new) - first - last)
+        + [end for _, end in kept_last]
+    )
     return _joined(new, [end or usual for end in ends], bool(after and after[-1][1]))
 
 

@@ -1,4 +1,6 @@
-"""The addresses of the workstreams screen: what was noted, the bundle beside it, and a proof that is run again."""
+"""The addresses of the workstreams screen: what was noted, the bundle beside it, and a proof that
+is run again.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,19 @@ Name = Annotated[str, Query(max_length=NAME_CHARS)]
 Phase = Literal["planning", "implementation"]
 Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
-# What there is instead of the screen: a title, words of our own where the error's are for a program, what to do.
+# What there is instead of the screen: a title, words of our own where the error's are for a
+# program, what to do.
 ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
     NoWorkingTreeError: (
         "No working tree here",
         "This server has nobody's files, so there is nothing to check notes against. The machine that has them:",
         ("holdfast serve",),
     ),
-    SharedContextOffError: ("Context in the repository is off", None, ("SHARED_CONTEXT_ENABLED=true holdfast serve",)),
+    SharedContextOffError: (
+        "Context in the repository is off",
+        None,
+        ("SHARED_CONTEXT_ENABLED=true holdfast serve",),
+    ),
     NoRepositoryError: ("No repository here", None, ("holdfast serve --root FOLDER",)),
 }
 
@@ -44,7 +51,7 @@ def add_work(router: APIRouter, console: Console) -> None:
     _add_proofs(router, console)
 
 
-# --- the screen --------------------------------------------------------------------------------------------
+# --- the screen -----------------------------------------------------------------------------------
 
 
 def _add_screen(router: APIRouter, console: Console) -> None:
@@ -54,18 +61,23 @@ def _add_screen(router: APIRouter, console: Console) -> None:
     async def show_workstreams(
         request: Request, workstream: Name = "", phase: Phase | None = None, limit: Limit = None
     ) -> Response:
-        """What was noted about the work in this checkout, judged now, and what an agent would be handed."""
+        """What was noted about the work in this checkout, judged now, and what an agent would be
+        handed.
+        """
         try:
             workstreams = console.app.served_work()
             choices = work_view.list_choices(await workstreams.list_judged())
             name, of_phase = work_view.choose(choices, workstream or None, phase)
             work, shown = await asyncio.gather(
-                _work(console, workstreams, of_phase, name), _look(console, workstreams, of_phase, name, limit)
+                _work(console, workstreams, of_phase, name),
+                _look(console, workstreams, of_phase, name, limit),
             )
         except tuple(ABSENT) as error:
             return shell.render("no_work.html", request, **_absent(error), **await console.strip())
         values = {**_about(workstreams, choices), **work, **shown, **await console.strip()}
-        return await asyncio.to_thread(shell.render, "workstreams.html", request, proving=console.prover.last, **values)
+        return await asyncio.to_thread(
+            shell.render, "workstreams.html", request, proving=console.prover.last, **values
+        )
 
 
 def _about(workstreams: WorkstreamService, choices: list[work_view.WorkChoice]) -> dict[str, Any]:
@@ -83,7 +95,10 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
 
     @router.get("/console/workstreams")
     async def show_work(
-        request: Request, phase: Phase, workstream: Name = "", seen: Annotated[str, Query(max_length=20)] = ""
+        request: Request,
+        phase: Phase,
+        workstream: Name = "",
+        seen: Annotated[str, Query(max_length=20)] = "",
     ) -> Response:
         """What was noted, judged once more; nothing at all where nothing has changed."""
         workstreams = console.app.served_work()
@@ -93,23 +108,33 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
         return await asyncio.to_thread(shell.render, "_work.html", request, **values)
 
     @router.get("/console/workstreams/bundle")
-    async def show_bundle(request: Request, phase: Phase, workstream: Name = "", limit: Limit = None) -> Response:
+    async def show_bundle(
+        request: Request, phase: Phase, workstream: Name = "", limit: Limit = None
+    ) -> Response:
         workstreams = console.app.served_work()
         values = await _look(console, workstreams, phase, workstream or None, limit)
         return shell.render("_bundle.html", request, **values)
 
 
-async def _work(console: Console, workstreams: WorkstreamService, phase: str, name: str | None) -> dict[str, Any]:
+async def _work(
+    console: Console, workstreams: WorkstreamService, phase: str, name: str | None
+) -> dict[str, Any]:
     judged = await workstreams.load(phase, name)
     proofs = await work_view.find_proofs(workstreams, judged)
-    work = await asyncio.to_thread(work_view.make_work, judged, console.roots, workstreams.folder, proofs)
+    work = await asyncio.to_thread(
+        work_view.make_work, judged, console.roots, workstreams.folder, proofs
+    )
     # A branch may be called what no address can say, so its own work is asked for without a name.
     about = {"name": judged.context.key.workstream_id, "workstream": name or "", "phase": phase}
     return {"work": work, "verdicts": work_view.VERDICTS, **about}
 
 
 async def _look(
-    console: Console, workstreams: WorkstreamService, phase: str, name: str | None, limit: int | None
+    console: Console,
+    workstreams: WorkstreamService,
+    phase: str,
+    name: str | None,
+    limit: int | None,
 ) -> dict[str, Any]:
     """What an agent would be handed within a client's limit, or why it is too small for anything."""
     bundles = console.app.bundles(workstreams)
@@ -126,13 +151,17 @@ def _absent(error: HoldfastError) -> dict[str, Any]:
     return {"title": title, "message": message or error.message, "advice": advice}
 
 
-# --- proofs ------------------------------------------------------------------------------------------------
+# --- proofs ---------------------------------------------------------------------------------------
 
 
 def _add_proofs(router: APIRouter, console: Console) -> None:
     @router.get("/console/workstreams/proof")
-    async def show_proving(request: Request, seen: Annotated[str | None, Query(max_length=100)] = None) -> Response:
-        """How the run that was asked for here, on whichever page, is going or went; nothing where that was seen."""
+    async def show_proving(
+        request: Request, seen: Annotated[str | None, Query(max_length=100)] = None
+    ) -> Response:
+        """How the run that was asked for here, on whichever page, is going or went; nothing where
+        that was seen.
+        """
         last = console.prover.last
         if (last.mark if last else "") == seen:
             return Response(status_code=204)
@@ -140,7 +169,9 @@ def _add_proofs(router: APIRouter, console: Console) -> None:
 
     @router.post("/console/workstreams/proof")
     async def run_proof(request: Request) -> Response:
-        """A proof of this machine, once more. What is run is what the journal says, whatever a file says."""
+        """A proof of this machine, once more. What is run is what the journal says, whatever a file
+        says.
+        """
         proof_id = await _parse_proof(request)
         workstreams = console.app.served_work()
         proof = await _get_own_proof(workstreams, proof_id)

@@ -1,7 +1,9 @@
-"""What the workstreams screen shows: a judged repo context, in the order in which one reads it, the worst first.
+"""What the workstreams screen shows: a judged repo context, in the order in which one reads it, the
+worst first.
 
-Everything here is somebody's text or a file's line; it is shown and never believed. What a button would run comes from
-this machine's own journal, because a file in a repository may say anything about a command.
+Everything here is somebody's text or a file's line; it is shown and never believed. What a button
+would run comes from this machine's own journal, because a file in a repository may say anything
+about a command.
 """
 
 from __future__ import annotations
@@ -38,7 +40,13 @@ from holdfast.workstreams.service import WorkstreamService
 from holdfast.workstreams.staleness import describe_others, describe_staleness
 
 # What each verdict is called here, in the order of the bar.
-VERDICTS = {"ok": "fresh", "moved": "moved", "changed": "changed", "gone": "gone", "said": "only said"}
+VERDICTS = {
+    "ok": "fresh",
+    "moved": "moved",
+    "changed": "changed",
+    "gone": "gone",
+    "said": "only said",
+}
 WORST_FIRST = ("gone", "changed", "moved", "said", "ok")
 CLAIMS_SHOWN = 50
 PLACES_SHOWN = 4
@@ -64,7 +72,9 @@ class EvidencePlace:
 
 @dataclass(frozen=True)
 class ProofShown:
-    """A command that was run. `again` is what a button may run: a proof that this machine has made itself."""
+    """A command that was run. `again` is what a button may run: a proof that this machine has made
+    itself.
+    """
 
     command: str
     exit_code: object
@@ -120,12 +130,20 @@ class Work:
     @property
     def is_empty(self) -> bool:
         context = self.judged.context
-        noted = (context.summary, context.ledger, self.decisions, context.checklist, context.pointers)
+        noted = (
+            context.summary,
+            context.ledger,
+            self.decisions,
+            context.checklist,
+            context.pointers,
+        )
         return not any(noted) and not context.last_run and not context.read_only
 
     @property
     def mark(self) -> str:
-        """What tells this state from any other, so that a page is written anew only when something changed."""
+        """What tells this state from any other, so that a page is written anew only when something
+        changed.
+        """
         return hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
@@ -139,16 +157,24 @@ class WorkChoice:
     is_here: bool
 
 
-# --- which one ---------------------------------------------------------------------------------------------
+# --- which one ------------------------------------------------------------------------------------
 
 
 def list_choices(listed: Iterable[ListedContext]) -> list[WorkChoice]:
-    return [WorkChoice(each.key.workstream_id, each.key.branch, each.phase, each.judged is not None) for each in listed]
+    return [
+        WorkChoice(each.key.workstream_id, each.key.branch, each.phase, each.judged is not None)
+        for each in listed
+    ]
 
 
-def choose(choices: Sequence[WorkChoice], workstream_id: str | None, phase: str | None) -> tuple[str | None, str]:
+def choose(
+    choices: Sequence[WorkChoice], workstream_id: str | None, phase: str | None
+) -> tuple[str | None, str]:
     """What was asked for; else the branch's own, which is None, else the first that is noted."""
-    here = sorted((choice for choice in choices if choice.is_here), key=lambda choice: choice.name != choice.branch)
+    here = sorted(
+        (choice for choice in choices if choice.is_here),
+        key=lambda choice: choice.name != choice.branch,
+    )
     first = here[0] if here else None
     if workstream_id:
         return workstream_id, phase or _choose_phase(choices, workstream_id)
@@ -163,7 +189,7 @@ def _choose_phase(choices: Iterable[WorkChoice], name: str) -> str:
     return "planning" if phases == {"planning"} else "implementation"
 
 
-# --- the whole ---------------------------------------------------------------------------------------------
+# --- the whole ------------------------------------------------------------------------------------
 
 
 async def find_proofs(workstreams: WorkstreamService, judged: JudgedContext) -> dict[str, Proof]:
@@ -176,11 +202,19 @@ async def find_proofs(workstreams: WorkstreamService, judged: JudgedContext) -> 
             found[proof_id] = await workstreams.get_proof(proof_id)
         except ProofNotFoundError:
             continue
-    return {proof_id: proof for proof_id, proof in found.items() if proof.repo == judged.context.key.repo}
+    return {
+        proof_id: proof
+        for proof_id, proof in found.items()
+        if proof.repo == judged.context.key.repo
+    }
 
 
-def make_work(judged: JudgedContext, roots: Sequence[ConfinedRoot], folder: str, known: Mapping[str, Proof]) -> Work:
-    """`folder` is in the checkout that was judged; files are read through the folders that may be shown."""
+def make_work(
+    judged: JudgedContext, roots: Sequence[ConfinedRoot], folder: str, known: Mapping[str, Proof]
+) -> Work:
+    """`folder` is in the checkout that was judged; files are read through the folders that may be
+    shown.
+    """
     top = find_worktree(folder)
     pairs = zip(judged.claims, judged.context.ledger, strict=True)
     entries = sorted(pairs, key=lambda pair: WORST_FIRST.index(pair[0].verdict))
@@ -193,10 +227,16 @@ def make_work(judged: JudgedContext, roots: Sequence[ConfinedRoot], folder: str,
         judged=judged,
         bar=tuple(make_bar(judged.claims)),
         how_stale=describe_summary(judged),
-        changes=tuple(ChangeShown(change, reader.diffs.get(change.path)) for change in judged.staleness.changed),
+        changes=tuple(
+            ChangeShown(change, reader.diffs.get(change.path))
+            for change in judged.staleness.changed
+        ),
         claims=tuple(shown),
         claims_left_out=len(entries) - len(shown),
-        proofs=tuple(_show_own_proof(proof, judged) for proof in _list_last_runs(judged.proofs)[:PROOFS_SHOWN]),
+        proofs=tuple(
+            _show_own_proof(proof, judged)
+            for proof in _list_last_runs(judged.proofs)[:PROOFS_SHOWN]
+        ),
         decisions=tuple(list_decisions(judged)),
     )
 
@@ -219,7 +259,9 @@ def list_decisions(judged: JudgedContext) -> list[DecisionShown]:
     """Open ones first, then what holds, then what was rejected; of each the newest first."""
     shown = [_show_decision(each) for each in (*judged.decisions, *judged.shared_decisions)]
     shown.reverse()
-    return sorted(shown, key=lambda decision: DECISION_STATUSES.index(decision.status))[:DECISIONS_SHOWN]
+    return sorted(shown, key=lambda decision: DECISION_STATUSES.index(decision.status))[
+        :DECISIONS_SHOWN
+    ]
 
 
 def _show_decision(judged: JudgedDecision) -> DecisionShown:
@@ -236,9 +278,11 @@ def _show_decision(judged: JudgedDecision) -> DecisionShown:
 
 
 def find_diff_links(judged: JudgedContext, top: str, paths: Collection[str]) -> dict[str, str]:
-    """By path, against the commit that the summary was written at, where that is still here; else against HEAD.
+    """By path, against the commit that the summary was written at, where that is still here; else
+    against HEAD.
 
-    What is no longer there is in one of the two, or no diff knows it: then there is no link, which would lead nowhere.
+    What is no longer there is in one of the two, or no diff knows it: then there is no link, which
+    would lead nowhere.
     """
     since = judged.context.checkpoint.git_head
     is_here = git_repository.is_commit(since) and judged.staleness.others is not None
@@ -250,14 +294,20 @@ def find_diff_links(judged: JudgedContext, top: str, paths: Collection[str]) -> 
         bases |= dict.fromkeys(git.numstat(repository, judged.head, sorted(gone)), None)
     if repository and base:
         bases |= dict.fromkeys(git.numstat(repository, base, sorted(gone)), base)
-    return {path: links.diff_link(os.path.join(top, path), since=base) for path, base in bases.items()}
+    return {
+        path: links.diff_link(os.path.join(top, path), since=base) for path, base in bases.items()
+    }
 
 
-# --- claims ------------------------------------------------------------------------------------------------
+# --- claims ---------------------------------------------------------------------------------------
 
 
 def _show_claim(
-    claim: JudgedClaim, entry: Claim, reader: Reader, judged: JudgedContext, known: Mapping[str, Proof]
+    claim: JudgedClaim,
+    entry: Claim,
+    reader: Reader,
+    judged: JudgedContext,
+    known: Mapping[str, Proof],
 ) -> ClaimShown:
     files, commands = entry.files or (), entry.commands or ()
     of_files, of_commands = claim.evidence[: len(files)], claim.evidence[len(files) :]
@@ -277,7 +327,9 @@ def _show_claim(
 
 
 class Reader:
-    """The lines of a checkout's files, each read once, and their diffs; nothing outside what may be shown."""
+    """The lines of a checkout's files, each read once, and their diffs; nothing outside what may be
+    shown.
+    """
 
     def __init__(self, roots: Sequence[ConfinedRoot], top: str, diffs: Mapping[str, str]):
         self.roots, self.top, self.diffs = roots, top, diffs
@@ -319,13 +371,17 @@ def _show_place(shown: JudgedEvidence, noted: NotedEvidence, reader: Reader) -> 
 def _show_excerpt(
     shown: JudgedEvidence, noted: tuple[int, int] | None, lines: Sequence[str], reader: Reader
 ) -> EvidencePlace:
-    """Where it is now; where that is not known, the place that was noted; of a whole file its beginning."""
+    """Where it is now; where that is not known, the place that was noted; of a whole file its
+    beginning.
+    """
     first, last = shown.lines or noted or (1, len(lines))
     run = lines[first - 1 : last]
     excerpt = tuple(cut(line, LINE_CHARS) for line in run[:LINES_SHOWN])
     link = links.line_link(reader.full_path(shown.path or ""), None, first, first)
     words = _describe_place(shown, len(lines), first)
-    return EvidencePlace(shown.text, shown.verdict, words, link, first, excerpt, len(run) - len(excerpt))
+    return EvidencePlace(
+        shown.text, shown.verdict, words, link, first, excerpt, len(run) - len(excerpt)
+    )
 
 
 def _describe_place(shown: JudgedEvidence, total: int, first: int) -> str:
@@ -338,13 +394,15 @@ def _describe_place(shown: JudgedEvidence, total: int, first: int) -> str:
     return "Edited since. This stands there now:"
 
 
-# --- proofs ------------------------------------------------------------------------------------------------
+# --- proofs ---------------------------------------------------------------------------------------
 
 
 def _show_proof(
     shown: JudgedEvidence, noted: CommandEvidence, judged: JudgedContext, known: Mapping[str, Proof]
 ) -> ProofShown:
-    """What a claim names as its proof. The newest run of the same command tells more than the one that was named."""
+    """What a claim names as its proof. The newest run of the same command tells more than the one
+    that was named.
+    """
     named = known.get(noted.proof or "")
     if named is None:
         return _show_foreign_proof(shown, noted)

@@ -1,1 +1,3 @@
-"""The HTTP door: an API for programs, with live events. Everything third-party of it stays in this folder."""
+"""The HTTP door: an API for programs, with live events. Everything third-party of it stays in this
+folder.
+"""

@@ -1,7 +1,8 @@
 """What to do next, in the grammar of the API: a route.
 
-A caller of a server has no terminal there: what no route offers is asked of the person who runs the server, or left out
-(None) where the message already says enough or the error does not reach a caller.
+A caller of a server has no terminal there: what no route offers is asked of the person who runs the
+server, or left out (None) where the message already says enough or the error does not reach a
+caller.
 """
 
 from __future__ import annotations

@@ -44,9 +44,13 @@ def make_http_app(
     roots: Sequence[str] = (),
     stopping: asyncio.Event | None = None,
 ) -> ASGIApp:
-    """What a server serves. `roots` are the folders that applets may show; `stopping` ends what would last."""
+    """What a server serves. `roots` are the folders that applets may show; `stopping` ends what
+    would last.
+    """
     site, keys, seen = site or Site(), keys or Keys(app.settings.home), SeenRoots(roots)
-    api = FastAPI(title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    api = FastAPI(
+        title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
     api.state.holdfast, api.state.keys, api.state.port, api.state.seen = app, keys, site.port, seen
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
     api.state.streams = events.Streams(Tail(app.scope.outbox), keys, stopping or asyncio.Event())
@@ -70,7 +74,7 @@ def _beside(runs: AbstractAsyncContextManager[None]) -> Any:
     return lifespan
 
 
-# --- the other doors ---------------------------------------------------------------------------------------
+# --- the other doors ------------------------------------------------------------------------------
 
 
 def _add_console(api: FastAPI, app: App, roots: Sequence[str]) -> None:

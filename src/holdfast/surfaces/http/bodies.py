@@ -1,7 +1,8 @@
 """Request bodies: JSON, bounded in size, in depth and in the time they take.
 
-Checked before the framework looks: it would read a body of any size, and its parser falls over a deep one. Bytes are
-counted as they come, because a caller need not say how many there will be, or may say it wrongly.
+Checked before the framework looks: it would read a body of any size, and its parser falls over a
+deep one. Bytes are counted as they come, because a caller need not say how many there will be, or
+may say it wrongly.
 """
 
 from __future__ import annotations
@@ -53,8 +54,12 @@ class _Checked(Request):
 
 def check_media_type(given: list[str]) -> None:
     """A form or a plain text is what a foreign page can send without asking; JSON is not."""
-    kind, *parameters = [part.strip().lower() for part in given[0].split(";")] if len(given) == 1 else [""]
-    charsets = [part.partition("=")[2].strip('"') for part in parameters if part.startswith("charset=")]
+    kind, *parameters = (
+        [part.strip().lower() for part in given[0].split(";")] if len(given) == 1 else [""]
+    )
+    charsets = [
+        part.partition("=")[2].strip('"') for part in parameters if part.startswith("charset=")
+    ]
     if kind != "application/json" or any(charset not in CHARSETS for charset in charsets):
         raise WrongMediaTypeError(", ".join(given))
 
@@ -66,7 +71,9 @@ async def read_body(request: Request, max_bytes: int = MAX_BYTES) -> bytes:
             return await _read(request, max_bytes)
     except TimeoutError:
         raise TooSlowError(BODY_SECONDS) from None
-    except ClientDisconnect:  # nobody is left to be told, and nothing may be written of half a request
+    except (
+        ClientDisconnect
+    ):  # nobody is left to be told, and nothing may be written of half a request
         raise InvalidValueError("Body", "…", "ended before it was complete") from None
 
 
@@ -94,8 +101,12 @@ def parse(body: bytes) -> Any:
     except json.JSONDecodeError as wrong:
         raise InvalidValueError("Body", text[:SHOWN_CHARS], f"is not JSON ({wrong})") from None
     except ValueError:  # Python's own limit on digits
-        raise InvalidValueError("Body", "…", "holds a number of too many digits; keep it as a text") from None
-    if text.count("[") + text.count("{") > MAX_DEPTH:  # fewer brackets than levels cannot be too deep
+        raise InvalidValueError(
+            "Body", "…", "holds a number of too many digits; keep it as a text"
+        ) from None
+    if (
+        text.count("[") + text.count("{") > MAX_DEPTH
+    ):  # fewer brackets than levels cannot be too deep
         _check_depth(value)
     return value
 

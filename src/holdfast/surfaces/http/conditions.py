@@ -1,7 +1,7 @@
 """`If-Match`: change what somebody has seen, or nothing.
 
-A session's tag is its revision; a scratchpad, which changes without it, has a tag of its own. Weak tags and those that
-were never ours are well formed and match nothing.
+A session's tag is its revision; a scratchpad, which changes without it, has a tag of its own. Weak
+tags and those that were never ours are well formed and match nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Condition:
 
     async def check_state(self, scope: Scope, session_id: str) -> None:
         """The same for its scratchpad; the session's own tag will do as well."""
-        state = await scope.sessions.update_state(session_id, {})  # changes nothing, and holds it until the end
+        state = await scope.sessions.update_state(
+            session_id, {}
+        )  # changes nothing, and holds it until the end
         session = await scope.sessions.lock_session(session_id)
         self._match(session, state_tag(state), session_tag(session))
 
@@ -67,11 +69,18 @@ async def the_condition(
     request: Request,
     if_match: Annotated[
         str | None,
-        Header(alias="If-Match", description='The `ETag` of what is to be changed, such as `"3"`; several, or `*`'),
+        Header(
+            alias="If-Match",
+            description='The `ETag` of what is to be changed, such as `"3"`; several, or `*`',
+        ),
     ] = None,
 ) -> Condition | None:
     """All lines of the header are one list."""
-    return None if if_match is None else parse(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
+    return (
+        None
+        if if_match is None
+        else parse(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
+    )
 
 
 IfMatch = Annotated[Condition | None, Depends(the_condition)]

@@ -12,7 +12,11 @@ class ServerRunningError(Conflict):
         self.store, self.pid, self.port, self.url = store, pid, port, url
         who = f"process {pid}" if pid else "another process"
         where = f" on port {port}" if port else ""
-        come_in = f"Open {url} and log in with the token in the file 'token' of its data folder. " if url else ""
+        come_in = (
+            f"Open {url} and log in with the token in the file 'token' of its data folder. "
+            if url
+            else ""
+        )
         super().__init__(
             f"{store} is served by {who}{where} already. {come_in}To start another, stop it first, or set "
             "HOLDFAST_HOME to another folder (and HOLDFAST_DATABASE, where that is set, to another file).",
@@ -65,7 +69,9 @@ class ForeignRequestError(Refused):
 
     def __init__(self, header: str, value: object, problem: str):
         self.header, self.value = header, value
-        super().__init__(f"{header} {shown(value)} {problem}. Use the address that the server prints when it starts.")
+        super().__init__(
+            f"{header} {shown(value)} {problem}. Use the address that the server prints when it starts."
+        )
 
 
 class NetworkRefusedError(Refused):
@@ -85,7 +91,9 @@ class WrongMediaTypeError(Invalid):
 
     def __init__(self, found: object):
         self.found = found
-        super().__init__(f"Content-Type {shown(found)} is not taken here. Send JSON as application/json.")
+        super().__init__(
+            f"Content-Type {shown(found)} is not taken here. Send JSON as application/json."
+        )
 
 
 class TooLargeError(Invalid):
@@ -94,7 +102,9 @@ class TooLargeError(Invalid):
 
     def __init__(self, max_bytes: int):
         self.max_bytes = max_bytes
-        super().__init__(f"The body has more than {max_bytes:,} bytes. Nothing was written. Send it in parts.")
+        super().__init__(
+            f"The body has more than {max_bytes:,} bytes. Nothing was written. Send it in parts."
+        )
 
 
 class TooSlowError(Invalid):
@@ -103,7 +113,9 @@ class TooSlowError(Invalid):
 
     def __init__(self, seconds: float):
         self.seconds = seconds
-        super().__init__(f"The body was not complete after {seconds:g} seconds. Nothing was written. Send it again.")
+        super().__init__(
+            f"The body was not complete after {seconds:g} seconds. Nothing was written. Send it again."
+        )
 
 
 class TooManyError(Unavailable):

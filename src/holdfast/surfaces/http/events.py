@@ -1,8 +1,9 @@
 """`GET /api/events`: what happens, as it happens (server-sent events).
 
-Each event carries the cursor behind it as its `id`, and so does the beginning of the stream, before anything has
-happened: whoever reconnects with the last id it saw misses nothing and hears nothing twice. A stream ends when its
-reader leaves, when the server stops, and when the token it was opened with is no longer the token.
+Each event carries the cursor behind it as its `id`, and so does the beginning of the stream, before
+anything has happened: whoever reconnects with the last id it saw misses nothing and hears nothing
+twice. A stream ends when its reader leaves, when the server stops, and when the token it was opened
+with is no longer the token.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ router = APIRouter()
 
 
 class Streams:
-    """The live streams of one server: one look at the outbox for all of them, and an end to all of them."""
+    """The live streams of one server: one look at the outbox for all of them, and an end to all of
+    them.
+    """
 
     def __init__(self, tail: Tail, keys: Keys, stopping: asyncio.Event):
         self.tail, self.keys, self.stopping = tail, keys, stopping
@@ -59,7 +62,10 @@ class Streams:
     "/api/events",
     response_class=Response,
     responses={
-        200: {"content": {"text/event-stream": {}}, "description": "`caco.context` and `session.*` as they come"}
+        200: {
+            "content": {"text/event-stream": {}},
+            "description": "`caco.context` and `session.*` as they come",
+        }
     },
 )
 async def follow_events(
@@ -70,9 +76,13 @@ async def follow_events(
 ) -> Response:
     """Everything beyond a cursor, and then what happens"""
     streams: Streams = request.app.state.streams
-    given = last_event_id or query.after  # a browser that reconnects keeps its address and brings the header
+    given = (
+        last_event_id or query.after
+    )  # a browser that reconnects keeps its address and brings the header
     if given is not None:
-        await app.scope.outbox.read(given, 1)  # refuses what is no cursor while there is still a status to answer with
+        await app.scope.outbox.read(
+            given, 1
+        )  # refuses what is no cursor while there is still a status to answer with
     cursor = await app.scope.outbox.end() if given is None else given
     streams.take_place()
     return EventStream(streams, request.state.token, blocks(streams.tail, cursor))
@@ -90,7 +100,9 @@ class EventStream(Response):
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             await first_of(self._pump(send), _gone(receive), self.streams.ended(self._token))
-            with suppress(TimeoutError, OSError):  # a reader that has stopped reading gets no last words
+            with suppress(
+                TimeoutError, OSError
+            ):  # a reader that has stopped reading gets no last words
                 last = send({"type": "http.response.body", "body": b"", "more_body": False})
                 await asyncio.wait_for(last, LAST_WORDS_SECONDS)
         finally:
@@ -104,7 +116,9 @@ class EventStream(Response):
                     await send({"type": "http.response.body", "body": block, "more_body": True})
 
 
-async def blocks(tail: Tail, cursor: str, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> AsyncGenerator[bytes, None]:
+async def blocks(
+    tail: Tail, cursor: str, heartbeat_seconds: float = HEARTBEAT_SECONDS
+) -> AsyncGenerator[bytes, None]:
     yield f"retry: 1000\nid: {cursor}\n\n".encode()
     follower: Any = tail.follow(cursor, heartbeat_seconds)
     async with aclosing(follower) as events:

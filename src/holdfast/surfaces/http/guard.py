@@ -1,8 +1,9 @@
 """The wall before every path: who asks, under which name, and from which page.
 
-A port on this machine is open to every page that a browser shows and to every program that runs here. So a request
-must name us as we are called (no rebound DNS name), must not come from a foreign page, and must bring the token or the
-cookie that follows from it. Pure ASGI, so that nothing mounted below it, now or later, can be reached around it.
+A port on this machine is open to every page that a browser shows and to every program that runs
+here. So a request must name us as we are called (no rebound DNS name), must not come from a foreign
+page, and must bring the token or the cookie that follows from it. Pure ASGI, so that nothing
+mounted below it, now or later, can be reached around it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ CSP = (
 HEADERS = [
     (b"content-security-policy", CSP),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # `no-referrer` would make our own form come from `Origin: null`
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # `no-referrer` would make our own form come from `Origin: null`
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 OURS = {name for name, _ in HEADERS} | {b"cache-control"}
@@ -53,7 +57,9 @@ class Site:
     @cached_property
     def hosts(self) -> frozenset[str]:
         names = {self.name, *LOOPBACK}
-        return frozenset({f"{name}:{self.port}" for name in names} | (names if self.port == 80 else set()))
+        return frozenset(
+            {f"{name}:{self.port}" for name in names} | (names if self.port == 80 else set())
+        )
 
 
 class Guard:
@@ -64,7 +70,9 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _Sender(send, is_static=scope["path"].startswith(STATIC)))
+            await self._answer(
+                scope, receive, _Sender(send, is_static=scope["path"].startswith(STATIC))
+            )
         else:  # no websockets here
             await send({"type": "websocket.close", "code": 1008})
 
@@ -78,7 +86,9 @@ class Guard:
             await page(scope, receive, send)
         except HoldfastError as error:
             await problems.of_error(error)(scope, receive, send)
-        except Exception as error:  # its words may be somebody's text, so they are neither shown nor kept
+        except (
+            Exception
+        ) as error:  # its words may be somebody's text, so they are neither shown nor kept
             self.log("http_bug", type=type(error).__name__)
             if not send.started:
                 await problems.of_bug()(scope, receive, send)
@@ -95,22 +105,37 @@ class Guard:
             raise ForeignRequestError("Host", ", ".join(given), "is not this server")
 
     def _check_page(self, scope: Scope) -> None:
-        """A request without these headers comes from a program; a browser always says where it comes from."""
+        """A request without these headers comes from a program; a browser always says where it
+        comes from.
+        """
         own = f"{scope['scheme']}://{_one(scope, b'host').lower()}"
         for origin in _all(scope, b"origin"):
             if origin.lower() != own:
                 raise ForeignRequestError("Origin", origin, "is not this server")
         for site in _all(scope, b"sec-fetch-site"):
-            if site not in ("none", "same-origin") and not (site == "same-site" and _is_navigation(scope)):
+            if site not in ("none", "same-origin") and not (
+                site == "same-site" and _is_navigation(scope)
+            ):
                 raise ForeignRequestError("Sec-Fetch-Site", site, "is a foreign page")
 
     def _check_caller(self, scope: Scope) -> None:
-        scope.setdefault("state", {})["token"] = self.keys.token  # under which it was let in; a stream lasts as long
+        scope.setdefault("state", {})["token"] = (
+            self.keys.token
+        )  # under which it was let in; a stream lasts as long
         if given := _all(scope, b"authorization"):
             scheme, _, token = given[0].partition(" ")
-            if len(given) > 1 or scheme.lower() != "bearer" or not self.keys.is_token(token.strip()):
+            if (
+                len(given) > 1
+                or scheme.lower() != "bearer"
+                or not self.keys.is_token(token.strip())
+            ):
                 raise UnauthorizedError
-        elif not any(map(self.keys.is_cookie, _cookies(scope, name := cookie_name(self.site.port, scope["scheme"])))):
+        elif not any(
+            map(
+                self.keys.is_cookie,
+                _cookies(scope, name := cookie_name(self.site.port, scope["scheme"])),
+            )
+        ):
             raise UnauthorizedError
         elif scope["method"] not in READS and not _is_own_page(scope):
             raise ForeignRequestError("Cookie", name, "counts only with our own Origin")
@@ -133,20 +158,28 @@ class _Sender:
 
 
 def is_public(path: str) -> bool:
-    """What somebody sees who has no key yet: the way in, how it looks, and what a program is to bring."""
+    """What somebody sees who has no key yet: the way in, how it looks, and what a program is to
+    bring.
+    """
     return path in ("/login", *metadata.PATHS) or path.startswith(STATIC)
 
 
 def is_person(scope: Scope) -> bool:
-    """Whether a page says more than a document; programs ask below /api and /mcp, and never for HTML."""
+    """Whether a page says more than a document; programs ask below /api and /mcp, and never for
+    HTML.
+    """
     path: str = scope["path"]
     accepts_page = scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
     return accepts_page and not path.startswith(("/api/", "/mcp"))
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """A person follows a link from a page on another port of this machine; nothing of the answer reaches that page."""
-    is_document = _all(scope, b"sec-fetch-mode") == ["navigate"] and _all(scope, b"sec-fetch-dest") == ["document"]
+    """A person follows a link from a page on another port of this machine; nothing of the answer
+    reaches that page.
+    """
+    is_document = _all(scope, b"sec-fetch-mode") == ["navigate"] and _all(
+        scope, b"sec-fetch-dest"
+    ) == ["document"]
     return scope["method"] == "GET" and is_document
 
 
@@ -156,7 +189,9 @@ def _is_own_page(scope: Scope) -> bool:
 
 
 def _cookies(scope: Scope, name: str) -> list[str]:
-    pairs = [pair.strip().partition("=") for line in _all(scope, b"cookie") for pair in line.split(";")]
+    pairs = [
+        pair.strip().partition("=") for line in _all(scope, b"cookie") for pair in line.split(";")
+    ]
     return [value for key, _, value in pairs if key == name]
 
 

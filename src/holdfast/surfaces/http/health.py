@@ -1,7 +1,9 @@
-"""`GET /api/health`: 200 only if a write and a read really work and no log ends before what was accepted.
+"""`GET /api/health`: 200 only if a write and a read really work and no log ends before what was
+accepted.
 
-A health check that looks at the process instead of the store stays green while events are lost. What it costs does not
-follow the logs; a hole in the middle of one is for `holdfast status`, which counts every row.
+A health check that looks at the process instead of the store stays green while events are lost.
+What it costs does not follow the logs; a hole in the middle of one is for `holdfast status`, which
+counts every row.
 """
 
 from __future__ import annotations
@@ -28,9 +30,13 @@ async def get_health(app: Here) -> Response:
         accounts = await _examine(app)
     except HoldfastError as error:
         return problems.of_error(error, status=503)
-    except Exception as error:  # damage has many faces, and each of them is an answer to this question
+    except (
+        Exception
+    ) as error:  # damage has many faces, and each of them is an answer to this question
         Log(app.settings.home)("unhealthy", type=type(error).__name__)
-        return problems.problem(503, "unavailable", f"The store does not work: {type(error).__name__}.")
+        return problems.problem(
+            503, "unavailable", f"The store does not work: {type(error).__name__}."
+        )
     if accounts.lost:
         return problems.of_error(EventsLostError(accounts.lost), **accounts.to_dict())
     return JSONResponse({"status": "ok", **accounts.to_dict()})

@@ -1,4 +1,6 @@
-"""What every route needs: the app, the id in the path, the files it may look for, the key of a request."""
+"""What every route needs: the app, the id in the path, the files it may look for, the key of a
+request.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,17 @@ async def the_session_id(session_id: Annotated[str, Path(description="A session'
 
 
 class SeenRoots:
-    """Which files are gone, told of the folders that applets may show; whatever is elsewhere counts as there."""
+    """Which files are gone, told of the folders that applets may show; whatever is elsewhere counts
+    as there.
+    """
 
     def __init__(self, roots: Sequence[str]):
         self._roots = [ConfinedRoot(root) for root in roots]
 
     def exists(self, path: str) -> bool:
-        real = os.path.realpath(path) if self._hold(path) else path  # a link inside may lead outside
+        real = (
+            os.path.realpath(path) if self._hold(path) else path
+        )  # a link inside may lead outside
         return not self._hold(real) or os.path.exists(real)
 
     def _hold(self, path: str) -> bool:

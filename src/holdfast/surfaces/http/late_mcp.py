@@ -1,8 +1,9 @@
 """MCP behind the HTTP door, opened when the first agent comes.
 
-Its library takes as long to load as everything else of a server together, and most servers are started for the console.
-What has to run beside it is entered and left by one task of its own, as its library asks for. A body is read before, by
-the same rules as everywhere: the library would wait for one without end.
+Its library takes as long to load as everything else of a server together, and most servers are
+started for the console. What has to run beside it is entered and left by one task of its own, as
+its library asks for. A body is read before, by the same rules as everywhere: the library would wait
+for one without end.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class LateMcp:
             return self.app
 
         developer = self.app.settings.developer
-        return McpOverHttp(app_for, principal_of=lambda _: developer, body_bytes=MAX_BYTES, exists=self.seen.exists)
+        return McpOverHttp(
+            app_for, principal_of=lambda _: developer, body_bytes=MAX_BYTES, exists=self.seen.exists
+        )
 
     async def _run_beside(self, door: McpOverHttp) -> None:
         try:
@@ -80,7 +83,9 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
     """What was read and found good, given once more; then whatever else comes."""
     request = Request(scope, receive)
     check_media_type(request.headers.getlist("content-type"))
-    waiting: list[Message] = [{"type": "http.request", "body": await read_body(request), "more_body": False}]
+    waiting: list[Message] = [
+        {"type": "http.request", "body": await read_body(request), "more_body": False}
+    ]
 
     async def again() -> Message:
         return waiting.pop() if waiting else await receive()

@@ -1,8 +1,9 @@
 """One server per store that is a file.
 
-Two would answer with different ports and print different links for the same sessions, and a person would stop the
-wrong one. The lease is a lock on a file beside the store, so that it counts whichever data folder somebody comes from;
-the kernel gives it back when its holder dies, however it dies. What stands in the file only says who holds it.
+Two would answer with different ports and print different links for the same sessions, and a person
+would stop the wrong one. The lease is a lock on a file beside the store, so that it counts
+whichever data folder somebody comes from; the kernel gives it back when its holder dies, however it
+dies. What stands in the file only says who holds it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Lease:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        os.ftruncate(self._fd, 0)  # the file stays: removing it would let two hold a lease of the same name
+        os.ftruncate(
+            self._fd, 0
+        )  # the file stays: removing it would let two hold a lease of the same name
         os.close(self._fd)
 
     def tell(self, port: int, url: str) -> None:
@@ -60,7 +63,9 @@ class Lease:
             if "port" in holder:
                 break
             time.sleep(LOOK_SECONDS)
-        return ServerRunningError(self.store, holder.get("pid"), holder.get("port"), holder.get("url"))
+        return ServerRunningError(
+            self.store, holder.get("pid"), holder.get("port"), holder.get("url")
+        )
 
 
 def _read(path: str) -> dict[str, int | str] | None:
@@ -72,4 +77,6 @@ def _read(path: str) -> dict[str, int | str] | None:
     if not isinstance(holder, dict):
         return None
     kinds = {"pid": int, "port": int, "url": str}
-    return {name: holder[name] for name, kind in kinds.items() if isinstance(holder.get(name), kind)}
+    return {
+        name: holder[name] for name, kind in kinds.items() if isinstance(holder.get(name), kind)
+    }

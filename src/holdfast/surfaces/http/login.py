@@ -1,7 +1,7 @@
 """How a browser gets in: by a link that works once, or by pasting the token.
 
-The link holds a code and not the token, because addresses end up in histories. What the browser keeps is a cookie
-that no script can read and no foreign page can use.
+The link holds a code and not the token, because addresses end up in histories. What the browser
+keeps is a cookie that no script can read and no foreign page can use.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class Tries:
         while self._wrong and self._wrong[0] < self._clock() - TRY_SECONDS:
             self._wrong.popleft()
         if len(self._wrong) >= WRONG_TRIES:
-            raise TooManyError("wrong tokens in a minute", WRONG_TRIES, "Wait a minute, then try again.")
+            raise TooManyError(
+                "wrong tokens in a minute", WRONG_TRIES, "Wait a minute, then try again."
+            )
 
     def note_wrong(self) -> None:
         self._wrong.append(self._clock())
@@ -133,7 +135,8 @@ def let_in(request: Request) -> Response:
 
 
 def cookie_name(port: int, scheme: str = "http") -> str:
-    """With the port: a browser sends a cookie to every port of a machine, and two servers would push out each other's.
+    """With the port: a browser sends a cookie to every port of a machine, and two servers would
+    push out each other's.
 
     Under TLS the prefix makes browsers refuse one that a neighbour set.
     """

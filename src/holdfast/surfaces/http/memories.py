@@ -30,7 +30,9 @@ Text = Annotated[str | None, WithJsonSchema({"type": "string"})]
 class Question(Asked):
     query: Text = Field(None, description="The question, in its own words; all of them without one")
     limit: int = Field(LIMIT, description="At most so many")
-    min_relevance: float = Field(MIN_RELEVANCE, description="Least share of the question's words, 0 to 1")
+    min_relevance: float = Field(
+        MIN_RELEVANCE, description="Least share of the question's words, 0 to 1"
+    )
     below: Text = Field(None, description="Without a question: older than this one")
 
 
@@ -71,12 +73,16 @@ class MemoryList(Given):
 
 @router.get("", responses={200: {"model": MemoryList}})
 async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
-    """What answers a question, best first, or nothing; without a question what is remembered, newest first"""
+    """What answers a question, best first, or nothing; without a question what is remembered,
+    newest first
+    """
     found: Sequence[Any]
     if asked.query is None:
         found = await app.scope.memories.list_memories(asked.limit, asked.below)
     else:
-        found = await app.scope.memories.recall(asked.query, limit=asked.limit, min_relevance=asked.min_relevance)
+        found = await app.scope.memories.recall(
+            asked.query, limit=asked.limit, min_relevance=asked.min_relevance
+        )
     return JSONResponse({"memories": [one.to_dict() for one in found]})
 
 

@@ -1,6 +1,8 @@
-"""What a program that was sent away may read: which kind of token opens this server, and that nobody here issues them.
+"""What a program that was sent away may read: which kind of token opens this server, and that
+nobody here issues them.
 
-RFC 9728, as MCP clients look for it. There is no authorization server: the token lies in the data folder.
+RFC 9728, as MCP clients look for it. There is no authorization server: the token lies in the data
+folder.
 """
 
 from __future__ import annotations
@@ -19,9 +21,15 @@ router = APIRouter(include_in_schema=False)
 @router.get(PATHS[0])
 @router.get(PATHS[1])
 async def show_metadata(request: Request) -> JSONResponse:
-    """The resource is named as the caller knows it; the guard has checked that this is one of our names."""
+    """The resource is named as the caller knows it; the guard has checked that this is one of our
+    names.
+    """
     resource = str(request.base_url).rstrip("/") + request.url.path.removeprefix(PATH)
-    about = {"resource": resource, "resource_name": "Holdfast", "bearer_methods_supported": ["header"]}
+    about = {
+        "resource": resource,
+        "resource_name": "Holdfast",
+        "bearer_methods_supported": ["header"],
+    }
     return JSONResponse(about | {"scopes_supported": list(SCOPES)})
 
 

@@ -1,8 +1,8 @@
 """What goes in and out, as `/openapi.json` describes it.
 
-What comes in is checked here only for its shape: a field that nobody knows is refused, because a typo would be
-dropped in silence. Whether a value is good is decided by the rules of the room, the same for every door. What goes
-out is described here and written by the rooms' own `to_dict`.
+What comes in is checked here only for its shape: a field that nobody knows is refused, because a
+typo would be dropped in silence. Whether a value is good is decided by the rules of the room, the
+same for every door. What goes out is described here and written by the rooms' own `to_dict`.
 """
 
 from __future__ import annotations
@@ -29,24 +29,30 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-# --- in ----------------------------------------------------------------------------------------------------
+# --- in -------------------------------------------------------------------------------------------
 
 
 class StartSession(Taken):
     chatmode: str = Field(description="What kind of work, such as architect")
-    user_id: str | None = Field(None, description="Namespace of the session; default: the developer")
+    user_id: str | None = Field(
+        None, description="Namespace of the session; default: the developer"
+    )
     workflow: str | None = None
     skill: str | None = None
     git_branch: str | None = None
     name: str | None = Field(None, description="Name to find it by")
     client: str | None = Field(None, description="The agent program")
-    native_id: str | None = Field(None, description="That program's own id; an open session of it is returned")
+    native_id: str | None = Field(
+        None, description="That program's own id; an open session of it is returned"
+    )
     repo: str | None = None
     worktree: str | None = Field(None, description="Folder in which relative files are looked for")
 
 
 class ContextSet(Taken):
-    set_name: str = Field(alias="setName", description="files, applet, endpoints, ports or one's own")
+    set_name: str = Field(
+        alias="setName", description="files, applet, endpoints, ports or one's own"
+    )
     items: list[str] = Field(description="At most 10; none clears the set")
 
 
@@ -58,9 +64,13 @@ class PatchSession(Taken):
     last_idle_at: str | None = Field(None, alias="lastIdleAt")
     current_intent: str | None = Field(None, alias="currentIntent")
     env_hint: str | None = Field(None, alias="envHint")
-    context: dict[str, list[str]] = Field(default_factory=dict, description="Replaces all context sets")
+    context: dict[str, list[str]] = Field(
+        default_factory=dict, description="Replaces all context sets"
+    )
     set_context: ContextSet | None = Field(None, alias="setContext", description="Replaces one set")
-    union_context: ContextSet | None = Field(None, alias="unionContext", description="Adds to one set")
+    union_context: ContextSet | None = Field(
+        None, alias="unionContext", description="Adds to one set"
+    )
 
 
 class AppendEvent(Taken):
@@ -69,11 +79,15 @@ class AppendEvent(Taken):
     content: str
     parts: dict[str, Any] | None = Field(None, description="Structured data")
     event_id: str | None = Field(None, description="A UUID; the same again appends nothing")
-    expected_sequence: int | None = Field(None, description="Append only if this is the last number")
+    expected_sequence: int | None = Field(
+        None, description="Append only if this is the last number"
+    )
 
 
 class PatchState(Taken):
-    scratchpad: dict[str, Any] = Field(description="Objects merge, null removes a key, everything else replaces")
+    scratchpad: dict[str, Any] = Field(
+        description="Objects merge, null removes a key, everything else replaces"
+    )
 
 
 class Nothing(Taken):
@@ -91,14 +105,16 @@ class EventsPage(Asked):
     after: Count | None = Field(None, description="The last number of the page before")
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] | None = None
     turns: Count | None = Field(None, description="The last so many turns")
-    tokens: Count | None = Field(None, description="About so many tokens at most, the oldest dropped first")
+    tokens: Count | None = Field(
+        None, description="About so many tokens at most, the oldest dropped first"
+    )
 
 
 class Listen(Asked):
     after: str | None = Field(None, description="The last `id`; without one, only what is to come")
 
 
-# --- out ---------------------------------------------------------------------------------------------------
+# --- out ------------------------------------------------------------------------------------------
 
 
 class Given(BaseModel):

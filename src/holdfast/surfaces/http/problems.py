@@ -1,7 +1,8 @@
 """Errors as problem documents (RFC 9457), whatever went wrong and wherever.
 
-A caller finds the same members each time and decides by `code`. What a bug says stays here: its message may quote
-what somebody wrote, so only its type goes into the log and nothing of it into the answer.
+A caller finds the same members each time and decides by `code`. What a bug says stays here: its
+message may quote what somebody wrote, so only its type goes into the log and nothing of it into the
+answer.
 """
 
 from __future__ import annotations
@@ -44,8 +45,15 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Problem:
-    document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    document |= {"code": code} | more | ({"next_actions": list(next_actions)} if next_actions else {})
+    document = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
+    document |= (
+        {"code": code} | more | ({"next_actions": list(next_actions)} if next_actions else {})
+    )
     return Problem(document, status, headers)
 
 
@@ -66,7 +74,9 @@ def answer_errors(api: FastAPI) -> None:
     api.add_exception_handler(HoldfastError, _ours)
     api.add_exception_handler(HTTPException, _theirs)
     api.add_exception_handler(RequestValidationError, _malformed)
-    api.add_exception_handler(Exception, _bug)  # answered here, and raised once more to the guard, which notes it
+    api.add_exception_handler(
+        Exception, _bug
+    )  # answered here, and raised once more to the guard, which notes it
 
 
 async def _bug(request: Request, error: Exception) -> Problem:
@@ -92,17 +102,27 @@ def _allowed(request: Request) -> list[str]:
     return [
         method
         for method in METHODS
-        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in request.app.routes)
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
     ]
 
 
 async def _malformed(request: Request, error: Exception) -> Problem:
-    """Malformed input is 400 at every door; the names are the caller's, so they are shown as text from outside."""
+    """Malformed input is 400 at every door; the names are the caller's, so they are shown as text
+    from outside.
+    """
     assert isinstance(error, RequestValidationError)
-    found = [f"{_place(one['loc'])} {one['msg'][:1].lower()}{one['msg'][1:]}" for one in error.errors()]
+    found = [
+        f"{_place(one['loc'])} {one['msg'][:1].lower()}{one['msg'][1:]}" for one in error.errors()
+    ]
     rest = [f"and {len(found) - SHOWN_PROBLEMS} more"] if len(found) > SHOWN_PROBLEMS else []
     return problem(400, Invalid.code, f"{'; '.join([*found[:SHOWN_PROBLEMS], *rest])}.")
 
 
 def _place(steps: Sequence[object]) -> str:
-    return ".".join(step if step in ("body", "query", "header", "path") else shown(step) for step in map(str, steps))
+    return ".".join(
+        step if step in ("body", "query", "header", "path") else shown(step)
+        for step in map(str, steps)
+    )

@@ -32,13 +32,17 @@ def describe(api: FastAPI) -> None:
 
 
 def _document(api: FastAPI) -> dict[str, Any]:
-    document = get_openapi(title=api.title, version=api.version, description=ABOUT, routes=api.routes)
+    document = get_openapi(
+        title=api.title, version=api.version, description=ABOUT, routes=api.routes
+    )
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = PROBLEM
     parts = document.setdefault("components", {})
-    schemas = {name: schema for name, schema in parts.get("schemas", {}).items() if name not in THEIRS}
+    schemas = {
+        name: schema for name, schema in parts.get("schemas", {}).items() if name not in THEIRS
+    }
     parts["schemas"] = {**schemas, "ProblemDocument": models.ProblemDocument.model_json_schema()}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]

@@ -1,7 +1,8 @@
 """One server process, from the first check to the last answer.
 
-The order matters. Whoever may not serve this store is told before a port is taken; the lease comes before the port,
-so that a second server is told about the first and not about its port; the link is printed when it works.
+The order matters. Whoever may not serve this store is told before a port is taken; the lease comes
+before the port, so that a second server is told about the first and not about its port; the link is
+printed when it works.
 """
 
 from __future__ import annotations
@@ -58,7 +59,12 @@ class Started:
     is_open: bool  # to other machines
 
     def to_dict(self) -> dict[str, Any]:
-        return {"url": self.url, "login_url": self.login_url, "pid": self.pid, "token_file": self.token_file}
+        return {
+            "url": self.url,
+            "login_url": self.login_url,
+            "pid": self.pid,
+            "token_file": self.token_file,
+        }
 
 
 async def serve(settings: Settings, place: Place, announce: Callable[[Started], None]) -> None:
@@ -83,7 +89,9 @@ async def _run(
     login_url = f"{site.url}/login?code={codes.issue()}"
     _ = keys.token  # made now, so that the file is there when its name is printed
     started = Started(site.url, login_url, os.getpid(), keys.path, not is_loopback(place.host))
-    http = make_http_app(app, site=site, keys=keys, codes=codes, roots=place.roots, stopping=stopping)
+    http = make_http_app(
+        app, site=site, keys=keys, codes=codes, roots=place.roots, stopping=stopping
+    )
     await Server(http, stopping, lambda: announce(started)).serve(sockets=[listener])
 
 
@@ -125,20 +133,24 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def stop(self) -> None:
-        """Streams end, answers are finished; whoever asks a second time does not want to wait for them."""
+        """Streams end, answers are finished; whoever asks a second time does not want to wait for
+        them.
+        """
         self.force_exit = self.should_exit
         self.should_exit = True
         self._stopping.set()
 
 
-# --- checks and places -------------------------------------------------------------------------------------
+# --- checks and places ----------------------------------------------------------------------------
 
 
 def check_place(place: Place, settings: Settings) -> None:
     if not 0 <= place.port <= LARGEST_PORT:
         raise InvalidValueError("--port", place.port, f"is not between 0 and {LARGEST_PORT}")
     if is_wildcard(place.host):
-        problem = "means every address, and requests have to name one; give the one that people will use"
+        problem = (
+            "means every address, and requests have to name one; give the one that people will use"
+        )
         raise InvalidValueError("--host", place.host, problem)
     if sqlite_path(settings.database) and not is_loopback(place.host):
         raise NetworkRefusedError(place.host)
@@ -170,7 +182,9 @@ def _lease(settings: Settings) -> Any:
 @contextlib.contextmanager
 def listening(place: Place) -> Iterator[socket.socket]:
     try:
-        [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
+            place.host, place.port, type=socket.SOCK_STREAM
+        )
     except (OSError, UnicodeError):
         raise InvalidValueError("--host", place.host, "is not known on this machine") from None
     with socket.socket(family, kind, protocol) as listener:
@@ -187,8 +201,12 @@ def _no_port(error: OSError, place: Place) -> HoldfastError:
     if error.errno == errno.EADDRINUSE:
         return PortTakenError(place.host, place.port)
     if error.errno == errno.EACCES:
-        return InvalidValueError("--port", place.port, "needs rights that you do not have; choose one above 1023")
-    return InvalidValueError("--host", place.host, f"cannot be used: {(error.strerror or str(error)).lower()}")
+        return InvalidValueError(
+            "--port", place.port, "needs rights that you do not have; choose one above 1023"
+        )
+    return InvalidValueError(
+        "--host", place.host, f"cannot be used: {(error.strerror or str(error)).lower()}"
+    )
 
 
 async def refuse_unsafe_role(app: App) -> None:

@@ -1,8 +1,9 @@
 """`/api/sessions`: parse, one verb, format.
 
-A session's answer has its revision as `ETag`, and its scratchpad a tag of its own; a change that brings it back as
-`If-Match` is refused when somebody was faster. Every write takes an `Idempotency-Key`; a repeated one answers with the
-status of the first time and with the thing as it is now.
+A session's answer has its revision as `ETag`, and its scratchpad a tag of its own; a change that
+brings it back as `If-Match` is refused when somebody was faster. Every write takes an
+`Idempotency-Key`; a repeated one answers with the status of the first time and with the thing as it
+is now.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]
 @router.post("", status_code=201, responses={201: {"model": models.Session}})
 async def create_session(app: Here, body: models.StartSession, key: Key = None) -> Response:
     """Start a session"""
-    fields = {**body.model_dump(), "user_id": app.settings.developer if body.user_id is None else body.user_id}
+    fields = {
+        **body.model_dump(),
+        "user_id": app.settings.developer if body.user_id is None else body.user_id,
+    }
 
     request = Request("session.start", fields, key=key, target="http", read_again=_get_session)
     done = await write(app.scope, request, lambda scope: scope.sessions.create_session(**fields))
@@ -68,13 +72,19 @@ async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Re
 
 @router.patch("/{session_id}", responses={200: {"model": models.ChangedSession}})
 async def patch_session(
-    app: Here, session_id: SessionId, body: models.PatchSession, key: Key = None, if_match: IfMatch = None
+    app: Here,
+    session_id: SessionId,
+    body: models.PatchSession,
+    key: Key = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Change its name, hints and context sets, all or none"""
     given = body.model_dump(by_alias=True, exclude_unset=True)
     request = _change("session.patch", session_id, given, key, if_match, _get_patched)
     changes = _changes(body)
-    done = await write(app.scope, request, lambda scope: scope.sessions.patch_session(session_id, **changes))
+    done = await write(
+        app.scope, request, lambda scope: scope.sessions.patch_session(session_id, **changes)
+    )
     return answer(done.result.session, warnings=list(done.result.warnings))
 
 
@@ -117,26 +127,39 @@ async def resume_session(
     return answer(session, status=201 if is_new else 200, location=is_new, resume=text)
 
 
-# --- events ------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 @router.get("/{session_id}/events", responses={200: {"model": models.EventList}})
-async def list_events(app: Here, session_id: SessionId, page: Annotated[models.EventsPage, Query()]) -> Response:
+async def list_events(
+    app: Here, session_id: SessionId, page: Annotated[models.EventsPage, Query()]
+) -> Response:
     """A page of the log, or with `turns` or `tokens` its end, oldest first"""
     if page.turns is None and page.tokens is None:
         events, more = await _page(app, session_id, page.after or 0, page.limit or models.PAGE)
     elif page.after is None and page.limit is None:
         turns = TURNS if page.turns is None else page.turns
-        events, more = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens), False
+        events, more = (
+            await app.scope.sessions.get_recent_events(session_id, turns, page.tokens),
+            False,
+        )
     else:
-        raise InvalidValueError("query", "after, limit", "does not go together with turns or tokens")
+        raise InvalidValueError(
+            "query", "after, limit", "does not go together with turns or tokens"
+        )
     after = events[-1].sequence if events else page.after or 0
-    return JSONResponse({"events": [event.to_dict() for event in events], "more": more, "after": after})
+    return JSONResponse(
+        {"events": [event.to_dict() for event in events], "more": more, "after": after}
+    )
 
 
 @router.post("/{session_id}/events", status_code=201, responses={201: {"model": models.Event}})
 async def append_event(
-    app: Here, session_id: SessionId, body: models.AppendEvent, key: Key = None, if_match: IfMatch = None
+    app: Here,
+    session_id: SessionId,
+    body: models.AppendEvent,
+    key: Key = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Append an event; its number follows the last one"""
     fields = _without(body.model_dump(), "type")
@@ -149,7 +172,7 @@ async def append_event(
     return JSONResponse(done.result.to_dict(), 201)
 
 
-# --- the scratchpad ----------------------------------------------------------------------------------------
+# --- the scratchpad -------------------------------------------------------------------------------
 
 
 @router.get("/{session_id}/state", responses={200: {"model": models.SessionState}})
@@ -160,17 +183,25 @@ async def get_state(app: Here, session_id: SessionId) -> Response:
 
 @router.patch("/{session_id}/state", responses={200: {"model": models.SessionState}})
 async def update_state(
-    app: Here, session_id: SessionId, body: models.PatchState, key: Key = None, if_match: IfMatch = None
+    app: Here,
+    session_id: SessionId,
+    body: models.PatchState,
+    key: Key = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Merge into its scratchpad; `If-Match` takes its own tag or the session's"""
-    request = _change("session.update_state", session_id, body.model_dump(), key, if_match, _get_state)
+    request = _change(
+        "session.update_state", session_id, body.model_dump(), key, if_match, _get_state
+    )
     if if_match is not None:
         request = replace(request, condition=partial(if_match.check_state, session_id=session_id))
-    done = await write(app.scope, request, lambda scope: scope.sessions.update_state(session_id, body.scratchpad))
+    done = await write(
+        app.scope, request, lambda scope: scope.sessions.update_state(session_id, body.scratchpad)
+    )
     return answer_state(done.result)
 
 
-# --- within ------------------------------------------------------------------------------------------------
+# --- within ---------------------------------------------------------------------------------------
 
 
 def as_dict(session: Session) -> dict[str, Any]:
@@ -178,7 +209,9 @@ def as_dict(session: Session) -> dict[str, Any]:
 
 
 def answer(session: Session, *, status: int = 200, location: bool = False, **more: Any) -> Response:
-    headers = {"ETag": session_tag(session)} | ({"Location": f"/api/sessions/{session.id}"} if location else {})
+    headers = {"ETag": session_tag(session)} | (
+        {"Location": f"/api/sessions/{session.id}"} if location else {}
+    )
     return JSONResponse({**as_dict(session), **more}, status, headers)
 
 
@@ -195,7 +228,9 @@ def _change(
     read_again: Callable[[Scope, str], Awaitable[R]],
 ) -> Request[R]:
     """A write to a session that exists; the condition belongs to what a key stands for."""
-    request = Request(operation, {"body": body}, key=key, target=f"http {session_id}", read_again=read_again)
+    request = Request(
+        operation, {"body": body}, key=key, target=f"http {session_id}", read_again=read_again
+    )
     if if_match is None:
         return request
     return replace(
@@ -221,8 +256,12 @@ async def _get_state(scope: Scope, session_id: str) -> SessionState:
     return await scope.sessions.get_state(session_id)
 
 
-async def _page(app: App, session_id: str, after: int, limit: int) -> tuple[list[SessionEvent], bool]:
-    """The events beyond a number, and whether there are more; as many rows as were asked for, and one."""
+async def _page(
+    app: App, session_id: str, after: int, limit: int
+) -> tuple[list[SessionEvent], bool]:
+    """The events beyond a number, and whether there are more; as many rows as were asked for, and
+    one.
+    """
     events = await app.scope.sessions.list_events(session_id, after, limit + 1)
     return events[:limit], len(events) > limit
 

@@ -1,8 +1,8 @@
 """Who may come in: one token per data folder, also on this machine.
 
-Every program of every user can reach a port on 127.0.0.1; only its owner can read a file of mode 0600. The token is
-read anew whenever its file changes, so removing the file takes away every right that was given by it, and running
-streams end.
+Every program of every user can reach a port on 127.0.0.1; only its owner can read a file of mode
+0600. The token is read anew whenever its file changes, so removing the file takes away every right
+that was given by it, and running streams end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Keys:
     def token(self) -> str:
         if (seen := self._look()) is None or seen != self._seen:
             self._token = load_or_make(self.home)
-            self._seen = seen or (0, 0)  # as it was before: a file that changed meanwhile is read once more
+            self._seen = seen or (
+                0,
+                0,
+            )  # as it was before: a file that changed meanwhile is read once more
         return self._token
 
     @property

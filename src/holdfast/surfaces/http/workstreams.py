@@ -1,4 +1,6 @@
-"""`/api/workstreams` and `/api/bundle`: what was noted in the checkout that this server was started in."""
+"""`/api/workstreams` and `/api/bundle`: what was noted in the checkout that this server was started
+in.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Workstream(Given):
     key: dict[str, str]
     phase: str
     updated_at: str | None
-    context: dict[str, Any] | None = Field(description="With verdicts, where it is of the branch that is checked out")
+    context: dict[str, Any] | None = Field(
+        description="With verdicts, where it is of the branch that is checked out"
+    )
 
 
 class WorkstreamList(Given):
@@ -62,6 +66,10 @@ async def list_workstreams(work: Work) -> Response:
 async def get_bundle(app: Here, work: Work, asked: Annotated[BundleAsked, Query()]) -> Response:
     """What an agent would be handed now, with its receipt"""
     bundle = await app.bundles(work).build(
-        asked.phase, asked.workstream_id, client=asked.client, limit=asked.limit, worktree=work.folder
+        asked.phase,
+        asked.workstream_id,
+        client=asked.client,
+        limit=asked.limit,
+        worktree=work.folder,
     )
     return JSONResponse(bundle.to_dict())

@@ -1,13 +1,15 @@
-"""Three nodes: load what was noted and judge it, hand it to the agent in a bundle, write down what was learned.
+"""Three nodes: load what was noted and judge it, hand it to the agent in a bundle, write down what
+was learned.
 
-Each is a plain callable, so a graph may run it with or without an event loop. When the flag is off each returns nothing
-and starts nothing. What a rule refuses (a claim without evidence, a summary that nobody verified, a number where a text
-belongs) does not stop the graph: it stands in the state with its reason, and nothing of it is stored. A store or a
-repository that is out of order does not stop it either. To run one again on the same state doubles nothing.
+Each is a plain callable, so a graph may run it with or without an event loop. When the flag is off
+each returns nothing and starts nothing. What a rule refuses (a claim without evidence, a summary
+that nobody verified, a number where a text belongs) does not stop the graph: it stands in the state
+with its reason, and nothing of it is stored. A store or a repository that is out of order does not
+stop it either. To run one again on the same state doubles nothing.
 
-What they read in `state.context`: `share_session`, `repo_path`, `phase`, `workstream_id`, `feature_request`; for
-writing `summary`, `decisions`, `claims`, `checklist`, `file_pointers`, and of a failed run `failed_step`, `error`,
-`next_action`. Where several may stand, one alone will do.
+What they read in `state.context`: `share_session`, `repo_path`, `phase`, `workstream_id`,
+`feature_request`; for writing `summary`, `decisions`, `claims`, `checklist`, `file_pointers`, and
+of a failed run `failed_step`, `error`, `next_action`. Where several may stand, one alone will do.
 """
 
 from __future__ import annotations
@@ -31,7 +33,13 @@ Update = dict[str, Any]
 class _Node(ABC):
     """What the three have in common: where they look, and when they do nothing."""
 
-    def __init__(self, *, folder: str | None = None, phase: str = "implementation", settings: Settings | None = None):
+    def __init__(
+        self,
+        *,
+        folder: str | None = None,
+        phase: str = "implementation",
+        settings: Settings | None = None,
+    ):
         self.folder, self.phase, self.settings = folder, phase, settings
 
     def __call__(self, state: Any) -> Update:
@@ -45,7 +53,9 @@ class _Node(ABC):
 
     def _run_where_on(self, state: Any) -> Update:
         share = parse_share(find_in_context(state, "share_session"))
-        with open_work(find_in_context(state, "repo_path") or self.folder, share, self.settings) as place:
+        with open_work(
+            find_in_context(state, "repo_path") or self.folder, share, self.settings
+        ) as place:
             if place is None:
                 return {}
             app, work = place
@@ -61,24 +71,33 @@ class _Node(ABC):
 
 
 class ContextLoadNode(_Node):
-    """Before the workflow is chosen: what earlier sessions noted, each part with its verdict on this checkout."""
+    """Before the workflow is chosen: what earlier sessions noted, each part with its verdict on
+    this checkout.
+    """
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         judged = app.run(work.load(**about))
         sessions = app.run(work.list_client_sessions(**about))
         metadata: dict[str, Any] = {
-            "shared_context": {"key": judged.context.key.to_dict(), "revision": judged.context.revision},
+            "shared_context": {
+                "key": judged.context.key.to_dict(),
+                "revision": judged.context.revision,
+            },
             "stale": judged.staleness.stale,
         }
         if isinstance(given := _find_sessions(state), Mapping):
             metadata["cli_sessions"] = {**sessions, **given}
-        return update(state, {"shared_context": judged.to_dict(), "stale": judged.staleness.stale}, metadata)
+        return update(
+            state, {"shared_context": judged.to_dict(), "stale": judged.staleness.stale}, metadata
+        )
 
 
 class ValidationNode(_Node):
-    """Before the agent: judged once more, because files may have changed since, and handed over as a bundle.
+    """Before the agent: judged once more, because files may have changed since, and handed over as
+    a bundle.
 
-    What is stale comes first in it, and `rescan` names the files to read again before anything about them is believed.
+    What is stale comes first in it, and `rescan` names the files to read again before anything
+    about them is believed.
     """
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
@@ -89,12 +108,20 @@ class ValidationNode(_Node):
             "rescan": _list_files_to_rescan(judged),
             "unproven": [claim.to_dict() for claim in judged.claims if not claim.holds],
         }
-        found = {"context_bundle": bundle.text, "context_receipt": bundle.id, "validation": validation}
-        return update(state, {**found, "stale": judged.staleness.stale}, {"context_receipt": bundle.id})
+        found = {
+            "context_bundle": bundle.text,
+            "context_receipt": bundle.id,
+            "validation": validation,
+        }
+        return update(
+            state, {**found, "stale": judged.staleness.stale}, {"context_receipt": bundle.id}
+        )
 
 
 class ContextWriteNode(_Node):
-    """At the end: what was decided and shown; the summary only if something verified it; of a failed run only that."""
+    """At the end: what was decided and shown; the summary only if something verified it; of a
+    failed run only that.
+    """
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         before = find_in_context(state, "context_write")
@@ -111,7 +138,12 @@ class ContextWriteNode(_Node):
         """Of a node that raised, and so gives back no state that could tell of it."""
         names = ("share_session", "repo_path", "phase", "workstream_id", "next_action")
         context = {name: find_in_context(state, name) for name in names}
-        self({"context": {**context, "failed_step": step, "error": error}, "plan": field(state, "plan")})
+        self(
+            {
+                "context": {**context, "failed_step": step, "error": error},
+                "plan": field(state, "plan"),
+            }
+        )
 
 
 def _find_sessions(state: Any) -> Any:

@@ -1,7 +1,7 @@
 """A role round as a small graph of its own: four roles, one after the other, then the chair.
 
-Where sharing is off nobody is asked and nothing is decided. When somebody whose turn it is fails, the round is
-abandoned, so that the next one can begin.
+Where sharing is off nobody is asked and nothing is decided. When somebody whose turn it is fails,
+the round is abandoned, so that the next one can begin.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def role_round(
     share: bool | None = None,
     settings: Settings | None = None,
 ) -> Any:
-    """`speak(role, instruction)` gives a role's text and sources, `conclude(instruction)` decisions and questions.
+    """`speak(role, instruction)` gives a role's text and sources, `conclude(instruction)` decisions
+    and questions.
 
     Both may be coroutine functions.
     """
@@ -69,7 +70,12 @@ def _whose_turn(state: RoundState) -> str:
 
 class _Nodes:
     def __init__(
-        self, speak: Speak, conclude: Conclude, folder: str | None, share: bool | None, settings: Settings | None
+        self,
+        speak: Speak,
+        conclude: Conclude,
+        folder: str | None,
+        share: bool | None,
+        settings: Settings | None,
     ):
         self.speak, self.conclude = speak, conclude
         self.folder, self.share, self.settings = folder, share, settings
@@ -108,7 +114,11 @@ class _Nodes:
             return app.run(rounds.next(state.get("workstream_id")))
 
     def _ask(self, step: RoundStep) -> Any:
-        return self.conclude(step.instruction) if step.role == CHAIR else self.speak(step.role, step.instruction)
+        return (
+            self.conclude(step.instruction)
+            if step.role == CHAIR
+            else self.speak(step.role, step.instruction)
+        )
 
     def _keep(self, state: RoundState, step: RoundStep, answer: Any) -> RoundState:
         which = state.get("workstream_id")
@@ -120,7 +130,11 @@ class _Nodes:
         with self._open_rounds() as (app, rounds):
             if step.role == CHAIR:
                 closed = app.run(rounds.close(several("decisions", first), second, which))
-                return {"role": None, "decisions": list(closed.decisions), "questions": list(closed.questions)}
+                return {
+                    "role": None,
+                    "decisions": list(closed.decisions),
+                    "questions": list(closed.questions),
+                }
             after = app.run(rounds.submit(step.role, first, second, which))
             return {"role": after.role, "submissions": [*state.get("submissions", []), first]}
 
@@ -132,7 +146,10 @@ class _Nodes:
     def _abandoned_on_failure(self, state: RoundState) -> Iterator[None]:
         try:
             yield
-        except (GraphBubbleUp, Conflict):  # an interrupt goes on later; somebody else who speaks here goes on now
+        except (
+            GraphBubbleUp,
+            Conflict,
+        ):  # an interrupt goes on later; somebody else who speaks here goes on now
             raise
         except BaseException:
             apart(self._abandon, state)

@@ -1,7 +1,8 @@
-"""Whether anything may happen here: the state decides, then the environment, then the person's own settings.
+"""Whether anything may happen here: the state decides, then the environment, then the person's own
+settings.
 
-It is decided before anything else. Where sharing is off nothing is paid for: no store is opened, no file is made, no
-git is started, and settings that are not needed are not checked.
+It is decided before anything else. Where sharing is off nothing is paid for: no store is opened, no
+file is made, no git is started, and settings that are not needed are not checked.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def open_work(
 
 
 def _may_be_on(share: bool | None) -> bool:
-    return is_shared(asked=share, environment=os.environ.get(NAME), chosen=True, repository_says=None)
+    return is_shared(
+        asked=share, environment=os.environ.get(NAME), chosen=True, repository_says=None
+    )
 
 
 def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
@@ -58,7 +61,9 @@ def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
 def _home() -> str:
     """The folder alone: a store or a handle that is set wrongly matters only where sharing is on."""
     others = ("HOLDFAST_DATABASE", "HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER")
-    return load_settings({name: value for name, value in os.environ.items() if name not in others}).home
+    return load_settings(
+        {name: value for name, value in os.environ.items() if name not in others}
+    ).home
 
 
 def _check_folder(folder: object) -> str:

@@ -1,8 +1,9 @@
 """How the nodes read a graph's state and give back what changed, whatever kind of object it is.
 
-A state, its `context` and its `plan` are dictionaries, dataclasses, models or plain objects, and stay what they are.
-Nothing is changed in place: a checkpoint that was written before stays what it was. A dataclass has room for the names
-that it has fields for, and an object that takes no names for none.
+A state, its `context` and its `plan` are dictionaries, dataclasses, models or plain objects, and
+stay what they are. Nothing is changed in place: a checkpoint that was written before stays what it
+was. A dataclass has room for the names that it has fields for, and an object that takes no names
+for none.
 """
 
 from __future__ import annotations
@@ -28,8 +29,12 @@ def find_in_context(state: object, name: str) -> Any:
     return field(field(state, "context"), name)
 
 
-def update(state: object, context: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a node returns: the context with additions, and the plan with its metadata where there is one."""
+def update(
+    state: object, context: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What a node returns: the context with additions, and the plan with its metadata where there
+    is one.
+    """
     changed = {}
     plan = field(state, "plan")
     if metadata and (isinstance(plan, Mapping) or hasattr(plan, "metadata")):
@@ -37,7 +42,9 @@ def update(state: object, context: Mapping[str, Any], metadata: Mapping[str, Any
         if known is None or isinstance(known, Mapping):
             changed["plan"] = _with(plan, {"metadata": {**(known or {}), **metadata}})
         else:
-            error = InvalidValueError("plan.metadata", known, "is no object, so nothing was added to it")
+            error = InvalidValueError(
+                "plan.metadata", known, "is no object, so nothing was added to it"
+            )
             context = {**context, ERROR: refusal(error)}
     return {"context": _with(field(state, "context"), context), **changed}
 
@@ -56,7 +63,11 @@ def several(name: str, given: object) -> list[Any]:
 def refusal(error: Exception) -> dict[str, Any]:
     """Why something was not done. A mistake of ours is told too: it must not cost a run its work."""
     if isinstance(error, HoldfastError):
-        return {"code": error.code, "message": error.message, "next_actions": word_actions(error.next_actions)}
+        return {
+            "code": error.code,
+            "message": error.message,
+            "next_actions": word_actions(error.next_actions),
+        }
     return {"code": "bug", "message": bug_message(error), "next_actions": []}
 
 
@@ -66,7 +77,9 @@ def _with(thing: Any, changes: Mapping[str, Any]) -> Any:
         return {**(thing or {}), **changes}
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         known = {each.name for each in dataclasses.fields(thing) if each.init}
-        return dataclasses.replace(thing, **{name: changes[name] for name in known & changes.keys()})
+        return dataclasses.replace(
+            thing, **{name: changes[name] for name in known & changes.keys()}
+        )
     if hasattr(thing, "model_copy"):
         return thing.model_copy(update=dict(changes))
     copied = copy.copy(thing)

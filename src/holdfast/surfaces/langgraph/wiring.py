@@ -1,7 +1,8 @@
 """Put the three nodes into a graph that is not compiled yet.
 
-Each stands before a node that is there already: whatever led to that node leads to ours now, and from ours to it.
-Edges, waiting edges and conditional ones are bent; a node that jumps by `Command(goto=…)` or `Send` goes where it says.
+Each stands before a node that is there already: whatever led to that node leads to ours now, and
+from ours to it. Edges, waiting edges and conditional ones are bent; a node that jumps by
+`Command(goto=…)` or `Send` goes where it says.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ def add_shared_context(
     phase: str = "implementation",
     settings: Settings | None = None,
 ) -> StateGraph[Any, Any, Any, Any]:
-    """Load before the workflow is chosen, validate before the agent, write before memory is written.
+    """Load before the workflow is chosen, validate before the agent, write before memory is
+    written.
 
-    An agent that raises ends the run before anything could be written, so its exception is noted as a failed run on
-    its way out. LangGraph has no such place for its own time limit, for a cancelled run and for other nodes: those end
-    a run without a word here. What is refused leaves the builder as it was.
+    An agent that raises ends the run before anything could be written, so its exception is noted as
+    a failed run on its way out. LangGraph has no such place for its own time limit, for a cancelled
+    run and for other nodes: those end a run without a word here. What is refused leaves the builder
+    as it was.
     """
     places = {load_before: LOAD, validate_before: VALIDATE, write_before: WRITE}
     _check(builder, places)
@@ -57,12 +60,18 @@ def _check(builder: StateGraph[Any, Any, Any, Any], places: dict[str, str]) -> N
         if place not in builder.nodes:
             raise InvalidValueError("Node", place, "is not in this graph", known=builder.nodes)
     if len(places) < 3:
-        raise InvalidValueError("Node", next(iter(places)), "cannot have two of the three before it")
+        raise InvalidValueError(
+            "Node", next(iter(places)), "cannot have two of the three before it"
+        )
     for name in places.values():
         if name in builder.nodes:
-            raise InvalidValueError("Node", name, "is in this graph already; shared context is added once")
+            raise InvalidValueError(
+                "Node", name, "is in this graph already; shared context is added once"
+            )
         if name in builder.channels:
-            raise InvalidValueError("Node", name, "cannot be added: the state of this graph has a key of that name")
+            raise InvalidValueError(
+                "Node", name, "cannot be added: the state of this graph has a key of that name"
+            )
 
 
 def _noting_failure(step: str, node: Any, write: ContextWriteNode) -> Any:
@@ -89,9 +98,13 @@ def _noting_failure(step: str, node: Any, write: ContextWriteNode) -> Any:
     return RunnableCallable(invoke, ainvoke, name=step, trace=False)
 
 
-def _insert_before(builder: StateGraph[Any, Any, Any, Any], place: str, name: str, node: Any) -> None:
+def _insert_before(
+    builder: StateGraph[Any, Any, Any, Any], place: str, name: str, node: Any
+) -> None:
     builder.edges = {(start, name if end == place else end) for start, end in builder.edges}
-    builder.waiting_edges = {(starts, name if end == place else end) for starts, end in builder.waiting_edges}
+    builder.waiting_edges = {
+        (starts, name if end == place else end) for starts, end in builder.waiting_edges
+    }
     for branches in builder.branches.values():
         for label, branch in branches.items():
             branches[label] = branch._replace(ends=_bent(branch.ends, place, name))
@@ -108,7 +121,9 @@ def _bent(ends: dict[Any, str] | None, place: str, name: str) -> dict[Any, str]:
 
 
 class _Named(dict[Any, str]):
-    """The ends of a router that returns names of nodes: each is its own end, but for those that were bent."""
+    """The ends of a router that returns names of nodes: each is its own end, but for those that
+    were bent.
+    """
 
     def __missing__(self, key: str) -> str:
         return key

@@ -1,8 +1,9 @@
 """What a run leaves behind, read from a state that anybody may have filled, each part on its own.
 
-A part that a rule refuses is named with its reason, nothing of it is stored, and the others are written all the same.
-A state that is kept from run to run still holds what an earlier one has left behind. That was written then, and perhaps
-withdrawn or made stale since: the state notes what it has written, and only what is new is written.
+A part that a rule refuses is named with its reason, nothing of it is stored, and the others are
+written all the same. A state that is kept from run to run still holds what an earlier one has left
+behind. That was written then, and perhaps withdrawn or made stale since: the state notes what it
+has written, and only what is new is written.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from holdfast.workstreams.service import WorkstreamService
 
 NAME_BYTES = 4096
 DONE_KEPT = 500
-PLACE = ("path", "lines", "symbol", "proof")  # of a ledger's entry; what stood there is looked up anew
+PLACE = (
+    "path",
+    "lines",
+    "symbol",
+    "proof",
+)  # of a ledger's entry; what stood there is looked up anew
 
 
 class Writing:
@@ -35,27 +41,41 @@ class Writing:
         error = find_in_context(state, "error")
         run = {
             "step": str(find_in_context(state, "failed_step") or "unknown"),
-            "error": "".join(format_exception_only(error)) if isinstance(error, BaseException) else str(error),
+            "error": "".join(format_exception_only(error))
+            if isinstance(error, BaseException)
+            else str(error),
             "next_action": str(find_in_context(state, "next_action") or "look at the error"),
         }
         with self._record("last_run"):
             self.run(self.work.fail(**run, **self.about))
 
     def keep_learned(self, state: Any) -> None:
-        """A run that got through also ends the failure of an earlier one, whether it brings a summary or not."""
+        """A run that got through also ends the failure of an earlier one, whether it brings a
+        summary or not.
+        """
         failed_before = self.run(self.work.load(**self.about)).context.failed_run
         self._keep_decisions(find_in_context(state, "decisions"))
         self._keep_claims(find_in_context(state, "claims"))
-        if (checklist := find_in_context(state, "checklist")) is not None and self._is_new("checklist", checklist):
+        if (checklist := find_in_context(state, "checklist")) is not None and self._is_new(
+            "checklist", checklist
+        ):
             with self._record("checklist", checklist):
-                self.run(self.work.set_checklist(_check_texts("checklist", checklist), **self.about))
-        if (pointers := find_in_context(state, "file_pointers")) and self._is_new("file_pointers", pointers):
+                self.run(
+                    self.work.set_checklist(_check_texts("checklist", checklist), **self.about)
+                )
+        if (pointers := find_in_context(state, "file_pointers")) and self._is_new(
+            "file_pointers", pointers
+        ):
             with self._record("file_pointers", pointers):
                 self.run(self.work.point(_check_texts("file_pointers", pointers), **self.about))
         if (summary := find_in_context(state, "summary")) and self._is_new("summary", summary):
             with self._record("summary", summary):
                 self.run(
-                    self.work.save(summary, feature_request=find_in_context(state, "feature_request"), **self.about)
+                    self.work.save(
+                        summary,
+                        feature_request=find_in_context(state, "feature_request"),
+                        **self.about,
+                    )
                 )
         if failed_before:
             with self._record("last_run"):
@@ -63,17 +83,25 @@ class Writing:
 
     def keep_sessions(self, given: object) -> None:
         if not isinstance(given, Mapping):
-            self._refuse("cli_session", InvalidValueError("cli_sessions", given, "has no session for each client"))
+            self._refuse(
+                "cli_session",
+                InvalidValueError("cli_sessions", given, "has no session for each client"),
+            )
             return
         for client, value in given.items():
             session = value if isinstance(value, Mapping) else {"id": value}
             if session.get("id") is None:  # a client that has not begun one
                 continue
             with self._record("cli_session"):
-                name, native_id = _check_text("client", client), _check_text("cli_sessions", session["id"])
+                name, native_id = (
+                    _check_text("client", client),
+                    _check_text("cli_sessions", session["id"]),
+                )
                 path = session.get("local_path")
                 path = None if path is None else _check_text("local_path", path)
-                self.run(self.work.keep_client_session(name, native_id, local_path=path, **self.about))
+                self.run(
+                    self.work.keep_client_session(name, native_id, local_path=path, **self.about)
+                )
 
     def _keep_decisions(self, given: object) -> None:
         for decision in self._list_new("decision", given):
@@ -123,13 +151,17 @@ def _mark(name: str, item: object) -> str:
 
 
 def _list_evidence(claim: Mapping[str, Any]) -> list[Any]:
-    """Evidence as it is given, or as a ledger has it: `files` with their lines, `commands` with their proofs."""
+    """Evidence as it is given, or as a ledger has it: `files` with their lines, `commands` with
+    their proofs.
+    """
     kept = [*several("files", claim.get("files")), *several("commands", claim.get("commands"))]
     return [*several("evidence", claim.get("evidence")), *map(_name_place, kept)]
 
 
 def _name_place(kept: object) -> object:
-    return {name: kept[name] for name in PLACE if name in kept} if isinstance(kept, Mapping) else kept
+    return (
+        {name: kept[name] for name in PLACE if name in kept} if isinstance(kept, Mapping) else kept
+    )
 
 
 def _check_texts(name: str, given: object) -> list[str]:

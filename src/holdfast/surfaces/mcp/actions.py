@@ -1,7 +1,7 @@
 """What to do next, in the grammar of an agent: a tool call.
 
-What no tool offers is worded as what the agent can do itself or ask of the person; None leaves it out, where the
-message already says enough or the error does not reach an agent.
+What no tool offers is worded as what the agent can do itself or ask of the person; None leaves it
+out, where the message already says enough or the error does not reach an agent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ CALLS = {
     "round.close": 'repo_context operation=round step=close decisions=["TEXT"]',
     "round.next": "repo_context operation=round step=next",
     "round.start": "repo_context operation=round step=start topic=TOPIC",
-    "round.submit": ('repo_context operation=round step=submit role=ROLE text=TEXT sources=["repo:PATH"]'),
+    "round.submit": (
+        'repo_context operation=round step=submit role=ROLE text=TEXT sources=["repo:PATH"]'
+    ),
     "serve.port": None,
     "serve.root": None,
     "server.stop": None,

@@ -37,7 +37,9 @@ class Answer:
             "warnings": self.warnings,
             "next_actions": self.next_actions,
         }
-        return {**envelope, "code": self.code, "message": self.message} if self.is_error else envelope
+        return (
+            {**envelope, "code": self.code, "message": self.message} if self.is_error else envelope
+        )
 
     def to_text(self) -> str:
         """What a model reads: the refusal or the data, with the notes before it."""
@@ -48,7 +50,9 @@ class Answer:
 
 
 def as_json(data: object) -> str:
-    """One line of JSON; escaped throughout where it holds what a reader could not see. It reads back the same."""
+    """One line of JSON; escaped throughout where it holds what a reader could not see. It reads
+    back the same.
+    """
     from holdfast.ground.text import term_safe
 
     text = json.dumps(data, ensure_ascii=False)
@@ -58,7 +62,11 @@ def as_json(data: object) -> str:
 def refusal(error: Exception) -> Answer:
     """Every way in which a call can go wrong, without a stack trace and without anybody's own text."""
     if isinstance(error, HoldfastError):
-        return Answer(next_actions=word_actions(error.next_actions), code=error.code, message=error.message)
+        return Answer(
+            next_actions=word_actions(error.next_actions), code=error.code, message=error.message
+        )
     if isinstance(error, OSError) and error.filename is not None:
-        return Answer(code="unavailable", message=f"{error.filename!a} cannot be used: {error.strerror}.")
+        return Answer(
+            code="unavailable", message=f"{error.filename!a} cannot be used: {error.strerror}."
+        )
     return Answer(code="bug", message=bug_message(error))

@@ -53,9 +53,12 @@ class Call:
     async def find_session(self) -> SessionChoice:
         return await which_session.find_session(self.scope, self.session_id, self.caller)
 
-    def make_request(self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store") -> Request[R]:
-        """What makes two calls the same. Without a session's id the caller belongs to it: another agent that happens
-        to use the same key must be refused, and not be given this one's answer."""
+    def make_request(
+        self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store"
+    ) -> Request[R]:
+        """What makes two calls the same. Without a session's id the caller belongs to it: another
+        agent that happens to use the same key must be refused, and not be given this one's answer.
+        """
         from holdfast.write import Request
 
         given = {key: value for key, value in self.arguments.items() if key != "idempotency_key"}

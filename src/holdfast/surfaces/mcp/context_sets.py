@@ -96,9 +96,19 @@ TOOLS = (
             ),
         ),
         _set_properties,
-        data={"context": CONTEXT, "added": ITEMS, "removed": ITEMS, "session_id": {"type": "string"}},
+        data={
+            "context": CONTEXT,
+            "added": ITEMS,
+            "removed": ITEMS,
+            "session_id": {"type": "string"},
+        },
         # It can replace or clear a set; done twice it leaves what it left the first time.
-        hints={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
+        hints={
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
     ),
     Tool(
         "get_relevant_context",
@@ -106,6 +116,11 @@ TOOLS = (
         (Operation("get_relevant_context", get_relevant_context, takes=("setName",)),),
         _get_properties,
         data={"context": CONTEXT, "session_id": {"type": ["string", "null"]}},
-        hints={"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+        hints={
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
     ),
 )

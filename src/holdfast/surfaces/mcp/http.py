@@ -1,7 +1,8 @@
 """MCP over streamable HTTP, for the HTTP door to mount at `/mcp`.
 
-The door in front has checked who asks, from where and how much; here are only the two protocol eras. A transport
-session belongs to whoever opened it: to anybody else its id is unknown, because an id is a name and not a right.
+The door in front has checked who asks, from where and how much; here are only the two protocol
+eras. A transport session belongs to whoever opened it: to anybody else its id is unknown, because
+an id is a name and not a right.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class McpOverHttp:
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
             make_server(app_for, exists=exists),
-            json_response=True,  # no tool speaks before it answers, so a stream would carry one message
+            # no tool speaks before it answers, so a stream would carry one message
+            json_response=True,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             session_idle_timeout=IDLE_SECONDS,
             max_request_body_size=body_bytes,
@@ -68,11 +70,17 @@ class McpOverHttp:
 
 
 def _telling_when_full(send: Send) -> Send:
-    """The library's only 503 says that there are too many connections: the server is well, and the caller may wait."""
+    """The library's only 503 says that there are too many connections: the server is well, and the
+    caller may wait.
+    """
 
     async def sent(message: MutableMapping[str, Any]) -> None:
         if message.get("status") == 503:
-            message = {**message, "status": 429, "headers": [*message["headers"], (b"retry-after", b"1")]}
+            message = {
+                **message,
+                "status": 429,
+                "headers": [*message["headers"], (b"retry-after", b"1")],
+            }
         await send(message)
 
     return sent

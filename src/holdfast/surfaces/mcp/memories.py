@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from holdfast.surfaces.mcp.call import Call
 
 STATEMENT = ("category", "source_type", "ttl_days")
-NOTHING = ("Nothing that answers this is remembered. Do not guess: look at the repository, or ask.",)
+NOTHING = (
+    "Nothing that answers this is remembered. Do not guess: look at the repository, or ask.",
+)
 KNOWN = "This was known already: it is believed more now, and not kept twice."
 
 
@@ -48,13 +50,15 @@ async def recall(call: Call) -> Answer:
 
 async def corroborate(call: Call) -> Answer:
     return await _change(
-        call, lambda memories, session_id: memories.corroborate(call.arguments["memory_id"], session_id)
+        call,
+        lambda memories, session_id: memories.corroborate(call.arguments["memory_id"], session_id),
     )
 
 
 async def contradict(call: Call) -> Answer:
     return await _change(
-        call, lambda memories, session_id: memories.contradict(call.arguments["memory_id"], session_id)
+        call,
+        lambda memories, session_id: memories.contradict(call.arguments["memory_id"], session_id),
     )
 
 
@@ -64,11 +68,15 @@ async def forget(call: Call) -> Answer:
     return answer
 
 
-# --- within ------------------------------------------------------------------------------------------------
+# --- within ---------------------------------------------------------------------------------------
 
 
-async def _change(call: Call, verb: Callable[[MemoryService, str | None], Awaitable[Memory]]) -> Answer:
-    """With the session that is meant as its witness, if there is one; a memory needs none and starts none."""
+async def _change(
+    call: Call, verb: Callable[[MemoryService, str | None], Awaitable[Memory]]
+) -> Answer:
+    """With the session that is meant as its witness, if there is one; a memory needs none and
+    starts none.
+    """
     choice = await call.find_session()
     session_id = choice.session.id if choice.session else None
     done = await call.write(lambda scope: verb(scope.memories, session_id), _get_memory)
@@ -91,23 +99,40 @@ def _properties() -> dict[str, Schema]:
 
     return {
         "session_id": SESSION_ID,
-        "content": {"type": "string", "description": "remember: one statement that stands on its own"},
-        "category": {"type": "string", "description": "remember: what kind of statement, such as decision or setup"},
+        "content": {
+            "type": "string",
+            "description": "remember: one statement that stands on its own",
+        },
+        "category": {
+            "type": "string",
+            "description": "remember: what kind of statement, such as decision or setup",
+        },
         "source_type": {
             "type": "string",
             "enum": list(rules.SOURCE_TYPES),
             "description": "remember: explicit (said by a person, the default), implicit (gathered), tool_output",
         },
-        "ttl_days": {"type": "integer", "minimum": 1, "description": "remember: let it expire after so many days"},
+        "ttl_days": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "remember: let it expire after so many days",
+        },
         "query": {"type": "string", "description": "recall: the question, in its own words"},
-        "limit": {"type": "integer", "minimum": 1, "description": f"recall: at most so many, {rules.LIMIT} by default"},
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "description": f"recall: at most so many, {rules.LIMIT} by default",
+        },
         "min_relevance": {
             "type": "number",
             "minimum": 0,
             "maximum": 1,
             "description": f"recall: least share of the question's words, {rules.MIN_RELEVANCE} by default",
         },
-        "memory_id": {"type": "string", "description": "corroborate, contradict, forget: which memory"},
+        "memory_id": {
+            "type": "string",
+            "description": "corroborate, contradict, forget: which memory",
+        },
         "idempotency_key": IDEMPOTENCY_KEY,
     }
 
@@ -124,8 +149,16 @@ TOOLS = (
             Operation("forget", forget, needs=("memory_id",), writes=True),
         ),
         _properties,
-        data={"memory": {"type": "object"}, "memories": {"type": "array", "items": {"type": "object"}}},
+        data={
+            "memory": {"type": "object"},
+            "memories": {"type": "array", "items": {"type": "object"}},
+        },
         # `forget` erases for good, and `contradict` twice halves belief twice.
-        hints={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False},
+        hints={
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": False,
+            "openWorldHint": False,
+        },
     ),
 )

@@ -1,4 +1,6 @@
-"""What a person can ask an agent for by name: go on where somebody stopped, and leave a trail before stopping."""
+"""What a person can ask an agent for by name: go on where somebody stopped, and leave a trail
+before stopping.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,21 @@ if TYPE_CHECKING:
 
 # Name, title, description. Each takes one optional argument: which session.
 PROMPTS = (
-    ("workspace-resume", "Go on where work stopped", "Hands over what the last session here was about"),
-    ("workspace-stop", "Leave a trail before stopping", "Asks the agent to note what whoever continues will need"),
+    (
+        "workspace-resume",
+        "Go on where work stopped",
+        "Hands over what the last session here was about",
+    ),
+    (
+        "workspace-stop",
+        "Leave a trail before stopping",
+        "Asks the agent to note what whoever continues will need",
+    ),
 )
 SESSION_ARGUMENT = "Id or name of a session; the newest one here without it"
 NONE_HERE = (
-    "No earlier session of this working tree is known, so there is nothing to go on with. Say so, and ask what to do."
+    "No earlier session of this working tree is known, so there is nothing to go on with. "
+    "Say so, and ask what to do."
 )
 
 NOTHING_NOTED = "Nothing was noted for it; its last events may tell more."
@@ -37,7 +48,9 @@ def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
             raise InvalidValueError("Argument", argument, "is unknown here", known=["session_id"])
 
 
-async def resume_text(app: App, caller: Caller, session_id: str | None, exists: Callable[[str], bool]) -> str:
+async def resume_text(
+    app: App, caller: Caller, session_id: str | None, exists: Callable[[str], bool]
+) -> str:
     """What the newest session here left behind, or plainly that there is none."""
     if session_id:
         session: Session | None = await app.scope.sessions.find_session(session_id)
@@ -46,11 +59,17 @@ async def resume_text(app: App, caller: Caller, session_id: str | None, exists: 
     if session is None:
         return NONE_HERE
     left = await app.scope.sessions.get_resume_text(session.id, exists)
-    return prose("workspace-resume").format(title=_title(session), session_id=session.id, left=left or NOTHING_NOTED)
+    return prose("workspace-resume").format(
+        title=_title(session), session_id=session.id, left=left or NOTHING_NOTED
+    )
 
 
 def stop_text(session_id: str | None) -> str:
-    meant = f"Use session_id `{session_id}` in every call." if session_id else "The calls need no session_id."
+    meant = (
+        f"Use session_id `{session_id}` in every call."
+        if session_id
+        else "The calls need no session_id."
+    )
     return prose("workspace-stop").format(meant=meant)
 
 
@@ -58,4 +77,6 @@ def _title(session: Session) -> str:
     from holdfast.ground import clock
 
     until = f"ended {clock.to_text(session.ended_at)}" if session.ended_at else "still open"
-    return f"{session.name or session.chatmode} (started {clock.to_text(session.started_at)}, {until})"
+    return (
+        f"{session.name or session.chatmode} (started {clock.to_text(session.started_at)}, {until})"
+    )

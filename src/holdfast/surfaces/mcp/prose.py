@@ -1,4 +1,6 @@
-"""What models read before they call: kept as prose files, so that it is written and reviewed as prose."""
+"""What models read before they call: kept as prose files, so that it is written and reviewed as
+prose.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The `repo_context` tool: what was noted about this line of work, checked on this checkout, and what to add to it."""
+"""The `repo_context` tool: what was noted about this line of work, checked on this checkout, and
+what to add to it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 ABOUT = ("phase", "workstream_id")
 STEPS = ("start", "next", "submit", "close", "abandon")
-STALE = "The summary is stale. Read the files that changed before you rely on it, then save it again."
+STALE = (
+    "The summary is stale. Read the files that changed before you rely on it, then save it again."
+)
 
 
 async def load(call: Call) -> Answer:
@@ -36,7 +40,9 @@ async def check(call: Call) -> Answer:
 
 
 async def bundle(call: Call) -> Answer:
-    """The frozen bytes of the session that the caller is in; a bundle of the moment where there is none."""
+    """The frozen bytes of the session that the caller is in; a bundle of the moment where there is
+    none.
+    """
     about = _about(call)
     choice = await call.find_session()
     built = await call.app.bundles(_work(call)).build(
@@ -65,7 +71,9 @@ async def decide(call: Call) -> Answer:
 
     done = await _write(call, verb)
     context = await _context(work, call)
-    entries = [entry for entry in context["open_decisions"] if entry.get("uid") == done.result.subject]
+    entries = [
+        entry for entry in context["open_decisions"] if entry.get("uid") == done.result.subject
+    ]
     found = entries[0] if entries else {}
     return Answer({"decision": found, "context": context}, describe_repeated(done))
 
@@ -155,7 +163,9 @@ async def _step(call: Call) -> dict[str, Any]:
 
 
 async def _round_now(call: Call, started_at: str) -> dict[str, Any]:
-    """For a step that was done before: how its round ended, else whose turn it is; nothing where it was forgotten."""
+    """For a step that was done before: how its round ended, else whose turn it is; nothing where it
+    was forgotten.
+    """
     rounds, which = call.app.rounds(_work(call)), call.arguments.get("workstream_id")
     if ended := await rounds.find_ended(started_at, which):
         return ended.to_dict()
@@ -165,7 +175,7 @@ async def _round_now(call: Call, started_at: str) -> dict[str, Any]:
         return {}
 
 
-# --- within ------------------------------------------------------------------------------------------------
+# --- within ---------------------------------------------------------------------------------------
 
 
 def _work(call: Call) -> WorkstreamService:
@@ -231,9 +241,17 @@ def _properties() -> dict[str, Schema]:
     texts: Schema = {"type": "array", "items": {"type": "string"}}
     return {
         "session_id": SESSION_ID,
-        "phase": {"type": "string", "enum": list(PHASES), "default": "implementation", "description": "Whose document"},
+        "phase": {
+            "type": "string",
+            "enum": list(PHASES),
+            "default": "implementation",
+            "description": "Whose document",
+        },
         "workstream_id": {"type": "string", "description": "Line of work; the branch without it"},
-        "text": {"type": "string", "description": "decide, claim, round submit: one statement; what the role says"},
+        "text": {
+            "type": "string",
+            "description": "decide, claim, round submit: one statement; what the role says",
+        },
         "id": {"type": "string", "description": "decide: change this decision, such as D2"},
         "decision_status": {
             "type": "string",
@@ -245,11 +263,23 @@ def _properties() -> dict[str, Schema]:
             **texts,
             "description": "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top",
         },
-        "kind": {"type": "string", "description": "claim: completion, when it says that something is done"},
-        "summary": {"type": "string", "description": "save: where the work stands, for whoever continues"},
+        "kind": {
+            "type": "string",
+            "description": "claim: completion, when it says that something is done",
+        },
+        "summary": {
+            "type": "string",
+            "description": "save: where the work stands, for whoever continues",
+        },
         "feature_request": {"type": "string", "description": "save: what it is about, as a label"},
-        "expected_revision": {"type": "integer", "description": "save: refuse if somebody wrote since this revision"},
-        "step": {"type": "string", "description": f"fail: what was being done; round: {', '.join(STEPS)}"},
+        "expected_revision": {
+            "type": "integer",
+            "description": "save: refuse if somebody wrote since this revision",
+        },
+        "step": {
+            "type": "string",
+            "description": f"fail: what was being done; round: {', '.join(STEPS)}",
+        },
         "error": {"type": "string", "description": "fail: what went wrong"},
         "next_action": {"type": "string", "description": "fail: what to try next"},
         "topic": {"type": "string", "description": "round start: what it is about"},
@@ -274,13 +304,25 @@ TOOLS = (
             Operation("bundle", bundle, takes=ABOUT),
             Operation("check", check, takes=ABOUT),
             Operation(
-                "decide", decide, needs=("text",), takes=(*ABOUT, "id", "decision_status", "because"), writes=True
+                "decide",
+                decide,
+                needs=("text",),
+                takes=(*ABOUT, "id", "decision_status", "because"),
+                writes=True,
             ),
-            Operation("claim", claim, needs=("text",), takes=(*ABOUT, "evidence", "kind"), writes=True),
             Operation(
-                "save", save, needs=("summary",), takes=(*ABOUT, "feature_request", "expected_revision"), writes=True
+                "claim", claim, needs=("text",), takes=(*ABOUT, "evidence", "kind"), writes=True
             ),
-            Operation("fail", fail, needs=("step", "error", "next_action"), takes=ABOUT, writes=True),
+            Operation(
+                "save",
+                save,
+                needs=("summary",),
+                takes=(*ABOUT, "feature_request", "expected_revision"),
+                writes=True,
+            ),
+            Operation(
+                "fail", fail, needs=("step", "error", "next_action"), takes=ABOUT, writes=True
+            ),
             Operation(
                 "round",
                 round_,
@@ -297,7 +339,13 @@ TOOLS = (
             "claims": {"type": "array", "items": _object()},
             "round": _object(),
         },
-        # `save` replaces a summary; the files are in git, and everything that was saved is in the journal.
-        hints={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False},
+        # `save` replaces a summary; the files are in git, and everything that was saved is in the
+        # journal.
+        hints={
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": False,
+            "openWorldHint": False,
+        },
     ),
 )

@@ -28,6 +28,8 @@ async def read(app: App, caller: Caller, uri: str) -> str:
         raise InvalidValueError("Resource", uri, "is unknown", known=ADDRESSES)
     session = (await find_session(app.scope, None, caller)).session
     built = await app.bundles(app.work_in(caller.worktree)).build(
-        uri.removeprefix(BUNDLE), session_id=session.id if session else None, worktree=caller.worktree
+        uri.removeprefix(BUNDLE),
+        session_id=session.id if session else None,
+        worktree=caller.worktree,
     )
     return built.text

@@ -1,7 +1,9 @@
-"""The MCP server itself, the same for both transports: lists what there is, and turns a call into one verb.
+"""The MCP server itself, the same for both transports: lists what there is, and turns a call into
+one verb.
 
-A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. Nothing of the rooms is loaded
-before somebody asks for the list, and no store before somebody calls: an agent waits for the handshake.
+A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. Nothing of the
+rooms is loaded before somebody asks for the list, and no store before somebody calls: an agent
+waits for the handshake.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-# Who serves a request, given what the transport has of it (an HTTP request, or None): a server with several
-# developers answers with the app of the one who asks.
+# Who serves a request, given what the transport has of it (an HTTP request, or None): a server with
+# several developers answers with the app of the one who asks.
 AppFor = Callable[[Any], "Awaitable[App]"]
 
 ROOMS = ("sessions", "context_sets", "memories", "repo_context")
@@ -51,7 +53,8 @@ def make_server(
     folder: str | None = None,
     exists: Callable[[str], bool] = nothing_is_gone,
 ) -> Server[Any]:
-    """`environment` and `folder` are those of a client on this machine; a server for others has neither.
+    """`environment` and `folder` are those of a client on this machine; a server for others has
+    neither.
 
     `exists` says which files are gone, as far as whoever asks may know.
     """
@@ -83,14 +86,22 @@ class Desk:
         folder: str | None,
         exists: Callable[[str], bool],
     ):
-        self.app_for, self.environment, self.folder, self.exists = app_for, environment, folder, exists
+        self.app_for, self.environment, self.folder, self.exists = (
+            app_for,
+            environment,
+            folder,
+            exists,
+        )
         self.starting = anyio.Lock()
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = _tools().get(params.name)
         if tool is None:
             raise MCPError(
-                types.INVALID_PARAMS, f"Tool {ascii(params.name)[:80]} is unknown. Known: {', '.join(_tools())}."
+                types.INVALID_PARAMS,
+                f"Tool {ascii(params.name)[:80]} is unknown. Known: {', '.join(_tools())}.",
             )
         answer = await self._answer(tool, context, params.arguments or {})
         return types.CallToolResult(
@@ -99,7 +110,9 @@ class Desk:
             is_error=answer.is_error,
         )
 
-    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         from holdfast.surfaces.mcp import prompts
 
         given = params.arguments or {}
@@ -109,10 +122,14 @@ class Desk:
                 text = prompts.stop_text(given.get("session_id"))
             else:
                 app = await self.app_for(context.request)
-                text = await prompts.resume_text(app, self._caller(context), given.get("session_id"), self.exists)
+                text = await prompts.resume_text(
+                    app, self._caller(context), given.get("session_id"), self.exists
+                )
         except Exception as error:
             raise _as_protocol_error(error) from None
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        message = types.PromptMessage(
+            role="user", content=types.TextContent(type="text", text=text)
+        )
         return types.GetPromptResult(messages=[message])
 
     async def read_resource(
@@ -122,14 +139,20 @@ class Desk:
 
         uri = str(params.uri)
         try:
-            text = await resources.read(await self.app_for(context.request), self._caller(context), uri)
+            text = await resources.read(
+                await self.app_for(context.request), self._caller(context), uri
+            )
         except Exception as error:
             raise _as_protocol_error(error, uri=uri) from None
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """A person who types a prompt's session is shown the names; of anything else nothing is known."""
+    async def complete(
+        self, context: Context, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        """A person who types a prompt's session is shown the names; of anything else nothing is
+        known.
+        """
         from holdfast.errors import HoldfastError
 
         names: list[str] = []
@@ -172,7 +195,7 @@ class Desk:
         )
 
 
-# --- what there is -----------------------------------------------------------------------------------------
+# --- what there is --------------------------------------------------------------------------------
 
 
 @cache
@@ -235,11 +258,16 @@ async def _list_resources(context: Context, params: object) -> types.ListResourc
     )
 
 
-async def _list_resource_templates(context: Context, params: object) -> types.ListResourceTemplatesResult:
+async def _list_resource_templates(
+    context: Context, params: object
+) -> types.ListResourceTemplatesResult:
     from holdfast.surfaces.mcp import resources
 
     bundle = types.ResourceTemplate(
-        uri_template=resources.TEMPLATE, name="bundle", description=resources.DESCRIPTION, mime_type="text/plain"
+        uri_template=resources.TEMPLATE,
+        name="bundle",
+        description=resources.DESCRIPTION,
+        mime_type="text/plain",
     )
     return types.ListResourceTemplatesResult(resource_templates=[bundle])
 

@@ -115,7 +115,7 @@ class EndedSession:
         return self.session.id if self.session else NONE_ENDED
 
 
-# --- within ------------------------------------------------------------------------------------------------
+# --- within ---------------------------------------------------------------------------------------
 
 
 async def _create_session(scope: Scope, call: Call) -> Session:
@@ -139,7 +139,9 @@ async def _resume(call: Call) -> Answer:
     text = await call.scope.sessions.get_resume_text(session.id, call.exists)
     warnings = []
     if ignored := call.pick(*LABELS):
-        warnings.append(f"Session {session.id} goes on as it was; not changed: {', '.join(ignored)}.")
+        warnings.append(
+            f"Session {session.id} goes on as it was; not changed: {', '.join(ignored)}."
+        )
     return Answer({"session": session.to_dict(), "resume_text": text}, warnings)
 
 
@@ -189,7 +191,11 @@ def _properties() -> dict[str, Schema]:
         "skill": text("start: the skill in use"),
         "git_branch": text("start: the branch that it is about"),
         "name": text("start: a short name by which people find it again"),
-        "event_type": {"type": "string", "enum": list(rules.EVENT_TYPES), "description": "append: what happened"},
+        "event_type": {
+            "type": "string",
+            "enum": list(rules.EVENT_TYPES),
+            "description": "append: what happened",
+        },
         "role": {"type": "string", "enum": list(rules.ROLES), "description": "append: who did it"},
         "content": text("append: the text of the event"),
         "parts": {"type": "object", "description": "append: structured details beside the text"},
@@ -199,8 +205,16 @@ def _properties() -> dict[str, Schema]:
             "minimum": 0,
             "description": "append: the number of the last event you know; refused if there is a newer one",
         },
-        "max_turns": {"type": "integer", "minimum": 0, "description": "recent: how many turns back, 30 by default"},
-        "max_tokens": {"type": "integer", "minimum": 0, "description": "recent: about how many tokens at most"},
+        "max_turns": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "recent: how many turns back, 30 by default",
+        },
+        "max_tokens": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "recent: about how many tokens at most",
+        },
         "scratchpad": {
             "type": "object",
             "description": "update_state: what to merge in; null removes a key, lists are replaced",
@@ -237,6 +251,11 @@ TOOLS = (
             "resume_text": {"type": "string"},
         },
         # `update_state` can remove keys of the scratchpad, and `append` twice appends two events.
-        hints={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False},
+        hints={
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": False,
+            "openWorldHint": False,
+        },
     ),
 )

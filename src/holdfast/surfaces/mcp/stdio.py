@@ -1,8 +1,9 @@
 """`holdfast mcp`: one client, over the process's own pipes.
 
-Stdout carries JSON-RPC and nothing else, so the pipe is taken away from everybody who might print. A line that is no
-message is answered where JSON-RPC has an answer for it, and never ends the server; only the end of the input does, or
-a signal. Requests that were read before the end are answered first: what was accepted is not dropped.
+Stdout carries JSON-RPC and nothing else, so the pipe is taken away from everybody who might print.
+A line that is no message is answered where JSON-RPC has an answer for it, and never ends the
+server; only the end of the input does, or a signal. Requests that were read before the end are
+answered first: what was accepted is not dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ CLOSING_SECONDS = 10.0
 
 
 def main() -> NoReturn:
-    """Serve until the client leaves. A thread may still wait for input then, and nothing could wake it."""
+    """Serve until the client leaves. A thread may still wait for input then, and nothing could wake
+    it.
+    """
     _be_quiet()
     code = 0
     try:
@@ -51,7 +54,9 @@ def main() -> NoReturn:
 
 async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
     store = Store()
-    server = make_server(store.app_for, environment=os.environ, folder=_folder(), exists=os.path.exists)
+    server = make_server(
+        store.app_for, environment=os.environ, folder=_folder(), exists=os.path.exists
+    )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     wire = Wire(wire_in, wire_out)
@@ -68,7 +73,9 @@ async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
 
 
 class Store:
-    """Opened by the first call that needs it, and tried again by the next one when that did not work."""
+    """Opened by the first call that needs it, and tried again by the next one when that did not
+    work.
+    """
 
     def __init__(self) -> None:
         self._app: App | None = None
@@ -82,7 +89,9 @@ class Store:
                 from holdfast.app import App
 
                 self._app = await App().__aenter__()
-        with suppress(HoldfastError, OSError):  # what hooks could not store waits on; this call does not depend on it
+        with suppress(
+            HoldfastError, OSError
+        ):  # what hooks could not store waits on; this call does not depend on it
             await self._app.drain()
         return self._app
 
@@ -102,9 +111,17 @@ class Wire:
 
     async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with to_server:
-            while (line := await anyio.to_thread.run_sync(self._next_line, abandon_on_cancel=True)) != b"":
+            while (
+                line := await anyio.to_thread.run_sync(self._next_line, abandon_on_cancel=True)
+            ) != b"":
                 if line is None:
-                    await self._send(_error(None, types.INVALID_REQUEST, f"A line is longer than {LINE_BYTES:,} bytes"))
+                    await self._send(
+                        _error(
+                            None,
+                            types.INVALID_REQUEST,
+                            f"A line is longer than {LINE_BYTES:,} bytes",
+                        )
+                    )
                 elif line.strip():
                     await self._take(line, to_server)
             await self._wait_for_answers()
@@ -114,18 +131,25 @@ class Wire:
             async for sent in from_server:
                 await self._send(sent.message)
 
-    async def _take(self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    async def _take(
+        self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except Exception:  # whatever it is that cannot be read: the next line can
             await self._send(_complaint(line))
             return
         if isinstance(message, types.JSONRPCNotification) and "id" in _keys(line):
-            await self._send(_complaint(line))  # a request whose id is none; the SDK would take it without an answer
+            await self._send(
+                _complaint(line)
+            )  # a request whose id is none; the SDK would take it without an answer
             return
         if isinstance(message, types.JSONRPCRequest):
             self._asked.add(message.id)
-        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+        elif (
+            isinstance(message, types.JSONRPCNotification)
+            and message.method == "notifications/cancelled"
+        ):
             self._answered((message.params or {}).get("requestId"))  # it never will be
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await to_server.send(SessionMessage(message))
@@ -133,7 +157,9 @@ class Wire:
     async def _send(self, message: types.JSONRPCMessage) -> None:
         text = _as_line(message)
         async with self._writing:
-            with suppress(OSError, ValueError):  # a client that has gone reads nothing; the end of its input follows
+            with suppress(
+                OSError, ValueError
+            ):  # a client that has gone reads nothing; the end of its input follows
                 await anyio.to_thread.run_sync(self._put, text, abandon_on_cancel=True)
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._answered(message.id)
@@ -168,7 +194,11 @@ def _as_line(message: types.JSONRPCMessage) -> bytes:
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
     except ValueError:  # something in it has no JSON; whoever asked is told so
-        error = _error(getattr(message, "id", None), types.INTERNAL_ERROR, "The answer cannot be written as JSON")
+        error = _error(
+            getattr(message, "id", None),
+            types.INTERNAL_ERROR,
+            "The answer cannot be written as JSON",
+        )
         return error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
@@ -187,7 +217,9 @@ def _complaint(line: bytes) -> types.JSONRPCError:
     except (ValueError, RecursionError):
         return _error(None, types.PARSE_ERROR, "Parse error")
     known = _keys(line).get("id")
-    is_id = isinstance(known, str | int) and not isinstance(known, bool) and not _is_unwritable(known)
+    is_id = (
+        isinstance(known, str | int) and not isinstance(known, bool) and not _is_unwritable(known)
+    )
     return _error(known if is_id else None, types.INVALID_REQUEST, "Invalid request")
 
 
@@ -197,7 +229,9 @@ def _is_unwritable(known: str | int) -> bool:
 
 
 def _error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
-    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message))
+    return types.JSONRPCError(
+        jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message)
+    )
 
 
 async def _stop_on_signal(scope: anyio.CancelScope) -> None:

@@ -1,7 +1,8 @@
 """What a tool is: its name, what may be given to it, and the verb behind each of its operations.
 
-Schemas are written by hand. Models see them flat, because not every client understands alternatives; which argument
-belongs to which operation is said in the description and checked here, by the same tables.
+Schemas are written by hand. Models see them flat, because not every client understands
+alternatives; which argument belongs to which operation is said in the description and checked here,
+by the same tables.
 """
 
 from __future__ import annotations
@@ -114,13 +115,18 @@ class Tool:
         chosen = arguments["operation"]
         if not isinstance(chosen, str) or chosen not in self.operations:
             raise InvalidValueError(
-                "operation", chosen, f"is unknown{_nearest(chosen, self.operations)}", known=self.operations
+                "operation",
+                chosen,
+                f"is unknown{_nearest(chosen, self.operations)}",
+                known=self.operations,
             )
         return self.operations[chosen]
 
 
 def _unknown_argument(name: str, known: Collection[str]) -> InvalidValueError:
-    return InvalidValueError("Argument", name, f"is unknown here{_nearest(name, known)}", known=known)
+    return InvalidValueError(
+        "Argument", name, f"is unknown here{_nearest(name, known)}", known=known
+    )
 
 
 def _nearest(given: object, known: Collection[str]) -> str:
