@@ -8,9 +8,10 @@
 #   make docs     write the generated pages again
 #   make contract write the golden file of the names that others call again, when a change of them is meant
 #   make house    how open the lines are, and which names to look at;  ARGS=--list, ARGS=--unused, ARGS=PATH
+#   make mutants  do the tests notice a change?  ARGS="--count 300 --seed 1 --room sessions"; see docs/howto/mutants.md
 #   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium test check lint bench soak docs contract house walks clean
+.PHONY: help setup demo chromium test check lint bench soak docs contract house mutants walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -90,8 +91,11 @@ contract: $(DEV)
 house: $(DEV)
 	@$(PY) -m tools.house $(ARGS)
 
+mutants: $(DEV)
+	@$(PY) -m tools.mutants $(ARGS)
+
 walks: $(DEV)
 	@$(PY) -m tools.walks $(ARGS)
 
 clean:
-	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants build dist

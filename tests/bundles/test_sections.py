@@ -543,3 +543,20 @@ def test_no_text_is_a_time_that_breaks(text):
 )
 def test_a_repository_has_a_short_name(repo, said):
     assert quoting.short_repo(repo) == said
+
+
+def test_a_checkout_at_the_commit_of_the_notes_says_so():
+    here = judging(FRESH, staleness=Staleness(False, commits=0))
+
+    assert named(here)["repo"].title.startswith(
+        "REPO: HEAD 9c41e2d, where these notes were written;"
+    )
+
+
+def test_of_decisions_made_at_the_same_moment_the_one_with_the_highest_id_is_the_newest():
+    moment = at(14, 16, 0)
+    same = tuple(decision(n, f"Option {n}", "accepted", created_at=moment) for n in (2, 3, 1))
+
+    shown = texts(judging(PLANNING, decisions=same), "decisions")
+
+    assert [text.split()[0] for text in shown] == ["D3", "D2", "D1"]

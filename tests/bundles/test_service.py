@@ -815,3 +815,17 @@ async def test_a_forgotten_round_is_no_open_one(bundles, journal):
 async def test_a_round_needs_sharing(local):
     with pytest.raises(SharedContextOffError):
         await RoundService(local, Decisions().decide).start("topic")
+
+
+async def test_a_session_with_a_log_of_its_own_is_told_from_it_though_a_newer_one_works_there(
+    bundles, sessions
+):
+    own = await sessions.create_session("codex", "u1", worktree="/w")
+    await sessions.append_event(own.id, "user_message", "user", "stop after 3")
+    newer = await sessions.create_session("codex", "u1", worktree="/w")
+    await sessions.append_event(newer.id, "user_message", "user", "go on after 3")
+
+    bundle = await bundles.build("implementation", session_id=own.id)
+
+    assert "> stop after 3\n" in bundle.text
+    assert "go on after 3" not in bundle.text

@@ -351,3 +351,19 @@ def test_a_hook_that_imports_the_fence_pays_for_no_heavy_module() -> None:
     assert not {"hashlib", "hmac", "typing", "dataclasses", "secrets", "random", "datetime"} & set(
         done.stdout.split()
     )
+
+
+@pytest.mark.parametrize("size", [0, 63, 64, 65, 200])
+def test_a_key_around_the_size_of_a_block_gives_the_hmac_of_everybody_else(size: int) -> None:
+    key = bytes(range(200))[:size]
+
+    assert hmac_sha256(key, b"message") == hmac.new(key, b"message", hashlib.sha256).digest()
+
+
+def test_a_quote_in_a_name_does_not_end_the_field_it_stands_in() -> None:
+    result = fence(
+        "text", author='eve" verified="yes', source='"', at="now", key=KEY, max_chars=1700
+    )
+
+    head = result.splitlines()[0]
+    assert """ author="eve' verified='yes" source="'" at="now" verified=no]""" in head

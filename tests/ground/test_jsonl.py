@@ -309,3 +309,14 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
 
     assert (tmp_path / "data.jsonl").read_bytes() == data
     assert sorted(os.listdir(tmp_path)) == ["data.jsonl", "home"]
+
+
+def test_a_file_may_become_just_as_large_as_a_reader_takes(tmp_path: Path) -> None:
+    path, line = tmp_path / "data.jsonl", b'{"id":1}\n'
+    with path.open("wb") as file:  # a file with a hole: it takes no room on the disk
+        file.seek(jsonl.MAX_FILE_BYTES - len(line) - 1)
+        file.write(b"\n")
+
+    jsonl.append_records(path, [{"id": 1}])
+
+    assert path.stat().st_size == jsonl.MAX_FILE_BYTES

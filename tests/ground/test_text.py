@@ -134,3 +134,22 @@ def test_no_combining_mark_loses_its_base(text: str, max_chars: int) -> None:
     rest = text[kept:].lstrip() if len(text) > max_chars else ""
 
     assert not rest or kept == 0 or not unicodedata.combining(rest[0]) or text[kept].isspace()
+
+
+@pytest.mark.parametrize(
+    ("text", "max_chars", "result"),
+    [
+        (
+            "x\U0001f1e6\U0001f1ffyy",
+            3,
+            "x…",
+        ),  # the first and the last letter that flags are spelt with
+        ("x\ud83dyyyy", 3, "x\ud83d…"),  # half a pair is joined to nothing
+        ("xx\ude00yyy", 3, "xx…"),
+        ("xxx\nyyyy", 6, "xxx…"),
+    ],
+)
+def test_a_cut_splits_what_only_looks_like_a_part_of_one(
+    text: str, max_chars: int, result: str
+) -> None:
+    assert cut(text, max_chars) == result

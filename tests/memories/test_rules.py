@@ -225,3 +225,50 @@ def test_a_record_that_is_written_out_reads_back_the_same():
 def test_a_record_that_breaks_a_rule_is_refused(record: dict[str, Any]):
     with pytest.raises(InvalidValueError):
         rules.check_record(record, NOW)
+
+
+# --- how much each figure counts ------------------------------------------------------------------
+
+
+def score(**changes: Any) -> float:
+    held = memory("alpha", **{"confidence": 0.0} | changes)
+    [found] = rules.rank([(held, ["alpha"])], {"alpha": 1.0}, now=NOW, limit=1, min_relevance=0.35)
+    return found.score
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, 1.1),
+        ({"updated_at": NOW - timedelta(days=90)}, 1.05),
+        ({"updated_at": NOW - timedelta(days=180)}, 1.025),
+        ({"confidence": 0.5}, 1.15),
+        ({"use_count": 9}, 1.124946),
+        ({"use_count": 100}, 1.15),
+        ({"use_count": 10_000}, 1.15),
+    ],
+)
+def test_an_answer_gains_a_tenth_by_age_and_by_belief_and_half_of_that_by_use(
+    changes: dict[str, Any], expected: float
+):
+    assert score(**changes) == expected
+
+
+def test_of_answers_that_are_equally_good_the_newest_comes_first():
+    older, newer = memory(id="a", updated_at=NOW - timedelta(seconds=1)), memory(id="b")
+
+    assert ranked(older, newer) == ["b", "a"]
+
+
+@pytest.mark.parametrize("source_type", ["explicit", "implicit", "bootstrap", "tool_output"])
+def test_a_statement_keeps_which_of_the_four_sources_it_came_from(source_type: str):
+    assert (
+        rules.check_statement("kept", None, source_type, None, None, NOW).source_type == source_type
+    )
+
+
+def test_the_session_that_says_something_is_its_first_witness():
+    statement = rules.check_statement("kept", None, "explicit", None, None, NOW)
+
+    assert rules.said_by(statement, None, "s-1").lineage == ("s-1",)
+    assert rules.said_by(statement, None, None).lineage == ()
