@@ -174,11 +174,14 @@ def _room(node: ast.expr, scope: dict[str, Any], rooms: dict[str, list[str]]) ->
     if (name := _name(called)) in rooms or not isinstance(called, ast.Name | ast.Attribute):
         return name
     answer = getattr(_target(called, scope), "__annotations__", {}).get("return")
-    return next((room for room in rooms if hasattr(_service_of(room), str(answer))), "")
+    return next((room for room in rooms if _has_service(room, str(answer))), "")
 
 
-def _service_of(room: str) -> ModuleType:
-    return importlib.import_module(f"holdfast.{room}.service")
+def _has_service(room: str, name: str) -> bool:
+    modules = [
+        module.name for module in _modules(f"holdfast.{room}") if module.name.endswith("service")
+    ]
+    return any(hasattr(importlib.import_module(module), name) for module in modules)
 
 
 def _name(node: ast.expr) -> str:

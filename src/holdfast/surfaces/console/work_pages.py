@@ -41,7 +41,7 @@ ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
         None,
         ("SHARED_CONTEXT_ENABLED=true holdfast serve",),
     ),
-    NoRepositoryError: ("No repository here", None, ("holdfast serve --root FOLDER",)),
+    NoRepositoryError: ("No repository here", None, ("git init", "holdfast serve --root FOLDER")),
 }
 
 
