@@ -8,8 +8,14 @@ import pytest
 from holdfast.errors import Unavailable
 from holdfast.ground import git_process
 from holdfast.ground.errors import GitFailedError, GitMissingError
-from holdfast.ground.git_process import Git, as_environment, blanked, clean_environment, find_git
-from holdfast.ground.git_settings import MARK, Settings
+from holdfast.ground.git_process import (
+    Git,
+    blank_filters,
+    clean_environment,
+    find_git,
+    make_environment,
+)
+from holdfast.ground.git_settings import MARK, GitSettings
 from tests.ground.repositories import Work, make_filled
 
 
@@ -87,7 +93,7 @@ def test_a_git_that_does_not_read_its_environment_is_refused(
 def test_settings_in_the_environment_outrank_every_file(work: Work):
     work.git("config", "core.fsmonitor", "/bin/false")
     work.git("config", "filter.a.clean", "cat")
-    git = Git(str(work.root), Settings(filters=("a", "b=c", "")))
+    git = Git(str(work.root), GitSettings(filters=("a", "b=c", "")))
 
     assert git.ask("config", "core.fsmonitor") == b"false\n"
     assert git.ask("config", "filter.a.clean") == b"\n"
@@ -97,10 +103,10 @@ def test_settings_in_the_environment_outrank_every_file(work: Work):
 
 
 def test_a_filter_is_blanked_in_all_its_forms():
-    names = [name for name, _ in blanked(["x"])]
+    names = [name for name, _ in blank_filters(["x"])]
 
     assert names == ["filter.x.clean", "filter.x.smudge", "filter.x.process", "filter.x.required"]
-    assert as_environment([("a", "b")]) == {
+    assert make_environment([("a", "b")]) == {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "a",
         "GIT_CONFIG_VALUE_0": "b",
@@ -167,7 +173,7 @@ def test_git_has_nothing_to_read_and_no_terminal(work: Work):
     ],
 )
 def test_of_a_complaint_the_line_that_says_it_is_kept(complaint: bytes, line: str):
-    assert git_process.first_line(complaint) == line
+    assert git_process.find_message(complaint) == line
 
 
 def test_find_git_takes_the_first_program_of_that_name(tmp_path: Path):

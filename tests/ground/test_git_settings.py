@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git
-from holdfast.ground.git_settings import Line, Settings, parse_listing, settings_of
+from holdfast.ground.git_settings import GitSettings, SettingLine, make_settings, parse_listing
 from tests.ground.repositories import Work, make_filled
 
 
@@ -16,7 +16,7 @@ def work(tmp_path: Path) -> Work:
     return make_filled(tmp_path / "work")
 
 
-def read(work: Work) -> Settings:
+def read(work: Work) -> GitSettings:
     return Git(str(work.root)).read_settings()
 
 
@@ -77,13 +77,13 @@ def test_a_repository_that_names_other_files_is_read_every_time(work: Work, home
 
 def test_origin_comes_before_the_remote_that_is_named_first():
     lines = [
-        Line("local", "file:.git/config", f"remote.{name}.url", f"https://h/{name}")
+        SettingLine("local", "file:.git/config", f"remote.{name}.url", f"https://h/{name}")
         for name in ("up", "origin")
     ]
 
-    assert settings_of(lines, "/r").remote_name == "h/origin"
-    assert settings_of(lines[:1], "/r").remote == "up"
-    assert settings_of([], "/r") == Settings()
+    assert make_settings(lines, "/r").remote_name == "h/origin"
+    assert make_settings(lines[:1], "/r").remote == "up"
+    assert make_settings([], "/r") == GitSettings()
 
 
 def test_no_other_setting_is_kept(work: Work):
@@ -101,7 +101,7 @@ def test_a_listing_may_hold_values_with_line_breaks_and_keys_without_values():
     listing = b"local\0file:x\0a.b\none\ntwo\0command\0command line:\0c.d\0"
 
     assert parse_listing(listing) == [
-        Line("local", "file:x", "a.b", "one\ntwo"),
-        Line("command", "command line:", "c.d", ""),
+        SettingLine("local", "file:x", "a.b", "one\ntwo"),
+        SettingLine("command", "command line:", "c.d", ""),
     ]
     assert parse_listing(b"") == []

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from holdfast.ground.git_tree import (
     FOLDER,
-    Entry,
     Tree,
+    TreeEntry,
+    compute_tree_id,
     format_tree,
-    object_id,
-    outermost,
+    hash_object,
+    list_outermost,
     parse_tree,
-    tree_id,
 )
 
 BLOB = b"100644"
@@ -23,16 +23,16 @@ NAMES = st.sampled_from([b"a", b"a.b", b"a-b", b"ab", b"b", b"\xff", b"line\nbre
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map(b"/".join)
 
 
-def blob(data: bytes) -> Entry:
-    return Entry(BLOB, object_id("blob", data, "sha1"))
+def blob(data: bytes) -> TreeEntry:
+    return TreeEntry(BLOB, hash_object("blob", data, "sha1"))
 
 
 def nothing(ids: list[bytes]) -> list[Tree]:
     raise AssertionError(f"no tree has to be read, {ids} were asked for")
 
 
-def built(files: dict[bytes, Entry]) -> bytes:
-    return tree_id(None, files, [], nothing, "sha1")
+def built(files: dict[bytes, TreeEntry]) -> bytes:
+    return compute_tree_id(None, files, [], nothing, "sha1")
 
 
 class Store:
@@ -41,7 +41,7 @@ class Store:
     def __init__(self) -> None:
         self.trees: dict[bytes, Tree] = {}
 
-    def add(self, files: dict[bytes, Entry]) -> bytes:
+    def add(self, files: dict[bytes, TreeEntry]) -> bytes:
         tree: Tree = {path: entry for path, entry in files.items() if b"/" not in path}
         for folder in {path.partition(b"/")[0] for path in files if b"/" in path}:
             inner = {
@@ -49,8 +49,8 @@ class Store:
                 for path, each in files.items()
                 if path.startswith(folder + b"/")
             }
-            tree[folder] = Entry(FOLDER, self.add(inner))
-        found = object_id("tree", format_tree(tree), "sha1")
+            tree[folder] = TreeEntry(FOLDER, self.add(inner))
+        found = hash_object("tree", format_tree(tree), "sha1")
         self.trees[found] = tree
         return found
 
@@ -58,7 +58,7 @@ class Store:
         return [dict(self.trees[one]) for one in ids]
 
 
-def possible(files: dict[bytes, Entry]) -> dict[bytes, Entry]:
+def possible(files: dict[bytes, TreeEntry]) -> dict[bytes, TreeEntry]:
     """Without files that lie below another file."""
     return {
         path: each
@@ -69,14 +69,16 @@ def possible(files: dict[bytes, Entry]) -> dict[bytes, Entry]:
 
 def test_nothing_has_the_id_that_git_gives_to_nothing():
     assert built({}).hex() == EMPTY
-    assert object_id("blob", b"hello\n", "sha1").hex() == "ce013625030ba8dba906f756967f9e9ca394464a"
-    assert len(object_id("tree", b"", "sha256")) == hashlib.sha256().digest_size
+    assert (
+        hash_object("blob", b"hello\n", "sha1").hex() == "ce013625030ba8dba906f756967f9e9ca394464a"
+    )
+    assert len(hash_object("tree", b"", "sha256")) == hashlib.sha256().digest_size
 
 
 def test_a_folder_is_sorted_as_if_its_name_ended_with_a_slash():
     entry = blob(b"x")
     written = format_tree(
-        {b"a": Entry(FOLDER, entry.id), b"a.b": entry, b"a-b": entry, b"a0": entry}
+        {b"a": TreeEntry(FOLDER, entry.id), b"a.b": entry, b"a-b": entry, b"a0": entry}
     )
 
     assert list(parse_tree(written, "sha1")) == [b"a-b", b"a.b", b"a", b"a0"]
@@ -87,7 +89,7 @@ def test_a_folder_is_sorted_as_if_its_name_ended_with_a_slash():
     st.sampled_from([BLOB, FOLDER, b"120000"]),
 )
 def test_a_tree_comes_back_as_it_was_written(ids: dict[bytes, bytes], mode: bytes):
-    tree = {name: Entry(mode, each) for name, each in ids.items()}
+    tree = {name: TreeEntry(mode, each) for name, each in ids.items()}
 
     assert parse_tree(format_tree(tree), "sha1") == tree
 
@@ -109,7 +111,7 @@ def test_changes_lead_to_the_tree_that_was_built_from_nothing(
         if not any(path == o or path.startswith(o + b"/") for o in own)
     }
 
-    assert tree_id(root, changes, own, store.read, "sha1") == Store().add(kept)
+    assert compute_tree_id(root, changes, own, store.read, "sha1") == Store().add(kept)
 
 
 def test_only_folders_on_the_way_are_read():
@@ -121,7 +123,7 @@ def test_only_folders_on_the_way_are_read():
         asked.extend(ids)
         return store.read(ids)
 
-    tree_id(root, {b"x/w": blob(b"4")}, [b"data/context"], read, "sha1")
+    compute_tree_id(root, {b"x/w": blob(b"4")}, [b"data/context"], read, "sha1")
 
     assert asked == [root, store.trees[root][b"x"].id]
 
@@ -136,4 +138,4 @@ def test_only_folders_on_the_way_are_read():
     ],
 )
 def test_a_path_inside_another_is_left_out_with_it(paths: list[bytes], left: list[bytes]):
-    assert outermost(paths) == left
+    assert list_outermost(paths) == left

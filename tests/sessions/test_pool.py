@@ -12,7 +12,7 @@ from holdfast.errors import Action
 from holdfast.ground import settings
 from holdfast.storage.errors import SchemaMissingError
 from holdfast.storage.postgres import UnsafeRoleWarning
-from holdfast.storage.postgres import _taken as taken
+from holdfast.storage.postgres import _databases_by_pool as taken
 from tests.rig.postgres import APP, execute
 
 

@@ -107,10 +107,10 @@ class WatchedConnection:
 
 @pytest.fixture
 async def watched(database: PostgresDatabase) -> AsyncIterator[Watched]:
-    await database._let_go()  # what is held was acquired unwatched
+    await database._release_held()  # what is held was acquired unwatched
     own, database.pool = database.pool, Watched(database.pool)
     yield database.pool
-    await database._let_go()
+    await database._release_held()
     database.pool = own
 
 
@@ -774,7 +774,7 @@ async def test_every_error_of_the_engine_has_our_own_words(
     theirs: Exception, ours: type[HoldfastError]
 ):
     with pytest.raises(ours) as raised:
-        async with postgres_errors.translated("The database"):
+        async with postgres_errors.translate_errors("The database"):
             raise theirs
 
     assert "The database" in raised.value.message
@@ -783,7 +783,7 @@ async def test_every_error_of_the_engine_has_our_own_words(
 
 async def test_an_error_that_is_nobodys_business_comes_through_as_it_is():
     with pytest.raises(ZeroDivisionError):
-        async with postgres_errors.translated("The database"):
+        async with postgres_errors.translate_errors("The database"):
             raise ZeroDivisionError
 
 

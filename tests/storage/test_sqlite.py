@@ -64,7 +64,7 @@ def test_every_connection_waits_as_long_as_its_caller_would(path: str):
     database = open_sqlite(path, patience_seconds=1.5)
 
     assert database.connection.pragma("busy_timeout") == 1500
-    assert database._reader().connection.pragma("busy_timeout") == 1500
+    assert database._open_reader().connection.pragma("busy_timeout") == 1500
     drive(database.close())
 
 

@@ -9,7 +9,7 @@ from holdfast.bundles import budget, errors, render, sections
 from holdfast.bundles.model import Bundle, Explained, Gathered, Head, Layout, Receipt, Section
 from holdfast.ground import canonical
 from holdfast.ground.tokens import tokens
-from holdfast.storage.journal import Entry
+from holdfast.storage.journal import JournalEntry
 
 
 def short_id(receipt_id: str) -> str:
@@ -41,13 +41,13 @@ def make_receipt(
     )
 
 
-def read_receipt(entry: Entry) -> Receipt:
+def read_receipt(entry: JournalEntry) -> Receipt:
     if entry.content is None:
         raise errors.ReceiptForgottenError(entry.id)
     return Receipt.from_dict(entry.id, entry.created_at, entry.content)
 
 
-def find_bundle(entry: Entry) -> Bundle | None:
+def find_bundle(entry: JournalEntry) -> Bundle | None:
     """None where it was forgotten, or was made by another version of this program."""
     return _make_same_bundle(read_receipt(entry)) if entry.content else None
 

@@ -23,7 +23,7 @@ from holdfast.bundles.model import PHASES, Bundle, Explained, Gathered, Receipt,
 from holdfast.bundles.receipts import short_id
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical, clock, ids
-from holdfast.storage.journal import Entry
+from holdfast.storage.journal import JournalEntry
 
 if TYPE_CHECKING:
     from holdfast.bundles.gathering import Load, Recall
@@ -235,13 +235,13 @@ class BundleService:
         except HoldfastError:
             return None
 
-    async def _get_entry(self, receipt_id: str) -> Entry:
+    async def _get_entry(self, receipt_id: str) -> JournalEntry:
         entry = await self._find_entry(receipt_id)
         if entry is None:
             raise errors.ReceiptNotFoundError(receipt_id)
         return entry
 
-    async def _find_entry(self, receipt_id: str) -> Entry | None:
+    async def _find_entry(self, receipt_id: str) -> JournalEntry | None:
         if not _SHORT_ID.fullmatch(receipt_id):
             return await self.journal.find(RECEIPT, receipt_id)
         recent = await self.journal.newest_of_kind(RECEIPT, LOOKED_BACK)
@@ -254,7 +254,7 @@ class BundleService:
         return found[0] if found else None
 
 
-def _is_made_in(entry: Entry, worktree: str | None, repo: str | None) -> bool:
+def _is_made_in(entry: JournalEntry, worktree: str | None, repo: str | None) -> bool:
     """Made in this working tree, or about its repository by a program that did not say where it
     was.
     """

@@ -90,14 +90,17 @@ def parse_common(
             "tool",
             _as_text(payload.get("tool_response", "")),
         )
-        parts = {"tool": _kept(payload.get("tool_name")), "input": _kept(payload.get("tool_input"))}
+        parts = {
+            "tool": _make_storable_input(payload.get("tool_name")),
+            "input": _make_storable_input(payload.get("tool_input")),
+        }
     else:
         return None
     return HookEvent(
         client=client,
         native_id=storable(native_id),
         cwd=cwd,
-        event_id=_event_id(client, native_id, event_name, payload, content, parts),
+        event_id=_make_event_id(client, native_id, event_name, payload, content, parts),
         event_type=event_type,
         role=role,
         content=fitted(storable(content), CONTENT_BYTES),
@@ -123,25 +126,27 @@ def fitted(text: str, max_bytes: int) -> str:
     return text if kept is text else f"{kept}\n[cut here; {len(text):,} characters in all]"
 
 
-def _kept(value: object) -> object:
+def _make_storable_input(value: object) -> object:
     """What a tool was given, as it is; as a text where it is too deep, too long or not quite JSON."""
     try:
-        kept = _storable_value(value, INPUT_DEPTH)
+        kept = _make_storable_value(value, INPUT_DEPTH)
         canonical.canonical_json("input", kept, max_bytes=INPUT_BYTES)
     except InvalidValueError:
         return fitted(storable(_as_text(value)), INPUT_BYTES)
     return kept
 
 
-def _storable_value(value: object, levels: int) -> object:
+def _make_storable_value(value: object, levels: int) -> object:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict | list) and not levels:
         raise InvalidValueError("input", "…", f"is nested deeper than {INPUT_DEPTH} levels")
     if isinstance(value, list):
-        return [_storable_value(item, levels - 1) for item in value]
+        return [_make_storable_value(item, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {storable(key): _storable_value(item, levels - 1) for key, item in value.items()}
+        return {
+            storable(key): _make_storable_value(item, levels - 1) for key, item in value.items()
+        }
     return value
 
 
@@ -152,7 +157,7 @@ def _as_text(value: object) -> str:
         return "[nested too deep to be kept]"
 
 
-def _event_id(
+def _make_event_id(
     client: str,
     native_id: str,
     event_name: str,

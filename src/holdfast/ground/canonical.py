@@ -39,7 +39,7 @@ def check_text(field: str, text: object, *, max_bytes: int) -> str:
     """The text itself, or a refusal if one of the engines could not keep it."""
     if not isinstance(text, str):
         raise InvalidValueError(field, text, "is not a text")
-    if _size(field, text) > max_bytes:
+    if _count_bytes(field, text) > max_bytes:
         raise InvalidValueError(field, text, f"is longer than {max_bytes:,} bytes")
     return text
 
@@ -47,7 +47,7 @@ def check_text(field: str, text: object, *, max_bytes: int) -> str:
 def canonical_json(field: str, value: object, *, max_bytes: int) -> str:
     """The one text of a JSON value; refuses what is not JSON, too deep or too large."""
     text = json.dumps(
-        _settled(field, value, 1), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+        _normalise(field, value, 1), ensure_ascii=False, sort_keys=True, separators=(",", ":")
     )
     if len(text) > max_bytes or len(text.encode()) > max_bytes:
         raise InvalidValueError(field, text, f"is longer than {max_bytes:,} bytes as JSON")
@@ -83,35 +83,35 @@ def sha256(*parts: bytes) -> bytes:
     return digest.digest()
 
 
-def _settled(field: str, value: object, depth: int) -> object:
+def _normalise(field: str, value: object, depth: int) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        _size(field, value)
+        _count_bytes(field, value)
         return value
     if isinstance(value, int | float):
-        return _settled_number(field, value)
+        return _normalise_number(field, value)
     if depth > MAX_DEPTH:
         raise InvalidValueError(field, "…", f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         return {
-            _settled_key(field, key): _settled(field, item, depth + 1)
+            _normalise_key(field, key): _normalise(field, item, depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_settled(field, item, depth + 1) for item in value]
+        return [_normalise(field, item, depth + 1) for item in value]
     raise InvalidValueError(
         field, value, f"holds a {type(value).__name__}, which JSON does not have"
     )
 
 
-def _settled_key(field: str, key: object) -> object:
+def _normalise_key(field: str, key: object) -> object:
     if not isinstance(key, str):
         raise InvalidValueError(field, key, "is a key that is not a text")
-    return _settled(field, key, 1)
+    return _normalise(field, key, 1)
 
 
-def _settled_number(field: str, number: int | float) -> int | float:
+def _normalise_number(field: str, number: int | float) -> int | float:
     if not math.isfinite(number) if isinstance(number, float) else abs(number) > LARGEST_INTEGER:
         raise InvalidValueError(
             field, str(number)[:40] if isinstance(number, float) else "…", "is not a finite number"
@@ -119,7 +119,7 @@ def _settled_number(field: str, number: int | float) -> int | float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _size(field: str, text: str) -> int:
+def _count_bytes(field: str, text: str) -> int:
     """Its length in bytes; refuses what PostgreSQL could not keep, though SQLite would."""
     if (at := text.find("\x00")) >= 0:
         raise InvalidValueError(field, text, f"contains a NUL character at character {at}")

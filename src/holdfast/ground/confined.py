@@ -56,19 +56,19 @@ class ConfinedRoot:
     def __init__(self, folder: str):
         self.folder = os.path.realpath(folder)
         # A person names the folder as he knows it: on some systems that leads through a link.
-        self._names = {_steps(self.folder), _steps(os.path.abspath(folder))}
+        self._names = {_split(self.folder), _split(os.path.abspath(folder))}
 
     def holds(self, path: str) -> bool:
         """Whether a path names something below this folder, as far as names tell."""
         try:
-            self._below(path)
+            self._find_steps(path)
         except PathOutsideError:
             return False
         return True
 
     def read(self, path: str, *, max_bytes: int) -> FileCopy:
         """A regular file of at most so many bytes."""
-        with self._parent(path) as (folder_fd, name):
+        with self._open_parent(path) as (folder_fd, name):
             return _read(folder_fd, name, path, max_bytes)
 
     def write(self, path: str, data: bytes, *, base_hash: str | None, max_bytes: int) -> FileCopy:
@@ -80,7 +80,7 @@ class ConfinedRoot:
         """
         if len(data) > max_bytes:
             raise InvalidValueError("file", path, f"would be larger than {max_bytes:,} bytes")
-        with self._parent(path) as (folder_fd, name):
+        with self._open_parent(path) as (folder_fd, name):
             current = _read(folder_fd, name, path, max_bytes)
             if base_hash is not None and current.hash != base_hash:
                 raise FileChangedError(path)
@@ -92,30 +92,30 @@ class ConfinedRoot:
 
     def has_folder(self, path: str) -> bool:
         """Whether a path names this folder or one below it that no link leads to."""
-        if os.path.isabs(path) and _steps(path) in self._names:
+        if os.path.isabs(path) and _split(path) in self._names:
             return os.path.isdir(self.folder)
         try:
-            with self._parent(path.rstrip("/")) as (fd, name):
-                os.close(_opened(name, _FOLDER, path, fd))
+            with self._open_parent(path.rstrip("/")) as (fd, name):
+                os.close(_open(name, _FOLDER, path, fd))
         except (PathOutsideError, FileMissingError):
             return False
         return True
 
     @contextmanager
-    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
+    def _open_parent(self, path: str) -> Iterator[tuple[int, str]]:
         """The open folder that a path ends in, and the last name of the path."""
-        *folders, name = self._below(path)
-        fd = _opened(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, path)
+        *folders, name = self._find_steps(path)
+        fd = _open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, path)
         try:
             for folder in folders:
-                inner = _opened(folder, _FOLDER, path, fd)
+                inner = _open(folder, _FOLDER, path, fd)
                 os.close(fd)
                 fd = inner
             yield fd, name
         finally:
             os.close(fd)
 
-    def _below(self, path: str) -> tuple[str, ...]:
+    def _find_steps(self, path: str) -> tuple[str, ...]:
         """The steps from this folder to a file; an absolute path has to begin with the folder's own
         steps.
         """
@@ -149,7 +149,7 @@ def checked_steps(path: str) -> tuple[str, ...]:
         size = len(os.fsencode(path))
     except UnicodeEncodeError:
         raise PathOutsideError(path, "is no path") from None
-    steps = _steps(path)
+    steps = _split(path)
     if (
         size > PATH_BYTES
         or len(steps) > STEPS
@@ -163,12 +163,12 @@ def checked_steps(path: str) -> tuple[str, ...]:
     return steps
 
 
-def _steps(path: str) -> tuple[str, ...]:
+def _split(path: str) -> tuple[str, ...]:
     return tuple(step for step in path.split("/") if step)
 
 
 def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
-    fd = _opened(name, _FILE, path, folder_fd)
+    fd = _open(name, _FILE, path, folder_fd)
     try:
         found = os.fstat(fd)
         if stat.S_ISDIR(found.st_mode):
@@ -180,16 +180,16 @@ def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
         os.close(fd)
 
 
-def _opened(name: str, flags: int, path: str, folder_fd: int | None = None) -> int:
+def _open(name: str, flags: int, path: str, folder_fd: int | None = None) -> int:
     try:
         return os.open(name, flags, dir_fd=folder_fd)
     except OSError as error:
-        raise _refusal(error, name, path, folder_fd) from None
+        raise _translate(error, name, path, folder_fd) from None
 
 
-def _refusal(error: OSError, name: str, path: str, folder_fd: int | None) -> Exception:
+def _translate(error: OSError, name: str, path: str, folder_fd: int | None) -> Exception:
     if error.errno in _LINK_OR_DEVICE:
-        return _why_not(name, path, folder_fd)
+        return _explain_refusal(name, path, folder_fd)
     if error.errno in _MISSING:
         return FileMissingError(path)
     if error.errno == errno.ENAMETOOLONG:
@@ -198,7 +198,7 @@ def _refusal(error: OSError, name: str, path: str, folder_fd: int | None) -> Exc
     return refused
 
 
-def _why_not(name: str, path: str, folder_fd: int | None) -> Exception:
+def _explain_refusal(name: str, path: str, folder_fd: int | None) -> Exception:
     """Only for the words of a refusal that stands already: what a step that could not be taken is."""
     with suppress(OSError):
         if stat.S_ISREG(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):

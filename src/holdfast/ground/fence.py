@@ -67,13 +67,13 @@ def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars
     """The text as data, in at most so many characters; empty where there is nothing to show or no
     room for it.
     """
-    body = _disarmed(_visible(text).strip()[: max(0, max_chars) + LOOKAHEAD_CHARS])
-    header = f"author={_quoted(author, AUTHOR_CHARS)} source={_quoted(source, SOURCE_CHARS)} at={_quoted(at, AT_CHARS)}"
-    room = max_chars - len(_enclosed("-" * NONCE_CHARS, header, PREFIX))
+    body = _disarm(_remove_unseen(text).strip()[: max(0, max_chars) + LOOKAHEAD_CHARS])
+    header = f"author={_quote(author, AUTHOR_CHARS)} source={_quote(source, SOURCE_CHARS)} at={_quote(at, AT_CHARS)}"
+    room = max_chars - len(_enclose("-" * NONCE_CHARS, header, PREFIX))
     if room < 1 or not body:
         return ""
     lines = PREFIX + _cut_lines(body.replace("\n", f"\n{PREFIX}"), room)
-    return _enclosed(
+    return _enclose(
         first_absent(_nonces(key, f"{header}\n{lines}"), f"{header}\n{lines}"), header, lines
     )
 
@@ -83,7 +83,7 @@ def one_line(text: str, max_chars: int) -> str:
     ours.
     """
     return cut(
-        _disarmed(" ".join(_visible(text).split())[: max(0, max_chars) + LOOKAHEAD_CHARS]),
+        _disarm(" ".join(_remove_unseen(text).split())[: max(0, max_chars) + LOOKAHEAD_CHARS]),
         max_chars,
     )
 
@@ -92,7 +92,7 @@ def clean(text: str) -> str:
     """The text without anything unseen, and without what could be taken for a marker or for another
     speaker.
     """
-    return _disarmed(_visible(text))
+    return _disarm(_remove_unseen(text))
 
 
 def fence_key(home: str) -> bytes:
@@ -124,7 +124,7 @@ def hmac_sha256(key: bytes, message: bytes) -> bytes:
     return new_sha256(bytes(byte ^ 0x5C for byte in block) + inner).digest()
 
 
-def _enclosed(nonce: str, header: str, lines: str) -> str:
+def _enclose(nonce: str, header: str, lines: str) -> str:
     return (
         f"[untrusted text {nonce} {header} verified=no]\n{lines}\n[end of untrusted text {nonce}]"
     )
@@ -142,15 +142,15 @@ def _cut_lines(lines: str, max_chars: int) -> str:
     return re.sub(_PARTIAL_LINE, ELLIPSIS, cut(lines, max_chars))
 
 
-def _quoted(value: str, max_chars: int) -> str:
+def _quote(value: str, max_chars: int) -> str:
     return '"' + one_line(value, max_chars).replace('"', "'") + '"'
 
 
-def _visible(text: str) -> str:
+def _remove_unseen(text: str) -> str:
     return re.sub(_UNSEEN, "", re.sub(_LINE_ENDS, "\n", text))
 
 
-def _disarmed(text: str) -> str:
+def _disarm(text: str) -> str:
     """As long as before, readable, and nothing that a client or a model takes for more than a word."""
     text = re.sub(_ANGLES, lambda run: "‹" * len(run[0]), text)
     text = re.sub(_CLOSING_ANGLES, lambda run: "›" * len(run[0]), text)

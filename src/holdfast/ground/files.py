@@ -43,7 +43,7 @@ _NOT_A_FILE = {
 
 def translate(os_error: OSError, path: Path) -> Unavailable:
     """What the system said about a write, as the error that a door can show."""
-    where, cause = os.fspath(path), _cause(os_error)
+    where, cause = os.fspath(path), _describe_cause(os_error)
     if os_error.errno in _NO_SPACE:
         return StoreFullError(where)
     if os_error.errno in _NOT_WRITABLE:
@@ -97,7 +97,7 @@ class Lock:
 
     def _try_lock(self) -> int | None:
         try:
-            return _locked(f"{self.path}.lock")
+            return _lock_file(f"{self.path}.lock")
         except OSError as error:
             raise translate(error, self.path) from error
 
@@ -147,7 +147,7 @@ def find_bytes(path: Path, *, max_bytes: int) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StoreUnreachableError(os.fspath(path), _cause(error)) from error
+        raise StoreUnreachableError(os.fspath(path), _describe_cause(error)) from error
 
 
 def open_regular(path: Path, flags: int) -> int:
@@ -202,7 +202,7 @@ def _make_folder(path: str) -> None:
         os.close(parent_fd)
 
 
-def _locked(lock_path: str) -> int | None:
+def _lock_file(lock_path: str) -> int | None:
     """The locked file, or None while another has it or when it is no longer the one at this path."""
     fd = open_regular(lock_path, os.O_RDWR | os.O_CREAT)
     try:
@@ -249,5 +249,5 @@ def read_open(fd: int, path: Path, max_bytes: int) -> bytes:
     raise InvalidValueError("file", os.fspath(path), f"is larger than {max_bytes:,} bytes")
 
 
-def _cause(os_error: OSError) -> str:
+def _describe_cause(os_error: OSError) -> str:
     return (os_error.strerror or str(os_error)).lower()

@@ -39,7 +39,7 @@ class Folder:
 
     def find(self, name: str, *, max_bytes: int) -> bytes | None:
         """A regular file's bytes, or None where there is none."""
-        with self._translated(name):
+        with self._translate_errors(name):
             try:
                 fd = os.open(
                     name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=self._fd
@@ -48,7 +48,7 @@ class Folder:
                 return None
             try:
                 self._check_plain(fd, name)
-                return files.read_open(fd, self._at(name), max_bytes)
+                return files.read_open(fd, self._path_to(name), max_bytes)
             finally:
                 os.close(fd)
 
@@ -56,7 +56,7 @@ class Folder:
         """A whole file in the place of another; what stands there and is no regular file is left
         alone.
         """
-        with self._translated(name):
+        with self._translate_errors(name):
             mode = 0o644
             try:
                 found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
@@ -64,7 +64,7 @@ class Folder:
                 pass
             else:
                 if not stat.S_ISREG(found.st_mode):
-                    raise PathOutsideError(self._at(name), _NOT_PLAIN, _ADVICE)
+                    raise PathOutsideError(self._path_to(name), _NOT_PLAIN, _ADVICE)
                 mode = stat.S_IMODE(found.st_mode)
             files.write_atomic_at(self._fd, name, data, mode=mode)
 
@@ -88,7 +88,7 @@ class Folder:
             )  # a child that was forked meanwhile would hold it on
 
     def _try_lock(self) -> bool:
-        with _refusing(self.path):
+        with _refuse_links(self.path):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -97,14 +97,14 @@ class Folder:
 
     def _check_plain(self, fd: int, name: str) -> None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise PathOutsideError(self._at(name), _NOT_PLAIN, _ADVICE)
+            raise PathOutsideError(self._path_to(name), _NOT_PLAIN, _ADVICE)
 
-    def _at(self, name: str) -> str:
+    def _path_to(self, name: str) -> str:
         return os.path.join(self.path, name)
 
     @contextlib.contextmanager
-    def _translated(self, name: str) -> Iterator[None]:
-        with _refusing(self._at(name)):
+    def _translate_errors(self, name: str) -> Iterator[None]:
+        with _refuse_links(self._path_to(name)):
             yield
 
 
@@ -112,7 +112,7 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
     """The folder at a path below a root; None where it is not there and not to be made."""
     steps = confined.checked_steps(path)
     fd = -1
-    with _refusing(os.path.join(root, path)):
+    with _refuse_links(os.path.join(root, path)):
         try:
             fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             for step in steps:
@@ -138,7 +138,7 @@ def _step(fd: int, name: str, create: bool) -> int:
 
 
 @contextlib.contextmanager
-def _refusing(path: str) -> Iterator[None]:
+def _refuse_links(path: str) -> Iterator[None]:
     """What the system says about a step becomes the error that a door can show."""
     try:
         yield

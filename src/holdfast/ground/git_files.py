@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git
-from holdfast.ground.git_tree import Entry, object_id
+from holdfast.ground.git_tree import TreeEntry, hash_object
 
 READ_BYTES = 8 * 1024 * 1024  # git reads what is larger
 LARGEST_BYTES = 512 * 1024 * 1024
@@ -36,55 +36,57 @@ class Difference:
 
     path: bytes
     status: str
-    old: Entry | None
-    new: Entry | None
+    old: TreeEntry | None
+    new: TreeEntry | None
     mode: bytes
 
 
 def parse_differences(listed: bytes) -> list[Difference]:
     """`:100644 100644 OLD NEW M`, then the path, each ended by a NUL."""
     parts = listed.split(b"\0")
-    return [_difference(head, path) for head, path in zip(parts[::2], parts[1::2], strict=False)]
+    return [
+        _parse_difference(head, path) for head, path in zip(parts[::2], parts[1::2], strict=False)
+    ]
 
 
-def _difference(head: bytes, path: bytes) -> Difference:
+def _parse_difference(head: bytes, path: bytes) -> Difference:
     old_mode, mode, old, new, status = head[1:].split(b" ")
-    before = Entry(old_mode, bytes.fromhex(old.decode())) if int(old_mode) else None
-    after = Entry(mode, bytes.fromhex(new.decode())) if new.strip(b"0") else None
+    before = TreeEntry(old_mode, bytes.fromhex(old.decode())) if int(old_mode) else None
+    after = TreeEntry(mode, bytes.fromhex(new.decode())) if new.strip(b"0") else None
     return Difference(path, status[:1].decode(), before, after, mode)
 
 
-def look(git: Git, found: list[Difference], kind: str) -> dict[bytes, Entry | None]:
+def read_current(git: Git, found: list[Difference], kind: str) -> dict[bytes, TreeEntry | None]:
     """What each of these paths holds now. git is asked about files that it would not store as they
     are.
     """
-    now: dict[bytes, Entry | None] = {}
-    unsure: dict[bytes, Entry] = {}
+    now: dict[bytes, TreeEntry | None] = {}
+    unsure: dict[bytes, TreeEntry] = {}
     for each in found:
-        entry, is_sure = _look_at(git, each, kind)
+        entry, is_sure = _read_current(git, each, kind)
         now[each.path] = entry
         if entry and not is_sure:
             unsure[each.path] = entry
-    return now | _as_stored(git, unsure) if unsure else now
+    return now | _hash_as_stored(git, unsure) if unsure else now
 
 
-def _look_at(git: Git, each: Difference, kind: str) -> tuple[Entry | None, bool]:
+def _read_current(git: Git, each: Difference, kind: str) -> tuple[TreeEntry | None, bool]:
     """And whether that is what git would store."""
     if each.new or each.status == "D":
         return each.new, True
     if each.mode == _SUBMODULE:
-        return Entry(each.mode, _checked_out(git, each.path, kind)), True
+        return TreeEntry(each.mode, _find_submodule_commit(git, each.path, kind)), True
     path = os.path.join(os.fsencode(git.folder), each.path)
     try:
-        blob, is_sure = _blob_of(path, kind)
+        blob, is_sure = _hash_file(path, kind)
     except FileNotFoundError:
         return None, True
     except OSError as error:
-        return Entry(each.mode, object_id(f"unreadable {error.errno}", b"", kind)), True
-    return Entry(each.mode, blob), is_sure
+        return TreeEntry(each.mode, hash_object(f"unreadable {error.errno}", b"", kind)), True
+    return TreeEntry(each.mode, blob), is_sure
 
 
-def _blob_of(path: bytes, kind: str) -> tuple[bytes, bool]:
+def _hash_file(path: bytes, kind: str) -> tuple[bytes, bool]:
     """Never waits: a pipe or a device in a file's place is known by what it is, a huge file by its
     size and time.
     """
@@ -92,16 +94,16 @@ def _blob_of(path: bytes, kind: str) -> tuple[bytes, bool]:
         fd = os.open(path, _FILE)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return object_id("blob", os.readlink(path), kind), True
+            return hash_object("blob", os.readlink(path), kind), True
         raise
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
-            return object_id(f"special {stat.S_IFMT(found.st_mode)}", b"", kind), True
+            return hash_object(f"special {stat.S_IFMT(found.st_mode)}", b"", kind), True
         if found.st_size > LARGEST_BYTES:
-            return object_id(f"large {found.st_mtime_ns} {found.st_size}", b"", kind), True
+            return hash_object(f"large {found.st_mtime_ns} {found.st_size}", b"", kind), True
         data = file.read(READ_BYTES + 1)
-    return object_id("blob", data, kind), len(data) <= READ_BYTES and _is_stored_as_it_is(data)
+    return hash_object("blob", data, kind), len(data) <= READ_BYTES and _is_stored_as_it_is(data)
 
 
 def _is_stored_as_it_is(data: bytes) -> bool:
@@ -116,7 +118,7 @@ def _is_stored_as_it_is(data: bytes) -> bool:
     return False
 
 
-def _as_stored(git: Git, unsure: Mapping[bytes, Entry]) -> dict[bytes, Entry | None]:
+def _hash_as_stored(git: Git, unsure: Mapping[bytes, TreeEntry]) -> dict[bytes, TreeEntry | None]:
     """With the ids that git would give these files, line ends and encodings as their attributes
     want them.
 
@@ -124,13 +126,13 @@ def _as_stored(git: Git, unsure: Mapping[bytes, Entry]) -> dict[bytes, Entry | N
     in a file that has CRLF there already, unless an attribute insists. `ls-files --eol` says which
     files those are.
     """
-    old, auto = _with_old_line_ends(git, unsure)
-    found = _hashed(git, [path for path in unsure if path not in old])
-    found |= _hashed(git, list(old - auto), "-c", "core.autocrlf=false")
+    old, auto = _find_old_line_ends(git, unsure)
+    found = _hash_with_git(git, [path for path in unsure if path not in old])
+    found |= _hash_with_git(git, list(old - auto), "-c", "core.autocrlf=false")
     return {path: entry._replace(id=found.get(path, entry.id)) for path, entry in unsure.items()}
 
 
-def _hashed(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
+def _hash_with_git(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     # A file that went away meanwhile ends it; the next look will see that.
     with (
@@ -138,12 +140,12 @@ def _hashed(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
         suppress(GitFailedError),
     ):
         for path in paths:
-            hashing.say(quoted(path) + b"\n")
+            hashing.say(quote_path(path) + b"\n")
             found[path] = bytes.fromhex(hashing.hear_line().decode())
     return found
 
 
-def _with_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], set[bytes]]:
+def _find_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], set[bytes]]:
     """Files whose CRLF stays because it is in the index, and those of them for which an attribute
     says `auto`.
     """
@@ -164,12 +166,12 @@ def _with_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], s
     return old, auto
 
 
-def quoted(path: bytes) -> bytes:
+def quote_path(path: bytes) -> bytes:
     """In git's own quotes, so that no byte of a name ends the line."""
     return b'"%b"' % b"".join(b"\\%03o" % byte for byte in path)
 
 
-def _checked_out(git: Git, path: bytes, kind: str) -> bytes:
+def _find_submodule_commit(git: Git, path: bytes, kind: str) -> bytes:
     """A submodule's commit. Its folder is asked only if it is a repository, or the answer would be
     the one above.
     """
@@ -178,4 +180,4 @@ def _checked_out(git: Git, path: bytes, kind: str) -> bytes:
         answer = Git(folder).run("rev-parse", "--verify", "--quiet", "HEAD")
         if answer.code == 0:
             return bytes.fromhex(answer.out.decode().strip())
-    return object_id("unreadable submodule", b"", kind)
+    return hash_object("unreadable submodule", b"", kind)

@@ -14,7 +14,7 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import confined
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import text
-from holdfast.ground.git_repository import Repository, checked_commit, is_commit
+from holdfast.ground.git_repository import Repository, check_commit, is_commit
 
 SHORT_CHARS = 7
 PATHS_AT_ONCE = 200
@@ -79,15 +79,15 @@ def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> b
     """Whether `of` (HEAD if not given) has the commit in its history; None where one of them is not
     here.
     """
-    later = checked_commit(of) if of else "HEAD"
-    answer = repository.git.run("merge-base", "--is-ancestor", checked_commit(commit), later)
+    later = check_commit(of) if of else "HEAD"
+    answer = repository.git.run("merge-base", "--is-ancestor", check_commit(commit), later)
     return {0: True, 1: False}.get(answer.code)
 
 
 def count_commits(repository: Repository, since: str) -> int | None:
     """How many commits HEAD has on top of this one; None where it is not below HEAD, or not here."""
     answer = repository.git.run(
-        "rev-list", "--count", "--left-right", f"{checked_commit(since)}...HEAD", "--"
+        "rev-list", "--count", "--left-right", f"{check_commit(since)}...HEAD", "--"
     )
     if answer.code:
         return None
@@ -102,10 +102,8 @@ def numstat(repository: Repository, since: str, paths: Sequence[str]) -> dict[st
     git = repository.git
     for start in range(0, len(readable), PATHS_AT_ONCE):
         some = readable[start : start + PATHS_AT_ONCE]
-        found |= _counts(
-            git.ask(
-                "diff-index", "-z", "--numstat", *_QUIET_DIFF, checked_commit(since), "--", *some
-            )
+        found |= _parse_counts(
+            git.ask("diff-index", "-z", "--numstat", *_QUIET_DIFF, check_commit(since), "--", *some)
         )
     return found
 
@@ -115,7 +113,7 @@ def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) 
     if not _is_file_or_gone(repository, path):
         return DiffText("", is_cut=False)
     answer = repository.git.run(
-        *("diff-index", "-p", *_QUIET_DIFF, checked_commit(since), "--", path), most_bytes=max_bytes
+        *("diff-index", "-p", *_QUIET_DIFF, check_commit(since), "--", path), most_bytes=max_bytes
     )
     if answer.code:
         raise GitFailedError(repository.root, answer.complaint)
@@ -125,7 +123,7 @@ def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) 
 
 def last_change(repository: Repository, path: str) -> LastChange | None:
     """None for a file that no commit in HEAD's history has touched."""
-    _below(path)
+    _check_path(path)
     answer = repository.git.run(
         "rev-list", "-1", "--encoding=UTF-8", "--format=%an", "HEAD", "--", path
     )
@@ -139,9 +137,9 @@ def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int)
     """A file as a commit has it; None where it has none. Of a link it is the text that the link
     holds.
     """
-    _below(path)
+    _check_path(path)
     answer = repository.git.run(
-        "cat-file", "blob", f"{checked_commit(commit)}:{path}", most_bytes=max_bytes
+        "cat-file", "blob", f"{check_commit(commit)}:{path}", most_bytes=max_bytes
     )
     if answer.is_cut:
         raise InvalidValueError(
@@ -153,7 +151,7 @@ def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int)
 # --- small parts ----------------------------------------------------------------------------------
 
 
-def _counts(listed: bytes) -> dict[str, LineCount]:
+def _parse_counts(listed: bytes) -> dict[str, LineCount]:
     rows = [text(row).split("\t", 2) for row in listed.split(b"\0") if row]
     return {
         path: LineCount(*(None if n == "-" else int(n) for n in counts)) for *counts, path in rows
@@ -162,7 +160,7 @@ def _counts(listed: bytes) -> dict[str, LineCount]:
 
 def _is_file_or_gone(repository: Repository, path: str) -> bool:
     """git would wait at a pipe that lies in a file's place."""
-    _below(path)
+    _check_path(path)
     try:
         mode = os.lstat(os.path.join(repository.root, path)).st_mode
     except OSError:
@@ -170,7 +168,7 @@ def _is_file_or_gone(repository: Repository, path: str) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
-def _below(path: str) -> None:
+def _check_path(path: str) -> None:
     confined.checked_steps(path)
     if os.path.isabs(path):
         raise InvalidValueError("path", path, "is not relative to the working tree")

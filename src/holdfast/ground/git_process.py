@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.ground import git_settings
 from holdfast.ground.errors import GitFailedError, GitMissingError
-from holdfast.ground.git_settings import Settings
+from holdfast.ground.git_settings import GitSettings
 
 if TYPE_CHECKING:
     import subprocess
@@ -39,7 +39,7 @@ ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
-NAMED_ANEW = (
+OVERRIDES = (
     ("core.fsmonitor", "false"),
     ("core.hooksPath", os.devnull),
     ("core.pager", "cat"),
@@ -53,7 +53,7 @@ NAMED_ANEW = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class GitAnswer:
     """What git wrote before it ended, or until it had written enough."""
 
     code: int
@@ -65,10 +65,10 @@ class Answer:
 class Git:
     """git in one folder."""
 
-    def __init__(self, folder: str, settings: Settings | None = None):
-        self.folder, self.settings = folder, settings or Settings()
+    def __init__(self, folder: str, settings: GitSettings | None = None):
+        self.folder, self.settings = folder, settings or GitSettings()
 
-    def run(self, *arguments: str, most_bytes: int = MOST_BYTES) -> Answer:
+    def run(self, *arguments: str, most_bytes: int = MOST_BYTES) -> GitAnswer:
         return self.start(*arguments).finish(most_bytes)
 
     def ask(self, *arguments: str) -> bytes:
@@ -85,8 +85,8 @@ class Git:
         import subprocess
 
         argv = [find_git(os.environ), *OPTIONS, "-C", self.folder, *arguments]
-        anew = [*NAMED_ANEW, git_settings.MARK, *blanked(self.settings.filters)]
-        where = clean_environment(os.environ) | as_environment(anew)
+        anew = [*OVERRIDES, git_settings.MARK, *blank_filters(self.settings.filters)]
+        where = clean_environment(os.environ) | make_environment(anew)
         stdin = subprocess.PIPE if talks else subprocess.DEVNULL
         pipe = subprocess.PIPE
         # From the root, because a relative name would be looked up in the repository; in a session
@@ -104,8 +104,8 @@ class Git:
         return Running(process, self.folder)
 
     def read_settings(
-        self, answer: Answer | None = None, own_files: Iterable[str] = ()
-    ) -> Settings:
+        self, answer: GitAnswer | None = None, own_files: Iterable[str] = ()
+    ) -> GitSettings:
         """From the answer to the listing, or asked for now."""
         answer = answer or self.run(*git_settings.LISTING)
         lines = git_settings.parse_listing(answer.out)
@@ -113,7 +113,7 @@ class Git:
             raise GitFailedError(self.folder, answer.complaint)
         if not git_settings.is_understood(lines):
             raise GitMissingError("is older than 2.31")
-        return git_settings.settings_of(lines, self.folder, own_files)
+        return git_settings.make_settings(lines, self.folder, own_files)
 
 
 class Running:
@@ -143,13 +143,13 @@ class Running:
                 stream.close()
         self.process.wait()
 
-    def finish(self, most_bytes: int = MOST_BYTES) -> Answer:
+    def finish(self, most_bytes: int = MOST_BYTES) -> GitAnswer:
         with self:
             while self.streams and len(self.out) <= most_bytes:
                 self._read()
             is_cut = len(self.out) > most_bytes
             code = 0 if is_cut else self.process.wait()
-        return Answer(code, bytes(self.out[:most_bytes]), first_line(self.complaint), is_cut)
+        return GitAnswer(code, bytes(self.out[:most_bytes]), find_message(self.complaint), is_cut)
 
     def say(self, line: bytes) -> None:
         """Keep it to a few kilobytes between two answers: more than a pipe holds would wait for
@@ -169,7 +169,7 @@ class Running:
         while not (size := end()):
             if self.process.stdout and self.process.stdout.fileno() not in self.streams:
                 raise GitFailedError(
-                    self.folder, first_line(self.complaint) or "it ended before it had answered"
+                    self.folder, find_message(self.complaint) or "it ended before it had answered"
                 )
             self._read()
         taken = bytes(self.out[:size])
@@ -192,7 +192,7 @@ def find_git(environment: Mapping[str, str]) -> str:
     """The first one on the search path, where a path that depends on the folder one is in does not
     count.
     """
-    for folder in _absolute(environment.get("PATH", os.defpath)):
+    for folder in _list_absolute(environment.get("PATH", os.defpath)):
         path = os.path.join(folder, "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
@@ -207,11 +207,11 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return (
         kept
         | ENVIRONMENT
-        | {"PATH": os.pathsep.join(_absolute(environment.get("PATH", os.defpath)))}
+        | {"PATH": os.pathsep.join(_list_absolute(environment.get("PATH", os.defpath)))}
     )
 
 
-def as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+def make_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Settings in the form that outranks every file. A name may hold what `-c name=value` would cut
     it at.
     """
@@ -220,7 +220,7 @@ def as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     return {"GIT_CONFIG_COUNT": str(len(settings))} | named | valued
 
 
-def blanked(filters: Iterable[str]) -> list[tuple[str, str]]:
+def blank_filters(filters: Iterable[str]) -> list[tuple[str, str]]:
     """Each of these filters does nothing, and nobody minds."""
     lines = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
     return [(f"filter.{name}.{key}", value) for name in filters for key, value in lines]
@@ -230,7 +230,7 @@ def text(data: bytes | bytearray) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def first_line(complaint: bytes | bytearray) -> str:
+def find_message(complaint: bytes | bytearray) -> str:
     """Of what git wrote about its trouble, the line that says it."""
     lines = complaint.decode("utf-8", "replace").splitlines()
     return next(
@@ -238,5 +238,5 @@ def first_line(complaint: bytes | bytearray) -> str:
     )
 
 
-def _absolute(search_path: str) -> list[str]:
+def _list_absolute(search_path: str) -> list[str]:
     return [folder for folder in search_path.split(os.pathsep) if os.path.isabs(folder)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from holdfast.errors import InvalidValueError
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git, text
-from holdfast.ground.git_settings import LISTING, Settings
+from holdfast.ground.git_settings import LISTING, GitSettings
 from holdfast.ground.worktree import find_worktree
 
 DETACHED = "HEAD"  # no branch is checked out; git refuses to make a branch of this name
@@ -43,7 +43,7 @@ class Repository:
     branch: str
     hash_kind: str
     is_shallow: bool
-    settings: Settings
+    settings: GitSettings
     default_names: tuple[
         str, ...
     ] = ()  # branches that may be the default, of every remote; the best come first
@@ -105,7 +105,7 @@ def is_commit(value: object) -> bool:
     return isinstance(value, str) and _COMMIT.fullmatch(value) is not None
 
 
-def checked_commit(value: str) -> str:
+def check_commit(value: str) -> str:
     if not is_commit(value):
         raise InvalidValueError("commit", value, "is not the whole id of a commit")
     return value
@@ -167,7 +167,7 @@ def _find_place(git: Git) -> Repository | None:
         branch=branch,
         hash_kind=hash_kind,
         is_shallow=shallow == "true",
-        settings=Settings(),
+        settings=GitSettings(),
         default_names=tuple(names),
     )
 

@@ -24,7 +24,7 @@ _REWRITE = re.compile(r"url\.(.*)\.insteadof", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Settings:
+class GitSettings:
     """`remote` is `origin` or the one that is named first, `remote_name` what its address says
     about the repository.
     """
@@ -41,11 +41,11 @@ class Settings:
         """No file changed since. Where the repository names other files, one of them may not have
         been there yet.
         """
-        return not self.names_others and self.stamps == stamps_of(self.files)
+        return not self.names_others and self.stamps == read_stamps(self.files)
 
 
 @dataclass(frozen=True)
-class Line:
+class SettingLine:
     """One setting: `scope` tells the repository's own from the person's."""
 
     scope: str
@@ -54,56 +54,60 @@ class Line:
     value: str
 
 
-def parse_listing(listing: bytes) -> list[Line]:
+def parse_listing(listing: bytes) -> list[SettingLine]:
     """Key and value are parted by the first line break; a key has none."""
     parts = listing.decode("utf-8", "surrogateescape").split("\0")
     rows = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
-    return [Line(scope, origin, *setting.partition("\n")[::2]) for scope, origin, setting in rows]
+    return [
+        SettingLine(scope, origin, *setting.partition("\n")[::2]) for scope, origin, setting in rows
+    ]
 
 
-def is_understood(lines: Iterable[Line]) -> bool:
+def is_understood(lines: Iterable[SettingLine]) -> bool:
     return any((line.key, line.value) == MARK for line in lines)
 
 
-def settings_of(lines: Sequence[Line], folder: str, own_files: Iterable[str] = ()) -> Settings:
+def make_settings(
+    lines: Sequence[SettingLine], folder: str, own_files: Iterable[str] = ()
+) -> GitSettings:
     """`own_files`: looked at later as well, because one that is not there yet may come."""
     origins = [
         line.origin.removeprefix("file:") for line in lines if line.origin.startswith("file:")
     ]
     files = tuple(sorted({os.path.join(folder, path) for path in (*origins, *own_files)}))
     remote = _find_remote(lines)
-    return Settings(
-        filters=tuple(sorted({name for name, _ in _matching(_FILTER, lines)})),
+    return GitSettings(
+        filters=tuple(sorted({name for name, _ in _list_matches(_FILTER, lines)})),
         remote=remote,
-        remote_name=_name_of(remote, lines),
+        remote_name=_find_remote_name(remote, lines),
         names_others=any(
             line.scope in ("local", "worktree") and line.key.startswith("include") for line in lines
         ),
         files=files,
-        stamps=stamps_of(files),
+        stamps=read_stamps(files),
     )
 
 
-def stamps_of(files: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-    return tuple(_stamp(path) for path in files)
+def read_stamps(files: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    return tuple(_read_stamp(path) for path in files)
 
 
-def _find_remote(lines: Iterable[Line]) -> str | None:
-    names = [name for name, _ in _matching(_REMOTE, lines)]
+def _find_remote(lines: Iterable[SettingLine]) -> str | None:
+    names = [name for name, _ in _list_matches(_REMOTE, lines)]
     return "origin" if "origin" in names else next(iter(names), None)
 
 
-def _name_of(remote: str | None, lines: Sequence[Line]) -> str | None:
-    address = next((value for name, value in _matching(_REMOTE, lines) if name == remote), "")
-    return normalise_remote(rewrite(address, _matching(_REWRITE, lines)))
+def _find_remote_name(remote: str | None, lines: Sequence[SettingLine]) -> str | None:
+    address = next((value for name, value in _list_matches(_REMOTE, lines) if name == remote), "")
+    return normalise_remote(rewrite(address, _list_matches(_REWRITE, lines)))
 
 
-def _matching(pattern: re.Pattern[str], lines: Iterable[Line]) -> list[tuple[str, str]]:
+def _list_matches(pattern: re.Pattern[str], lines: Iterable[SettingLine]) -> list[tuple[str, str]]:
     found = ((pattern.fullmatch(line.key), line.value) for line in lines)
     return [(match.group(1), value) for match, value in found if match]
 
 
-def _stamp(path: str) -> tuple[int, ...]:
+def _read_stamp(path: str) -> tuple[int, ...]:
     with suppress(OSError):
         found = os.stat(path)
         return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -15,10 +15,17 @@ from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground.errors import GitFailedError
-from holdfast.ground.git_files import Difference, look, parse_differences
+from holdfast.ground.git_files import Difference, parse_differences, read_current
 from holdfast.ground.git_process import Running, text
-from holdfast.ground.git_repository import Repository, checked_commit
-from holdfast.ground.git_tree import Entry, Tree, is_left_out, object_id, parse_tree, tree_id
+from holdfast.ground.git_repository import Repository, check_commit
+from holdfast.ground.git_tree import (
+    Tree,
+    TreeEntry,
+    compute_tree_id,
+    hash_object,
+    is_left_out,
+    parse_tree,
+)
 
 TREES_AT_ONCE = 200
 TRIES = 5
@@ -55,7 +62,7 @@ def read_state(
     """The state now, compared with the commit `since`, without the files and folders that the
     caller calls its own.
     """
-    wanted = checked_commit(since) if since else "HEAD"
+    wanted = check_commit(since) if since else "HEAD"
     own = [_own_path(path) for path in without]
     for _ in range(TRIES):
         if state := _read_once(repository, wanted, own):
@@ -76,7 +83,7 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
         answer = (
             comparison.finish()
             if base
-            else git.run(*_COMPARE, object_id("tree", b"", kind).hex(), "--")
+            else git.run(*_COMPARE, hash_object("tree", b"", kind).hex(), "--")
         )
         if answer.code or answer.is_cut:
             raise GitFailedError(
@@ -85,16 +92,20 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
         if _find_commit(objects, "HEAD")[0] != head:
             return None
         found = [each for each in parse_differences(answer.out) if not is_left_out(each.path, own)]
-        now = look(git, found, kind)
+        now = read_current(git, found, kind)
         changed = {each.path: now[each.path] for each in found if now[each.path] != each.old}
-        contents = tree_id(root, changed, own, lambda ids: _read_trees(objects, ids, kind), kind)
+        contents = compute_tree_id(
+            root, changed, own, lambda ids: _read_trees(objects, ids, kind), kind
+        )
     shown = {
-        text(each.path): _shown(each, now[each.path]) for each in found if each.path in changed
+        text(each.path): _make_change(each, now[each.path])
+        for each in found
+        if each.path in changed
     }
     return TreeState(head, base, contents.hex(), shown)
 
 
-def _shown(difference: Difference, now: Entry | None) -> FileChange:
+def _make_change(difference: Difference, now: TreeEntry | None) -> FileChange:
     old = difference.old
     return FileChange(
         difference.status, old.id.hex() if old else None, now.id.hex() if now else None

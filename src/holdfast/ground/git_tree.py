@@ -15,20 +15,20 @@ from typing import NamedTuple
 FOLDER = b"40000"
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file, a link, a folder or a submodule: how git writes its mode, and its id as bytes."""
 
     mode: bytes
     id: bytes
 
 
-Tree = dict[bytes, Entry]
+Tree = dict[bytes, TreeEntry]
 ReadTrees = Callable[[list[bytes]], list[Tree]]
 
 
-def tree_id(
+def compute_tree_id(
     root: bytes | None,
-    changes: Mapping[bytes, Entry | None],
+    changes: Mapping[bytes, TreeEntry | None],
     without: Iterable[bytes],
     read: ReadTrees,
     kind: str,
@@ -36,11 +36,11 @@ def tree_id(
     """The id of the tree `root` (None: the empty one) after changes by path, where None removes a
     file.
     """
-    own = outermost(without)
+    own = list_outermost(without)
     edits = {
         path: entry for path, entry in changes.items() if not is_left_out(path, own)
     } | dict.fromkeys(own)
-    folders = _folders_on_the_way(edits)
+    folders = _list_folders_above(edits)
     trees = _load(root, folders, read)
     for path, entry in edits.items():
         folder, _, name = path.rpartition(b"/")
@@ -48,10 +48,10 @@ def tree_id(
     for path in reversed(folders[1:]):
         folder, _, name = path.rpartition(b"/")
         _close_folder(trees[folder], name, trees[path], kind)
-    return object_id("tree", format_tree(trees[b""]), kind)
+    return hash_object("tree", format_tree(trees[b""]), kind)
 
 
-def outermost(paths: Iterable[bytes]) -> list[bytes]:
+def list_outermost(paths: Iterable[bytes]) -> list[bytes]:
     """Without those that lie in another one."""
     found = set(paths)
     return sorted(path for path in found if not is_left_out(path, found - {path}))
@@ -61,7 +61,7 @@ def is_left_out(path: bytes, without: Iterable[bytes]) -> bool:
     return any(path == own or path.startswith(own + b"/") for own in without)
 
 
-def object_id(type_: str, data: bytes, kind: str) -> bytes:
+def hash_object(type_: str, data: bytes, kind: str) -> bytes:
     """As git counts it: a short head, then the bytes."""
     return hashlib.new(
         kind, f"{type_} {len(data)}\0".encode() + data, usedforsecurity=False
@@ -73,7 +73,7 @@ def parse_tree(data: bytes, kind: str) -> Tree:
     while at < len(data):
         space = data.index(b" ", at)
         end = data.index(b"\0", space)
-        tree[data[space + 1 : end]] = Entry(data[at:space], data[end + 1 : end + 1 + size])
+        tree[data[space + 1 : end]] = TreeEntry(data[at:space], data[end + 1 : end + 1 + size])
         at = end + 1 + size
     return tree
 
@@ -86,7 +86,7 @@ def format_tree(tree: Tree) -> bytes:
     return b"".join(b"%b %b\0%b" % (entry.mode, name, entry.id) for name, entry in ordered)
 
 
-def _folders_on_the_way(paths: Iterable[bytes]) -> list[bytes]:
+def _list_folders_above(paths: Iterable[bytes]) -> list[bytes]:
     """Every folder above one of the paths, the outer ones first."""
     found = {b""}
     for path in paths:
@@ -118,7 +118,7 @@ def _find_folder(trees: Mapping[bytes, Tree], path: bytes) -> bytes | None:
     return entry.id if entry and entry.mode == FOLDER else None
 
 
-def _put(tree: Tree, name: bytes, entry: Entry | None) -> None:
+def _put(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:
     if entry:
         tree[name] = entry
     else:
@@ -128,6 +128,6 @@ def _put(tree: Tree, name: bytes, entry: Entry | None) -> None:
 def _close_folder(above: Tree, name: bytes, tree: Tree, kind: str) -> None:
     """git knows no empty folder. A file that took its place stays."""
     if tree:
-        above[name] = Entry(FOLDER, object_id("tree", format_tree(tree), kind))
+        above[name] = TreeEntry(FOLDER, hash_object("tree", format_tree(tree), kind))
     elif name in above and above[name].mode == FOLDER:
         del above[name]

@@ -54,7 +54,7 @@ def append_records(
     """Add records durably, all or none unless killed; returns where a torn tail was put, if there
     was one.
     """
-    lines = b"".join(_line(record) for record in records)
+    lines = b"".join(_format_line(record) for record in records)
     if not lines:
         return None
     with files.Lock(path, timeout_seconds):
@@ -80,7 +80,7 @@ def parse_records(data: bytes) -> Contents:
     for number, line in enumerate([*lines, tail], start=1):
         if not line.strip():
             continue
-        parsed = _parsed(line)
+        parsed = _parse_line(line)
         if isinstance(parsed, dict):
             records[number] = parsed
         else:
@@ -88,7 +88,7 @@ def parse_records(data: bytes) -> Contents:
     return Contents(tuple(records.values()), tuple(damaged), tuple(records))
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
+def _format_line(record: Mapping[str, Any]) -> bytes:
     return canonical.canonical_object("record", record, max_bytes=MAX_RECORD_BYTES).encode() + b"\n"
 
 
@@ -100,13 +100,13 @@ def _append(fd: int, path: str, lines: bytes) -> str | None:
         _sync_folder_of(
             path
         )  # before the first byte: a file that holds a record has a durable name
-    tail = _tail(fd, size)
+    tail = _read_tail(fd, size)
     recovered = None
-    if isinstance(_parsed(tail), dict):
+    if isinstance(_parse_line(tail), dict):
         lines = b"\n" + lines
     elif tail:
         size -= len(tail)
-        recovered = _keep(path, size, tail)
+        recovered = _keep_tail(path, size, tail)
         os.ftruncate(fd, size)
     _write_or_undo(fd, size, lines)
     return recovered
@@ -122,7 +122,7 @@ def _write_or_undo(fd: int, size: int, lines: bytes) -> None:
         raise
 
 
-def _tail(fd: int, size: int) -> bytes:
+def _read_tail(fd: int, size: int) -> bytes:
     """What stands after the last newline."""
     parts: list[bytes] = []
     newline, end = b"", size
@@ -134,7 +134,7 @@ def _tail(fd: int, size: int) -> bytes:
     return b"".join(reversed(parts))
 
 
-def _keep(path: str, offset: int, tail: bytes) -> str:
+def _keep_tail(path: str, offset: int, tail: bytes) -> str:
     """Save cut bytes under a name made of them, so that a repair that is killed and repeated keeps
     one copy.
     """
@@ -156,7 +156,7 @@ def _sync_folder_of(path: str) -> None:
         os.close(folder_fd)
 
 
-def _parsed(raw: bytes) -> dict[str, Any] | Reason:
+def _parse_line(raw: bytes) -> dict[str, Any] | Reason:
     line = raw.removeprefix(_BOM)
     if line.startswith(_CONFLICT_MARKERS):
         return "conflict_marker"
@@ -179,11 +179,11 @@ def _is_too_deep(line: bytes, value: object) -> bool:
     # Without so many brackets it cannot be, and counting bytes costs next to nothing.
     return (
         line.count(b"{") + line.count(b"[") > canonical.MAX_DEPTH
-        and _depth(value) > canonical.MAX_DEPTH
+        and _measure_depth(value) > canonical.MAX_DEPTH
     )
 
 
-def _depth(value: object) -> int:
+def _measure_depth(value: object) -> int:
     depth, level = 0, [value]
     while containers := [item for item in level if isinstance(item, dict | list)]:
         depth += 1

@@ -33,13 +33,13 @@ class Log:
         with contextlib.suppress(
             Exception
         ):  # what the caller does is more important than what goes wrong here
-            self._append(_line(event, facts))
+            self._append(_format_line(event, facts))
 
     def _append(self, line: bytes) -> None:
-        if not self._written(line):
-            self._written(line)
+        if not self._try_write(line):
+            self._try_write(line)
 
-    def _written(self, line: bytes) -> bool:
+    def _try_write(self, line: bytes) -> bool:
         """Whether the line went into this file; not when the file was full and had to be moved
         aside first.
         """
@@ -73,14 +73,14 @@ class Log:
         return True
 
 
-def _line(event: str, facts: dict[str, object]) -> bytes:
+def _format_line(event: str, facts: dict[str, object]) -> bytes:
     line: dict[str, object] = {
         "at": clock.to_text(clock.now()),
-        "event": _code(event) or "unnamed",
+        "event": _as_code(event) or "unnamed",
         "pid": os.getpid(),
     }
     for name, value in facts.items():
-        if name not in line and _code(name) and _is_fact(value):
+        if name not in line and _as_code(name) and _is_fact(value):
             line[name] = value
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
@@ -88,8 +88,8 @@ def _line(event: str, facts: dict[str, object]) -> bytes:
 def _is_fact(value: object) -> bool:
     if isinstance(value, int):
         return abs(value) < LARGEST_NUMBER
-    return _code(value) is not None
+    return _as_code(value) is not None
 
 
-def _code(value: object) -> str | None:
+def _as_code(value: object) -> str | None:
     return value if isinstance(value, str) and _CODE.fullmatch(value) else None

@@ -26,17 +26,17 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     from collections.abc import Callable, Iterator
     from typing import Any, NamedTuple
 
-    class Found(NamedTuple):
+    class FoundSecret(NamedTuple):
         rule: str
         start: int
         end: int
 
-    class Redacted(NamedTuple):
+    class RedactedText(NamedTuple):
         text: str
-        found: list[Found]
+        found: list[FoundSecret]
 else:
-    Found = namedtuple("Found", ("rule", "start", "end"))
-    Redacted = namedtuple("Redacted", ("text", "found"))
+    FoundSecret = namedtuple("FoundSecret", ("rule", "start", "end"))
+    RedactedText = namedtuple("RedactedText", ("text", "found"))
 
 PASSES = 4
 ENTROPY_BITS = 4.2
@@ -64,45 +64,45 @@ _LONG_WORD = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,128}+={0,2}(?![A-Za-z0-9+
 _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 
 
-def find_secrets(text: str) -> list[Found]:
+def find_secrets(text: str) -> list[FoundSecret]:
     """Where each secret stands, from first to last; no two overlap."""
     hidden = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), text)
-    found: list[Found] = []
+    found: list[FoundSecret] = []
     # Again while there is something: a key may only stand alone once its neighbour is gone.
     for _ in range(PASSES):
-        if not (new := _merged(_hits(hidden))):
+        if not (new := _merge(_find_hits(hidden))):
             break
         found += new
-        hidden = _with(hidden, new, lambda secret: "\0" * (secret.end - secret.start))
+        hidden = _replace(hidden, new, lambda secret: "\0" * (secret.end - secret.start))
     return sorted(found, key=lambda secret: secret.start)
 
 
-def redact(text: str, *, key: bytes = b"") -> Redacted:
+def redact(text: str, *, key: bytes = b"") -> RedactedText:
     """The text with `[REDACTED:rule:hash8]` for each secret, and where they stood.
 
     The hash of a weak password lets whoever can guess it be sure. With the key of a data folder,
     only there.
     """
     found = find_secrets(text)
-    return Redacted(_with(text, found, lambda secret: _mark(text, secret, key)), found)
+    return RedactedText(_replace(text, found, lambda secret: _make_mark(text, secret, key)), found)
 
 
-def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[Found]]:
+def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret]]:
     """A JSON value with the secrets out of its texts; keys, ids, hashes and the structure stay as
     they are.
     """
-    found: list[Found] = []
+    found: list[FoundSecret] = []
 
     def leaf(text: str, field: str) -> str:
         if (
             is_opaque_field(field) and len(text.split(maxsplit=1)) < 2
         ):  # words are no id, whatever the field is called
             return text
-        secrets = _secrets_of_field(text, field)
+        secrets = _find_secrets_of_field(text, field)
         found.extend(secrets)
-        return _with(text, secrets, lambda secret: _mark(text, secret, key))
+        return _replace(text, secrets, lambda secret: _make_mark(text, secret, key))
 
-    return _walked(value, "", leaf, 1), found
+    return _walk(value, "", leaf, 1), found
 
 
 def is_opaque_field(name: str) -> bool:
@@ -112,12 +112,12 @@ def is_opaque_field(name: str) -> bool:
     return bool(re.search(_OPAQUE_FIELD, name)) and "key" not in name.lower()
 
 
-def find_suspicious(text: str) -> list[Found]:
+def find_suspicious(text: str) -> list[FoundSecret]:
     """Long words that look random. For a warning only: most of them are hashes and ids, so nothing
     is changed by it.
     """
     return [
-        Found("high_entropy", *word.span())
+        FoundSecret("high_entropy", *word.span())
         for word in re.finditer(_LONG_WORD, text)
         if not re.fullmatch(_PLAIN_WORD, word[0]) and _entropy(word[0]) >= ENTROPY_BITS
     ]
@@ -144,7 +144,7 @@ class _View:
         return self._under.span(*self.span_under(start, end))
 
     def span_under(self, start: int, end: int) -> tuple[int, int]:
-        return self._place(start)[0], self._place(end - 1)[1]
+        return self._locate(start)[0], self._locate(end - 1)[1]
 
     def read(self, pattern: str, reading: Callable[[re.Match[str]], str]) -> _View:
         """The text with each match read as one character or none."""
@@ -161,39 +161,40 @@ class _View:
 
     def breaks(self, start: int, end: int) -> list[int]:
         """The places between two others where something was read as nothing."""
-        first = bisect_right(self._pieces, start, key=_first)
+        first = bisect_right(self._pieces, start, key=_get_start)
         return [
-            piece[0] for piece in self._pieces[first : bisect_left(self._pieces, end, key=_first)]
+            piece[0]
+            for piece in self._pieces[first : bisect_left(self._pieces, end, key=_get_start)]
         ]
 
-    def _place(self, at: int) -> tuple[int, int]:
+    def _locate(self, at: int) -> tuple[int, int]:
         """Where the character starts and ends in the text under this one."""
-        begins, place, width = self._pieces[bisect_right(self._pieces, at, key=_first) - 1]
+        begins, place, width = self._pieces[bisect_right(self._pieces, at, key=_get_start) - 1]
         return place + at - begins, place + at - begins + width
 
 
-def _hits(text: str) -> Iterator[tuple[int, int, int]]:
+def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
     """Start, end and rank of the rule, in every reading; a key that ended with its line does not go
     on in the next.
     """
     plain = _View(text)
-    unescaped = _unescaped(plain)
+    unescaped = _unescape(plain)
     seen: set[tuple[int, int]] = set()
     for view in dict.fromkeys((plain, unescaped)):
-        for rank, rule in _worth_a_look(view):
+        for rank, rule in _list_candidates(view):
             for start, end in (view.span(*span) for span in rule.spans(view.text)):
                 seen.add((start, rank))
                 yield start, end, rank
-    for start, end, rank in _hits_over_lines(unescaped):
+    for start, end, rank in _find_hits_over_lines(unescaped):
         if RULES[rank].lines == OPEN or (start, rank) not in seen:
             yield start, end, rank
 
 
-def _hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
-    joined = _joined(view)
-    for rank, rule in _worth_a_look(joined) if joined is not view else ():
+def _find_hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
+    joined = _join_lines(view)
+    for rank, rule in _list_candidates(joined) if joined is not view else ():
         for start, end in rule.spans_over_lines(joined.text) if rule.lines != WHOLE else ():
-            first, last = joined.span_under(start, _own_end(rule, joined, start, end))
+            first, last = joined.span_under(start, _find_end(rule, joined, start, end))
             if "\n" in view.text[first:last] and _stands_alone(rule, view.text, first, last):
                 yield *view.span(first, last), rank
 
@@ -203,7 +204,7 @@ def _stands_alone(rule: Rule, text: str, start: int, end: int) -> bool:
     return not before.isalnum() and not (rule.lines == EXACT and after.isalnum())
 
 
-def _own_end(rule: Rule, joined: _View, start: int, end: int) -> int:
+def _find_end(rule: Rule, joined: _View, start: int, end: int) -> int:
     """Where the key is whole and the next line is a line of its own, else the end."""
     for at, following in pairwise((*joined.breaks(start, end), end)):
         is_other = re.fullmatch(_OTHER_LINE, joined.text[at:following])
@@ -212,7 +213,7 @@ def _own_end(rule: Rule, joined: _View, start: int, end: int) -> int:
     return end
 
 
-def _worth_a_look(view: _View) -> Iterator[tuple[int, Rule]]:
+def _list_candidates(view: _View) -> Iterator[tuple[int, Rule]]:
     lowered = view.text.lower()
     return (
         (rank, rule)
@@ -221,7 +222,7 @@ def _worth_a_look(view: _View) -> Iterator[tuple[int, Rule]]:
     )
 
 
-def _merged(hits: Iterator[tuple[int, int, int]]) -> list[Found]:
+def _merge(hits: Iterator[tuple[int, int, int]]) -> list[FoundSecret]:
     """What overlaps is one secret, named by the rule that knows most."""
     merged: list[tuple[int, int, int]] = []
     for start, end, rank in sorted(hits):
@@ -229,10 +230,10 @@ def _merged(hits: Iterator[tuple[int, int, int]]) -> list[Found]:
             first, last, best = merged.pop()
             start, end, rank = first, max(last, end), min(best, rank)
         merged.append((start, end, rank))
-    return [Found(RULES[rank].name, start, end) for start, end, rank in merged]
+    return [FoundSecret(RULES[rank].name, start, end) for start, end, rank in merged]
 
 
-def _with(text: str, found: list[Found], instead: Callable[[Found], str]) -> str:
+def _replace(text: str, found: list[FoundSecret], instead: Callable[[FoundSecret], str]) -> str:
     parts: list[str] = []
     last = 0
     for secret in found:
@@ -241,48 +242,48 @@ def _with(text: str, found: list[Found], instead: Callable[[Found], str]) -> str
     return "".join((*parts, text[last:]))
 
 
-def _mark(text: str, secret: Found, key: bytes) -> str:
+def _make_mark(text: str, secret: FoundSecret, key: bytes) -> str:
     """The same for the same secret, however it was written."""
-    read = _joined(_unescaped(_View(text[secret.start : secret.end]))).text
+    read = _join_lines(_unescape(_View(text[secret.start : secret.end]))).text
     digest = canonical.sha256(key, read.encode(errors="surrogatepass"))
     return f"[REDACTED:{secret.rule}:{digest.hex()[:8]}]"
 
 
-def _unescaped(view: _View) -> _View:
+def _unescape(view: _View) -> _View:
     """Twice: JSON may stand in an address, and an address in JSON."""
-    return view.read(_ESCAPE, _character).read(_ESCAPE, _character)
+    return view.read(_ESCAPE, _read_escape).read(_ESCAPE, _read_escape)
 
 
-def _joined(view: _View) -> _View:
+def _join_lines(view: _View) -> _View:
     return view.read(_LINE_END, lambda _: "") if "\n" in view.text else view
 
 
-def _character(escape: re.Match[str]) -> str:
+def _read_escape(escape: re.Match[str]) -> str:
     code = escape[1] or escape[2] or escape[4]
     return chr(int(code, 16)) if code else _MEANS.get(escape[3], escape[3])
 
 
-def _first(piece: tuple[int, int, int]) -> int:
+def _get_start(piece: tuple[int, int, int]) -> int:
     return piece[0]
 
 
-def _walked(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -> Any:
+def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -> Any:
     if isinstance(value, str):
         return leaf(value, field)
     if depth > canonical.MAX_DEPTH:
         raise InvalidValueError("value", "…", f"is nested deeper than {canonical.MAX_DEPTH} levels")
     if isinstance(value, dict):
-        return {name: _walked(item, str(name), leaf, depth + 1) for name, item in value.items()}
+        return {name: _walk(item, str(name), leaf, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
-        return [_walked(item, field, leaf, depth + 1) for item in value]
+        return [_walk(item, field, leaf, depth + 1) for item in value]
     return value
 
 
-def _secrets_of_field(text: str, field: str) -> list[Found]:
+def _find_secrets_of_field(text: str, field: str) -> list[FoundSecret]:
     found = find_secrets(text)
     if found or re.search(_MARK, text) or not is_secret_field(field, text):
         return found
-    return [Found("assigned_secret", 0, len(text))]
+    return [FoundSecret("assigned_secret", 0, len(text))]
 
 
 def _entropy(word: str) -> float:

@@ -53,12 +53,12 @@ def owner_of(workspace: str, handle: str) -> Owner:
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environment is None else environment
-    home = os.path.abspath(_expanded(env.get("HOLDFAST_HOME") or _platform_data_folder(env), env))
+    home = os.path.abspath(_expand(env.get("HOLDFAST_HOME") or _find_data_folder(env), env))
     return Settings(
         home=home,
-        database=_database(env, home),
-        workspace=_workspace(env.get("HOLDFAST_WORKSPACE") or "local"),
-        developer=_developer(env),
+        database=_find_database(env, home),
+        workspace=_check_workspace(env.get("HOLDFAST_WORKSPACE") or "local"),
+        developer=_find_developer(env),
     )
 
 
@@ -78,7 +78,7 @@ def sqlite_path(url: str) -> str | None:
     return os.path.realpath(os.path.expanduser(path))
 
 
-def _database(env: Mapping[str, str], home: str) -> str:
+def _find_database(env: Mapping[str, str], home: str) -> str:
     url = env.get("HOLDFAST_DATABASE")
     if not url:
         _check_home(home, env)
@@ -94,7 +94,7 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
     A person's own folder is there, or HOME is wrong: whoever made it would keep things where nobody
     looks again.
     """
-    person = _person_folder(env)
+    person = _find_person_folder(env)
     if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
         problem = "is not there; correct it, or set HOLDFAST_HOME to a folder for the data"
         raise InvalidValueError("HOME", person, problem)
@@ -152,7 +152,7 @@ def redacted(url: str) -> str:
     return f"{scheme}{separator}{user}{':…' if colon else ''}{at}{place.partition('?')[0]}"
 
 
-def _workspace(slug: str) -> str:
+def _check_workspace(slug: str) -> str:
     if not (_is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
         raise InvalidValueError(
             "HOLDFAST_WORKSPACE", slug, "is no workspace name; use a-z, 0-9, dot, dash, underscore"
@@ -160,7 +160,7 @@ def _workspace(slug: str) -> str:
     return slug
 
 
-def _developer(env: Mapping[str, str]) -> str:
+def _find_developer(env: Mapping[str, str]) -> str:
     if given := env.get("HOLDFAST_DEVELOPER"):
         handle = given.strip().casefold()
         if not _is_plain(handle, HANDLE_CHARS):
@@ -170,10 +170,14 @@ def _developer(env: Mapping[str, str]) -> str:
                 "is no handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
             )
         return handle
-    return _as_handle(_git_email(env).partition("@")[0]) or _as_handle(_login(env)) or "me"
+    return (
+        _make_handle(_find_git_email(env).partition("@")[0])
+        or _make_handle(_find_login(env))
+        or "me"
+    )
 
 
-def _as_handle(text: str) -> str:
+def _make_handle(text: str) -> str:
     """What is left of a name that was not chosen as a handle; runs of other characters become one
     dash.
     """
@@ -185,7 +189,7 @@ def _is_plain(text: str, most: int) -> bool:
     return 0 < len(text) <= most and _ALLOWED.issuperset(text)
 
 
-def _login(env: Mapping[str, str]) -> str:
+def _find_login(env: Mapping[str, str]) -> str:
     named = env.get("LOGNAME") or env.get("USER") or env.get("USERNAME")
     if named or sys.platform == "win32":
         return named or ""
@@ -197,19 +201,19 @@ def _login(env: Mapping[str, str]) -> str:
         return ""
 
 
-def _git_email(env: Mapping[str, str]) -> str:
+def _find_git_email(env: Mapping[str, str]) -> str:
     """`user.email` of the user's own git settings, read without starting git: a hook has no time
     for a process.
     """
     folder = os.path.expanduser(env.get("HOME") or "~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
     for path in (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config")):
-        if email := _email_in(path):
+        if email := _find_email_in(path):
             return email
     return ""
 
 
-def _email_in(path: str) -> str:
+def _find_email_in(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read(1 << 20)
@@ -225,19 +229,23 @@ def _email_in(path: str) -> str:
     return ""
 
 
-def _person_folder(env: Mapping[str, str]) -> str:
+def _find_person_folder(env: Mapping[str, str]) -> str:
     """HOME, or what the system says where it is empty."""
     named = env.get("HOME")
-    return os.path.expanduser(f"~{_login({})}") if named == "" else named or os.path.expanduser("~")
+    return (
+        os.path.expanduser(f"~{_find_login({})}")
+        if named == ""
+        else named or os.path.expanduser("~")
+    )
 
 
-def _expanded(path: str, env: Mapping[str, str]) -> str:
+def _expand(path: str, env: Mapping[str, str]) -> str:
     if path == "~" or path.startswith("~/"):
-        return _person_folder(env) + path[1:]
+        return _find_person_folder(env) + path[1:]
     return os.path.expanduser(path)
 
 
-def _platform_data_folder(env: Mapping[str, str]) -> str:
+def _find_data_folder(env: Mapping[str, str]) -> str:
     if sys.platform == "darwin":
         return "~/Library/Application Support/holdfast"
     if sys.platform == "win32":

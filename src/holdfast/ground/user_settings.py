@@ -25,8 +25,8 @@ from holdfast.ground.git_remote import normalise_remote
 NAME = "settings.json"
 MAX_BYTES = 1 << 20
 CONTEXT_FOLDER = "data/context"
-KEYS_OF_ONE = ("shared_context", "pinned_rules")
-KEYS = (*KEYS_OF_ONE, "context_folder", "repositories")
+REPOSITORY_KEYS = ("shared_context", "pinned_rules")
+KEYS = (*REPOSITORY_KEYS, "context_folder", "repositories")
 MOST_IGNORED = 5  # are told at once; who mends them sees the next
 
 _NAME_WITHOUT_REMOTE = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|local-[0-9a-f]{16}")
@@ -43,7 +43,7 @@ class UserSettings:
     def shares_anything(self) -> bool:
         """Told without asking which repository this is, which would start git."""
         return bool(self.shared_context) or any(
-            one.get("shared_context") for one in self.repositories.values()
+            repository.get("shared_context") for repository in self.repositories.values()
         )
 
     def shares(self, repo: str) -> bool:
@@ -65,15 +65,15 @@ def load_user_settings(home: str) -> UserSettings:
         raise InvalidValueError(NAME, path, f"{wrong.problem}; mend or remove it") from None
     except UnicodeDecodeError:
         raise InvalidValueError(NAME, path, "cannot be read as text; mend or remove it") from None
-    return _checked(found, path)
+    return _check_settings(found, path)
 
 
-def _checked(found: Any, path: str) -> UserSettings:
+def _check_settings(found: Any, path: str) -> UserSettings:
     if not isinstance(found, dict):
         raise InvalidValueError(NAME, path, "holds no JSON object")
     repositories = found.get("repositories", {})
     if not isinstance(repositories, dict) or not all(
-        isinstance(one, dict) for one in repositories.values()
+        isinstance(repository, dict) for repository in repositories.values()
     ):
         raise InvalidValueError(NAME, path, "has `repositories` that are no object of objects")
     for place in (found, *repositories.values()):
@@ -83,7 +83,7 @@ def _checked(found: Any, path: str) -> UserSettings:
         raise InvalidValueError("context_folder", folder, f"in {path} is no folder of a repository")
     rules, ignored = (
         tuple(found.get("pinned_rules", ())),
-        tuple(islice(_ignored(found, path), MOST_IGNORED)),
+        tuple(islice(_describe_ignored(found, path), MOST_IGNORED)),
     )
     return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
 
@@ -101,18 +101,18 @@ def _check_place(place: dict[str, Any], path: str) -> None:
 # --- what means nothing ---------------------------------------------------------------------------
 
 
-def _ignored(found: dict[str, Any], path: str) -> Iterator[str]:
+def _describe_ignored(found: dict[str, Any], path: str) -> Iterator[str]:
     """A typo reads like a choice that was made, so it is told. Refused it is not: a later version
     may know the key.
     """
-    yield from _unknown(found, KEYS, path)
-    for name, one in found.get("repositories", {}).items():
+    yield from _describe_unknown(found, KEYS, path)
+    for name, repository in found.get("repositories", {}).items():
         if not _is_name(name):
-            yield f"{path} names a repository {shown(name)}, and none is called so. {_name_hint(name)}"
-        yield from _unknown(one, KEYS_OF_ONE, f"{path}, under {shown(name)},")
+            yield f"{path} names a repository {shown(name)}, and none is called so. {_make_name_hint(name)}"
+        yield from _describe_unknown(repository, REPOSITORY_KEYS, f"{path}, under {shown(name)},")
 
 
-def _unknown(place: Iterable[str], known: tuple[str, ...], where: str) -> Iterator[str]:
+def _describe_unknown(place: Iterable[str], known: tuple[str, ...], where: str) -> Iterator[str]:
     for key in place:
         if key not in known:
             from difflib import get_close_matches
@@ -131,7 +131,7 @@ def _is_name(name: str) -> bool:
     return not name.startswith(".") and name == normalise_remote(f"ssh://{name}")
 
 
-def _name_hint(name: str) -> str:
+def _make_name_hint(name: str) -> str:
     meant = normalise_remote(name) or normalise_remote(f"ssh://{name}")
     if meant and _is_name(meant):
         return f"Did you mean {meant!r}?"

@@ -30,15 +30,15 @@ def find_branch(worktree: str) -> str | None:
     """
     place = os.path.join(worktree, ".git")
     if os.path.isfile(place) and (
-        pointer := _after("gitdir:", place)
+        pointer := _read_after("gitdir:", place)
     ):  # a linked worktree or a submodule
         place = os.path.join(worktree, pointer)
-    ref = _after("ref:", os.path.join(place, "HEAD")) if os.path.isdir(place) else ""
+    ref = _read_after("ref:", os.path.join(place, "HEAD")) if os.path.isdir(place) else ""
     branch = ref.removeprefix(_BRANCH)
     return branch if branch not in (ref, "", _ELSEWHERE) else None
 
 
-def _after(word: str, path: str) -> str:
+def _read_after(word: str, path: str) -> str:
     """What stands behind a word that a file begins with; of anything else nothing, and a pipe is
     not waited for.
     """

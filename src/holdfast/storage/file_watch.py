@@ -25,9 +25,9 @@ class FileWatch:
         # Only the log: closing a second descriptor of one of the others would drop SQLite's locks
         # on it.
         self._log = os.open(f"{path}-wal", os.O_RDONLY)
-        self._names = _identity(path), _identity(f"{path}-shm")
+        self._names = _identify(path), _identify(f"{path}-shm")
         self._size, self._header = 0, b""
-        self._note(self._read_header(), os.fstat(self._log).st_size)
+        self._remember(self._read_header(), os.fstat(self._log).st_size)
 
     def begin(self) -> None:
         """Call it when nobody else can write: the log ends where the last commit left it, or
@@ -36,7 +36,7 @@ class FileWatch:
         self._check_names()
         header, size = self._read_header(), os.fstat(self._log).st_size
         if size < self._size and header[SALTS] == self._header[SALTS]:
-            raise self._damage("its write-ahead log was cut")
+            raise self._make_error("its write-ahead log was cut")
         self._size, self._header = size, header
 
     def commit(self) -> None:
@@ -46,15 +46,15 @@ class FileWatch:
         self._check_names(after=True)
         header, log = self._read_header(), os.fstat(self._log)
         if log.st_nlink == 0:
-            raise self._damage("its write-ahead log was removed or replaced", after=True)
+            raise self._make_error("its write-ahead log was removed or replaced", after=True)
         if header and header[:4] not in WAL_MAGIC:
-            raise self._damage("its write-ahead log was cut", after=True)
-        self._note(header, log.st_size)
+            raise self._make_error("its write-ahead log was cut", after=True)
+        self._remember(header, log.st_size)
 
     def close(self) -> None:
         os.close(self._log)
 
-    def _note(self, header: bytes, size: int) -> None:
+    def _remember(self, header: bytes, size: int) -> None:
         """Remember a size, unless others have begun the log anew meanwhile: then it is of the one
         or the other.
         """
@@ -65,15 +65,15 @@ class FileWatch:
         return os.pread(self._log, HEADER_BYTES, 0)
 
     def _check_names(self, *, after: bool = False) -> None:
-        if self._names != (_identity(self.path), _identity(f"{self.path}-shm")):
-            raise self._damage("the file or its -shm was removed or replaced", after=after)
+        if self._names != (_identify(self.path), _identify(f"{self.path}-shm")):
+            raise self._make_error("the file or its -shm was removed or replaced", after=after)
 
-    def _damage(self, what: str, *, after: bool = False) -> StoreDamagedError:
+    def _make_error(self, what: str, *, after: bool = False) -> StoreDamagedError:
         """After a commit nobody knows whether the files come back with what was written."""
         return StoreDamagedError(self.path, f"{what} while it was open", may_be_written=after)
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _identify(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except FileNotFoundError:

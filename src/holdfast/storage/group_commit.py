@@ -62,7 +62,7 @@ class GroupCommit:
         units = self._gathering.pop(loop, [])
         for start in range(0, len(units), LARGEST_GROUP):
             group = units[start : start + LARGEST_GROUP]
-            outcomes = None if self._is_slow else self._timed(self._try_commit, group)
+            outcomes = None if self._is_slow else self._time_commit(self._try_commit, group)
             if outcomes is None:
                 self._hand_over(group)
             else:
@@ -73,7 +73,7 @@ class GroupCommit:
                     ]
                 )
 
-    def _timed(
+    def _time_commit(
         self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]
     ) -> list[Any] | None:
         start = time.perf_counter()
@@ -93,7 +93,7 @@ class GroupCommit:
     def _serve(self) -> None:
         while (first := self._queue.get()) is not None:
             units, closing = self._take_more(first)
-            outcomes = self._timed(self._commit, units)
+            outcomes = self._time_commit(self._commit, units)
             _deliver(units, outcomes or [])
             if closing:
                 return

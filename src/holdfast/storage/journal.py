@@ -24,7 +24,7 @@ CONTENT_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     id: str
     subject: str
     content: dict[str, Any] | None  # None once it was forgotten
@@ -43,32 +43,32 @@ class Journal:
         content: dict[str, Any],
         *,
         entry_id: str | None = None,
-    ) -> Entry:
+    ) -> JournalEntry:
         """One document more; the same id again gives the first, whatever is brought now."""
         text = canonical.canonical_object(kind, content, max_bytes=CONTENT_BYTES)
         identity = entry_id or ids.new_id()
         rows = await self.database.write(
-            QUERIES["keep_entry"], *self.owner, identity, kind, _subject(subject), text
+            QUERIES["keep_entry"], *self.owner, identity, kind, _format_subject(subject), text
         )
         if not rows:
             raise IdTakenError
-        return _entry(rows[0])
+        return _parse_entry(rows[0])
 
-    async def find(self, kind: str, entry_id: str) -> Entry | None:
+    async def find(self, kind: str, entry_id: str) -> JournalEntry | None:
         if (known := ids.parse_id(entry_id)) is None:
             return None
         rows = await self.database.read(QUERIES["find_entry"], *self.owner, kind, known)
-        return _entry(rows[0]) if rows else None
+        return _parse_entry(rows[0]) if rows else None
 
-    async def newest(self, kind: str, subject: Sequence[str], limit: int = 1) -> list[Entry]:
+    async def newest(self, kind: str, subject: Sequence[str], limit: int = 1) -> list[JournalEntry]:
         rows = await self.database.read(
-            QUERIES["newest_entries"], *self.owner, kind, _subject(subject), limit
+            QUERIES["newest_entries"], *self.owner, kind, _format_subject(subject), limit
         )
-        return [_entry(row) for row in rows]
+        return [_parse_entry(row) for row in rows]
 
-    async def newest_of_kind(self, kind: str, limit: int) -> list[Entry]:
+    async def newest_of_kind(self, kind: str, limit: int) -> list[JournalEntry]:
         rows = await self.database.read(QUERIES["newest_of_kind"], *self.owner, kind, limit)
-        return [_entry(row) for row in rows]
+        return [_parse_entry(row) for row in rows]
 
     async def list_with_text(self, text: str) -> list[tuple[str, str]]:
         """Ids and kinds of what holds a text, as it stands in the stored JSON or as a reader sees
@@ -82,12 +82,12 @@ class Journal:
         return bool(await self.database.write(QUERIES["erase_entry"], *self.owner, entry_id))
 
 
-def _subject(parts: Sequence[str]) -> str:
+def _format_subject(parts: Sequence[str]) -> str:
     return canonical.canonical_json("subject", list(parts), max_bytes=CONTENT_BYTES)
 
 
-def _entry(row: Row) -> Entry:
+def _parse_entry(row: Row) -> JournalEntry:
     content = None if row[4] is not None else canonical.parse_json("journal", row[2])
-    return Entry(
+    return JournalEntry(
         row[0], row[1], content, clock.from_text(row[3]) if isinstance(row[3], str) else row[3]
     )

@@ -86,12 +86,12 @@ def migrate_sqlite(
     read, no lock.
     """
     newest = migrations("sqlite")[-1].number
-    if _sqlite_version(connection, path) == newest:
+    if _read_sqlite_version(connection, path) == newest:
         return []
     with files.Lock(path, patience_seconds):
-        version = _sqlite_version(connection, path)
+        version = _read_sqlite_version(connection, path)
         refuse_newer(path, version, newest)
-        todo = pending("sqlite", _applied_sqlite(connection) if version else {}, path)
+        todo = pending("sqlite", _read_applied(connection) if version else {}, path)
         _keep_backup(connection, path, version, newest)
         use_write_ahead_log(connection, path)
         connection.execute("begin immediate")
@@ -116,7 +116,7 @@ def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:
     ).fetchall()  # the first read makes the log
 
 
-def _sqlite_version(connection: apsw.Connection, path: str) -> int:
+def _read_sqlite_version(connection: apsw.Connection, path: str) -> int:
     """Its SQL stands here because every hook asks this, and reads no file for it."""
     application, version, objects = connection.execute(
         "select application_id, user_version, (select count(*) from sqlite_schema)"
@@ -129,7 +129,7 @@ def _sqlite_version(connection: apsw.Connection, path: str) -> int:
     return int(version)
 
 
-def _applied_sqlite(connection: apsw.Connection) -> dict[int, str]:
+def _read_applied(connection: apsw.Connection) -> dict[int, str]:
     rows: list[Any] = list(connection.execute(read_ledger("sqlite")["applied_migrations"]))
     return {row[0]: row[1] for row in rows}
 
@@ -190,5 +190,5 @@ async def migrate_postgres(url: str) -> list[str]:
     """Bring a database up to date as its owner; answers with the names of what was applied."""
     from holdfast.storage import postgres, postgres_migrate
 
-    async with postgres.connected(url) as connection:
+    async with postgres.open_connection(url) as connection:
         return await postgres_migrate.apply_postgres(connection, postgres.where_of(url))

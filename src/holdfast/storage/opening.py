@@ -53,6 +53,6 @@ def as_database(pool_or_database: Any) -> Database:
         problem = "is no open database and no asyncpg.Pool; open one with `async with open_database(url) as database`"
         # Its type and not itself: it may be a URL with a password.
         raise InvalidValueError("db_pool", type(pool_or_database).__name__, problem)
-    from holdfast.storage.postgres import of_pool
+    from holdfast.storage.postgres import wrap_pool
 
-    return of_pool(pool_or_database)
+    return wrap_pool(pool_or_database)

@@ -42,37 +42,37 @@ class Outbox:
 
     async def read(self, after: str | None = None, limit: int = 100) -> list[OutboxEvent]:
         """The next events beyond a cursor, oldest first; without one, from the beginning."""
-        number = 0 if after is None else _number(after)
+        number = 0 if after is None else _parse_cursor(after)
         if not 0 < limit <= LARGEST_PAGE:
             raise InvalidValueError("limit", limit, f"is not between 1 and {LARGEST_PAGE}")
         rows = await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)
         if (
-            not rows and number > await self._last()
+            not rows and number > await self._read_last()
         ):  # of another store, or of this one before an older copy came back
-            raise _strange(after)
-        return [_event(row) for row in rows]
+            raise _refuse_cursor(after)
+        return [_parse_event(row) for row in rows]
 
     async def end(self) -> str:
         """The cursor of somebody who wants only what is to come."""
-        return _cursor(await self._last())
+        return _make_cursor(await self._read_last())
 
-    async def _last(self) -> int:
+    async def _read_last(self) -> int:
         [row] = await self.database.read(QUERIES["outbox_end"], *self.owner)
         number: int = row[0]
         return number
 
 
-def _event(row: Row) -> OutboxEvent:
+def _parse_event(row: Row) -> OutboxEvent:
     number, topic, data, created_at = row
     at = clock.from_text(created_at) if isinstance(created_at, str) else created_at
-    return OutboxEvent(_cursor(number), topic, json.loads(data), at)
+    return OutboxEvent(_make_cursor(number), topic, json.loads(data), at)
 
 
-def _cursor(number: int) -> str:
+def _make_cursor(number: int) -> str:
     return urlsafe_b64encode(f"o1.{number}".encode()).decode().rstrip("=")
 
 
-def _number(cursor: str) -> int:
+def _parse_cursor(cursor: str) -> int:
     try:
         version, _, number = (
             urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().partition(".")
@@ -81,8 +81,8 @@ def _number(cursor: str) -> int:
             return int(number)
     except (ValueError, TypeError):
         pass
-    raise _strange(cursor)
+    raise _refuse_cursor(cursor)
 
 
-def _strange(cursor: object) -> InvalidValueError:
+def _refuse_cursor(cursor: object) -> InvalidValueError:
     return InvalidValueError("cursor", cursor, "is not one that this store handed out")

@@ -21,8 +21,14 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
 from holdfast.storage import errors, postgres_migrate
 from holdfast.storage.database import PATIENCE_SECONDS
-from holdfast.storage.postgres_errors import LOST, ROLLED_BACK, first_line, translate, translated
-from holdfast.storage.row_groups import Call, RowGroups
+from holdfast.storage.postgres_errors import (
+    LOST,
+    ROLLED_BACK,
+    first_line,
+    translate,
+    translate_errors,
+)
+from holdfast.storage.row_groups import GroupedCall, RowGroups
 
 if TYPE_CHECKING:
     from holdfast.storage.database import Row, Transaction
@@ -98,7 +104,7 @@ async def open_postgres(
     """A pool on a database whose schema is the one this program knows."""
     where = where_of(url)
     server_url, options = split_options(url)
-    async with translated(where), _known_options(where):
+    async with translate_errors(where), _known_options(where):
         pool = await asyncpg.create_pool(
             server_url,
             min_size=1,
@@ -124,10 +130,10 @@ async def _leave_as_is(connection: Any) -> None:
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Any]:
+async def open_connection(url: str) -> AsyncIterator[Any]:
     where = where_of(url)
     server_url, options = split_options(url)
-    async with translated(where):
+    async with translate_errors(where):
         async with _known_options(where):
             connection = await asyncpg.connect(server_url, timeout=CONNECT_SECONDS, **options)
         try:
@@ -172,12 +178,12 @@ class PostgresTransaction:
         self._connection = connection
 
     async def run(self, query: Query, *args: object) -> list[Row]:
-        return await _fetch(self._connection, _call(query.function, len(args)), args)
+        return await _fetch(self._connection, _make_call(query.function, len(args)), args)
 
     async def run_rows(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
-        return await _fetch(self._connection, *_group_call([Call(query, head, rows)]))
+        return await _fetch(self._connection, *_make_group_call([GroupedCall(query, head, rows)]))
 
 
 class PostgresDatabase:
@@ -202,24 +208,24 @@ class PostgresDatabase:
         if postgres_migrate.is_behind(self.where, role.schema, role.functions):
             if not (role.owns if role.schema else role.may_create):
                 raise errors.SchemaMissingError(self.where)
-            async with translated(self.where), self.pool.acquire() as connection:
+            async with translate_errors(self.where), self.pool.acquire() as connection:
                 await postgres_migrate.apply_postgres(connection, self.where)
             self._role = None
         await self._look_at_role()
 
     async def role(self) -> Role:
         if self._role is None:
-            async with translated(self.where), self.pool.acquire() as connection:
+            async with translate_errors(self.where), self.pool.acquire() as connection:
                 self._role = Role._make(
-                    [*await connection.fetchrow(ROLE), *await _version(connection)]
+                    [*await connection.fetchrow(ROLE), *await _read_version(connection)]
                 )
         return self._role
 
     async def read(self, query: Query, *args: object) -> list[Row]:
-        return await self._fetch(_call(query.function, len(args)), args)
+        return await self._fetch(_make_call(query.function, len(args)), args)
 
     async def write(self, query: Query, *args: object) -> list[Row]:
-        return await self._fetch(_call(query.function, len(args)), args, once=query.once)
+        return await self._fetch(_make_call(query.function, len(args)), args, once=query.once)
 
     async def write_rows(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
@@ -228,11 +234,11 @@ class PostgresDatabase:
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         async def once() -> T:
-            async with self._begun() as connection:
+            async with self._begin() as connection:
                 return await work(PostgresTransaction(connection))
 
-        async with translated(self.where):
-            return await _until_it_holds(once)
+        async with translate_errors(self.where):
+            return await _retry_rolled_back(once)
 
     async def scrub(self) -> None:
         """Nothing to do here: PostgreSQL's own vacuum removes the old row versions."""
@@ -241,7 +247,7 @@ class PostgresDatabase:
         """Wait for what is under way; the pool belongs to whoever made it."""
         self._holds = False
         await self._groups.finish()
-        await self._let_go()
+        await self._release_held()
 
     async def _look_at_role(self) -> None:
         """Warn once about a role that walks through the walls; `serve` refuses it, a library user
@@ -263,7 +269,7 @@ class PostgresDatabase:
         if not self._looked_at_role:
             await self._look_at_role()
         try:
-            return await _until_it_holds(lambda: self._fetch_again(sql, args, once=once))
+            return await _retry_rolled_back(lambda: self._fetch_again(sql, args, once=once))
         except Exception as error:
             raise translate(error, self.where) from None
 
@@ -283,11 +289,11 @@ class PostgresDatabase:
 
     async def _forget_connections(self) -> None:
         """A server that restarted leaves every idle one dead."""
-        await self._let_go()
+        await self._release_held()
         await self.pool.expire_connections()
 
     @asynccontextmanager
-    async def _begun(self) -> AsyncIterator[Any]:
+    async def _begin(self) -> AsyncIterator[Any]:
         """A connection inside a transaction. As long as that has not begun, a dead connection is
         replaced, once.
         """
@@ -332,13 +338,13 @@ class PostgresDatabase:
         else:
             await self.pool.release(connection)
 
-    async def _let_go(self) -> None:
+    async def _release_held(self) -> None:
         connection, self._held = self._held, None
         if connection is not None:
             await self.pool.release(connection)
 
-    async def _send(self, calls: Sequence[Call]) -> list[Row]:
-        return await self._fetch(*_group_call(calls))
+    async def _send(self, calls: Sequence[GroupedCall]) -> list[Row]:
+        return await self._fetch(*_make_group_call(calls))
 
 
 async def _fetch(connection: Any, sql: str, args: Sequence[object]) -> list[Row]:
@@ -353,7 +359,7 @@ def _is_open(connection: Any) -> bool:
         return False
 
 
-async def _until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
+async def _retry_rolled_back(work: Callable[[], Awaitable[T]]) -> T:
     """Once more after a deadlock, or where a pool's transactions are repeatable reads: nothing of
     it has happened.
     """
@@ -367,23 +373,23 @@ async def _until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
     return await work()
 
 
-_taken: dict[int, tuple[Any, PostgresDatabase]] = {}
+_databases_by_pool: dict[int, tuple[Any, PostgresDatabase]] = {}
 
 
-def of_pool(pool: Any) -> PostgresDatabase:
+def wrap_pool(pool: Any) -> PostgresDatabase:
     """One database for one pool, however many services it is given to: its role is looked at once.
 
     By hand, because an `asyncpg.Pool` takes no weak reference: one that was closed is let go with
     the next.
     """
-    for key in [key for key, (known, _) in _taken.items() if known.is_closing()]:
-        del _taken[key]
+    for key in [key for key, (known, _) in _databases_by_pool.items() if known.is_closing()]:
+        del _databases_by_pool[key]
     if not hasattr(pool, "is_closing") or pool.is_closing():
         return PostgresDatabase(pool)
-    return _taken.setdefault(id(pool), (pool, PostgresDatabase(pool)))[1]
+    return _databases_by_pool.setdefault(id(pool), (pool, PostgresDatabase(pool)))[1]
 
 
-def _group_call(calls: Sequence[Call]) -> tuple[str, tuple[object, ...]]:
+def _make_group_call(calls: Sequence[GroupedCall]) -> tuple[str, tuple[object, ...]]:
     """One event as its own function takes it, several as arrays, with the number of the call that
     each belongs to.
     """
@@ -391,22 +397,22 @@ def _group_call(calls: Sequence[Call]) -> tuple[str, tuple[object, ...]]:
     args: tuple[object, ...]
     if len(calls) == len(first.rows) == 1:
         args = (*first.head, *first.rows[0])
-        return _call(first.query.single, len(args)), args
+        return _make_call(first.query.single, len(args)), args
     numbers = [number for number, call in enumerate(calls) for _ in call.rows]
     columns = [
         list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)
     ]
     args = (*first.head, numbers, *columns)
-    return _call(first.query.function, len(args)), args
+    return _make_call(first.query.function, len(args)), args
 
 
 @cache
-def _call(function: str, count: int) -> str:
+def _make_call(function: str, count: int) -> str:
     """`select * from context.find_session($1,$2,$3)`"""
     return f"select * from {function}({','.join(f'${number}' for number in range(1, count + 1))})"
 
 
-async def _version(connection: Any) -> Sequence[int | None]:
+async def _read_version(connection: Any) -> Sequence[int | None]:
     """The numbers of the newest migration and of the functions that are installed."""
     try:
         found: Sequence[int | None] = await connection.fetchrow(VERSION)

@@ -50,7 +50,7 @@ UNREACHABLE = (
 
 
 @asynccontextmanager
-async def translated(where: str) -> AsyncIterator[None]:
+async def translate_errors(where: str) -> AsyncIterator[None]:
     try:
         yield
     except Exception as error:
@@ -82,13 +82,13 @@ def translate(error: Exception, where: str) -> Exception:
     if isinstance(error, BUSY):
         return StoreBusyError(where)
     if isinstance(error, WRONG_URL):
-        return InvalidValueError("HOLDFAST_DATABASE", where, _what_is_wrong(error))
+        return InvalidValueError("HOLDFAST_DATABASE", where, _describe_url_problem(error))
     return (
         StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
     )
 
 
-def _what_is_wrong(error: BaseException) -> str:
+def _describe_url_problem(error: BaseException) -> str:
     """With the URL itself: nothing that waiting would mend."""
     if isinstance(error, MIXED_UP):
         return "leads to a pooler that mixes up prepared statements; add ?statement_cache_size=0"

@@ -53,7 +53,7 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
         sqlstate: str = getattr(error, "sqlstate", None) or ""
         if sqlstate == INSUFFICIENT_PRIVILEGE:
             owner = await connection.fetchval(ledger["other_owner"])
-            raise _permission_refused(where, error, owner) from error
+            raise _describe_permission(where, error, owner) from error
         if sqlstate == DUPLICATE_SCHEMA:
             raise errors.SchemaTakenError(where, "memori") from error
         if sqlstate == NOT_ADOPTABLE or (
@@ -77,7 +77,7 @@ async def _apply_postgres(connection: Any, ledger: dict[str, str], where: str) -
         return []
     await _change_schema(connection, ledger, todo, installed)
     names = [migration.name for migration in todo]
-    return names or [_name_of_functions()]
+    return names or [_name_functions()]
 
 
 async def _change_schema(
@@ -133,15 +133,15 @@ async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -
     number, checksum = row or (0, "")
     refuse_newer(where, number, functions.NUMBER, "functions")
     if number == functions.NUMBER and checksum != functions.compute_checksum():
-        raise errors.ChangedMigrationError(where, _name_of_functions())
+        raise errors.ChangedMigrationError(where, _name_functions())
     return int(number)
 
 
-def _name_of_functions() -> str:
+def _name_functions() -> str:
     return f"functions_{functions.NUMBER}"
 
 
-def _permission_refused(
+def _describe_permission(
     where: str, error: Exception, owner: str | None
 ) -> errors.PermissionRefusedError:
     if owner:

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 LARGEST_GROUP_ROWS = 256
 LARGEST_GROUP_BYTES = 16 << 20
 
-Send = Callable[[Sequence["Call"]], Awaitable[list["Row"]]]
+Send = Callable[[Sequence["GroupedCall"]], Awaitable[list["Row"]]]
 
 
 class RowGroups:
     def __init__(self, send: Send):
         self._send = send
-        self._waiting: dict[tuple[object, ...], list[Call]] = {}
+        self._waiting: dict[tuple[object, ...], list[GroupedCall]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def write(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
         key = (query, *head)
-        call = Call(query, head, rows)
+        call = GroupedCall(query, head, rows)
         if (waiting := self._waiting.get(key)) is not None:
             call.answer = asyncio.get_running_loop().create_future()
             waiting.append(call)
@@ -67,7 +67,7 @@ class RowGroups:
             for call in self._waiting.pop(key):  # only when this task was cancelled: the loop ends
                 call.cancel()
 
-    def _still_waiting(self, key: tuple[object, ...]) -> list[Call]:
+    def _still_waiting(self, key: tuple[object, ...]) -> list[GroupedCall]:
         """Without those who gave up: when a loop ends that is everybody, and nothing may be started
         any more.
         """
@@ -75,7 +75,7 @@ class RowGroups:
         waiting[:] = [call for call in waiting if not call.answered]
         return waiting
 
-    async def _answer(self, calls: list[Call]) -> None:
+    async def _answer(self, calls: list[GroupedCall]) -> None:
         try:
             rows = await self._send(calls)
         except errors.Unavailable as error:
@@ -98,7 +98,7 @@ class RowGroups:
                 call.succeed(list(islice(answers, len(call.rows))))
 
 
-def _next_group(waiting: list[Call]) -> list[Call]:
+def _next_group(waiting: list[GroupedCall]) -> list[GroupedCall]:
     """As many as are sent at once; the first whatever its size."""
     calls = [waiting.pop(0)]
     rows, size = len(calls[0].rows), calls[0].size
@@ -110,7 +110,7 @@ def _next_group(waiting: list[Call]) -> list[Call]:
     return calls
 
 
-class Call:
+class GroupedCall:
     __slots__ = ("answer", "head", "query", "rows")
 
     def __init__(self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]):

@@ -93,38 +93,41 @@ class Spool:
         """Whether nothing waits for this store: one cheap look, so that the usual case costs
         nothing.
         """
-        return next(self._waiting(), None) is None
+        return next(self._find_waiting(), None) is None
 
     def count_spooled(self) -> int:
         """With those that were taken in and can only be in a file that nobody can read."""
-        hidden = len(self._not_found()) if self._is_hiding() else 0
-        return sum(map(_size, self._files())) + hidden
+        hidden = len(self._find_missing()) if self._has_unreadable() else 0
+        return sum(map(_count_lines, self._list_files())) + hidden
 
     def count_rejected(self) -> int:
         """Each once, though a killed drain may have noted one twice."""
-        return len({_identity(record) for record in _readable(self.rejected).records})
+        return len({_identify(record) for record in _read_if_possible(self.rejected).records})
 
     def count_lost(self) -> int:
         """How many were taken in and are neither here nor were taken out; none while nobody can
         tell.
         """
-        return 0 if self._is_hiding() else len(self._not_found())
+        return 0 if self._has_unreadable() else len(self._find_missing())
 
     def list_elsewhere(self) -> list[Elsewhere]:
         """What waits for other stores, file by file."""
         others = [
             path
-            for path in self._files()
-            if (mark := _mark_of(path)) and not self._is_our_mark(mark)
+            for path in self._list_files()
+            if (mark := _parse_mark(path)) and not self._is_our_mark(mark)
         ]
-        return [Elsewhere(path, _size(path), self._same(_mark_of(path))) for path in others]
+        return [
+            Elsewhere(path, _count_lines(path), self._same_path(_parse_mark(path)))
+            for path in others
+        ]
 
     def list_unreadable(self) -> list[Unreadable]:
         """Whatever a person has to mend before it can be read."""
-        aside = [Unreadable(path, _problem(path), True) for path in self._put_aside()]
+        aside = [Unreadable(path, _find_problem(path), True) for path in self._list_put_aside()]
         others = [
-            Unreadable(path, _problem(path), False)
-            for path in (*self._files(), self.rejected, self.expected)
+            Unreadable(path, _find_problem(path), False)
+            for path in (*self._list_files(), self.rejected, self.expected)
         ]
         return [*aside, *(one for one in others if one.problem)]
 
@@ -161,17 +164,19 @@ class Spool:
 
     # --- the files --------------------------------------------------------------------------------
 
-    def _files(self) -> list[str]:
+    def _list_files(self) -> list[str]:
         """Whatever holds records that wait: a drain's own file first, then what was set aside, then
         the new ones.
         """
-        names = self._names()
+        names = self._list_names()
         alone = [name for name in names if name.startswith("pending-") and name.endswith(".jsonl")]
         aside = sorted(name for name in names if name.startswith(OTHER) and name.endswith(".jsonl"))
         known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
-        return [os.path.join(self.folder, name) for name in (*known, *sorted(alone, key=self._age))]
+        return [
+            os.path.join(self.folder, name) for name in (*known, *sorted(alone, key=self._read_age))
+        ]
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         try:
             return os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -179,34 +184,34 @@ class Spool:
         except OSError as error:  # nobody knows what is there, so nobody may call it empty or lost
             raise files.translate(error, self.folder) from error
 
-    def _age(self, name: str) -> int:
+    def _read_age(self, name: str) -> int:
         try:
             return os.stat(os.path.join(self.folder, name)).st_mtime_ns
         except FileNotFoundError:
             return 0
 
-    def _waiting(self) -> Iterator[str]:
+    def _find_waiting(self) -> Iterator[str]:
         """The files in which something may wait for this store."""
-        for path in self._files():
-            if not (mark := _mark_of(path)) or self._is_our_mark(mark):
+        for path in self._list_files():
+            if not (mark := _parse_mark(path)) or self._is_our_mark(mark):
                 yield path
 
-    def _aside(self, store: str, more: str = "") -> str:
+    def _aside_path(self, store: str, more: str = "") -> str:
         return os.path.join(self.folder, f"{OTHER}{store}{more}.jsonl")
 
-    def _same(self, mark: str) -> str:
+    def _same_path(self, mark: str) -> str:
         return os.path.join(self.folder, f"same-{mark}-{self.store}")
 
     def _is_our_mark(self, mark: str) -> bool:
         """A store that has moved has another mark; that it is the same one only a person knows."""
-        return self.store in (None, mark) or os.path.exists(self._same(mark))
+        return self.store in (None, mark) or os.path.exists(self._same_path(mark))
 
-    def _put_aside(self) -> list[str]:
-        names = sorted(name for name in self._names() if name.startswith(UNREADABLE))
+    def _list_put_aside(self) -> list[str]:
+        names = sorted(name for name in self._list_names() if name.startswith(UNREADABLE))
         return [os.path.join(self.folder, name) for name in names]
 
-    def _is_hiding(self) -> bool:
-        return any(map(_problem, self._files())) or bool(self._put_aside())
+    def _has_unreadable(self) -> bool:
+        return any(map(_find_problem, self._list_files())) or bool(self._list_put_aside())
 
     def _lock(self, path: str) -> files.Lock:
         return _Lock(self, path)
@@ -226,7 +231,7 @@ class Spool:
     def _write_alone(self, record: Record) -> None:
         """A file of its own, which needs nobody's lock."""
         line = canonical.canonical_object("record", record, max_bytes=jsonl.MAX_RECORD_BYTES)
-        name = f"pending-{ids.parse_id(_event_id(record)) or ids.new_id()}.jsonl"
+        name = f"pending-{ids.parse_id(_find_event_id(record)) or ids.new_id()}.jsonl"
         files.write_atomic(os.path.join(self.folder, name), line.encode() + b"\n")
 
     def _is_draining(self) -> bool:
@@ -238,7 +243,7 @@ class Spool:
         """
         if self._is_draining():
             return True
-        for path in self._waiting():
+        for path in self._find_waiting():
             try:
                 with self._turn():
                     self._take(path)
@@ -264,30 +269,30 @@ class Spool:
         except errors.HoldfastError as error:
             self._put_aside_unreadable(error)
             return 0
-        if not all(_is_done(self._reject_damaged, damage) for damage in contents.damaged):
+        if not all(_succeeds(self._reject_damaged, damage) for damage in contents.damaged):
             return 0  # they must not vanish with what is left out below
         ours = [record for record in contents.records if self._is_ours(record)]
         self._set_aside([record for record in contents.records if not self._is_ours(record)])
         taken = 0
         try:
             for record in ours[:limit]:
-                if not await self._stored_or_rejected(store, record):
+                if not await self._store_or_reject(store, record):
                     break
                 taken += 1
         finally:  # also when the caller's time is up: what is done is done
             if taken or len(ours) < len(contents.records) or contents.damaged or not ours:
                 self._unlist(ours[:taken], len(contents.damaged))
-                self._leave(ours[taken:])
+                self._keep_rest(ours[taken:])
         return taken
 
-    async def _stored_or_rejected(
+    async def _store_or_reject(
         self, store: Callable[[Record], Awaitable[None]], record: Record
     ) -> bool:
         """Whether it need not wait any longer; it does where not even its rejection can be noted."""
         try:
             await store(record)
         except errors.HoldfastError as error:
-            return _is_hopeless(error) and _is_done(self.reject, record, error)
+            return _is_hopeless(error) and _succeeds(self.reject, record, error)
         return True
 
     def _put_aside_unreadable(self, error: errors.HoldfastError) -> None:
@@ -312,20 +317,20 @@ class Spool:
         two copies.
         """
         for store in {record["store"]: None for record in records}:
-            path = self._aside(store)
-            lines = b"".join(_line(record) for record in records if record["store"] == store)
+            path = self._aside_path(store)
+            lines = b"".join(_format_line(record) for record in records if record["store"] == store)
             try:
                 before = files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES - len(lines)) or b""
             except errors.HoldfastError:  # full, or nobody can read it
-                path, before = self._aside(store, f".more-{ids.new_id()}"), b""
+                path, before = self._aside_path(store, f".more-{ids.new_id()}"), b""
             files.write_atomic(path, before + lines)
 
-    def _leave(self, records: Sequence[Record]) -> None:
+    def _keep_rest(self, records: Sequence[Record]) -> None:
         """What is left for the next drain; a kill before this repeats some, and each goes in only
         once.
         """
         if records:
-            files.write_atomic(self.draining, b"".join(map(_line, records)))
+            files.write_atomic(self.draining, b"".join(map(_format_line, records)))
         elif self._is_draining():
             try:
                 os.unlink(self.draining)
@@ -335,7 +340,7 @@ class Spool:
     # --- the list of what has to be here ----------------------------------------------------------
 
     def _expect(self, record: Record) -> None:
-        if (event_id := _event_id(record)) is None:
+        if (event_id := _find_event_id(record)) is None:
             return
         try:
             jsonl.append_records(
@@ -344,7 +349,7 @@ class Spool:
         except errors.HoldfastError:  # the record is kept, and that is what counts
             return
 
-    def _listed(self) -> list[str]:
+    def _read_expected(self) -> list[str]:
         """None where something else stands in the list's place: a list is no reason to store
         nothing.
         """
@@ -353,17 +358,21 @@ class Spool:
         except errors.InvalidValueError:
             return []
 
-    def _not_found(self) -> set[str]:
+    def _find_missing(self) -> set[str]:
         if not os.path.exists(self.expected):
             return set()
         try:
             with self._turn():
-                return self._missing(self._listed())
+                return self._list_missing(self._read_expected())
         except errors.Unavailable:
             return set()
 
-    def _missing(self, listed: Sequence[str]) -> set[str]:
-        here = {_event_id(record) for path in self._files() for record in _readable(path).records}
+    def _list_missing(self, listed: Sequence[str]) -> set[str]:
+        here = {
+            _find_event_id(record)
+            for path in self._list_files()
+            for record in _read_if_possible(path).records
+        }
         return set(listed) - here
 
     def _unlist(self, records: Sequence[Record], damaged: int) -> None:
@@ -373,10 +382,10 @@ class Spool:
         if not (records or damaged):
             return
         with self._turn():
-            listed = self._listed()
-            gone = {_event_id(record) for record in records}
+            listed = self._read_expected()
+            gone = {_find_event_id(record) for record in records}
             if damaged:
-                gone.update(sorted(self._missing(listed))[:damaged])
+                gone.update(sorted(self._list_missing(listed))[:damaged])
             if not gone.isdisjoint(listed):
                 left = [event_id for event_id in listed if event_id not in gone]
                 lines = "".join(f"{json.dumps({'id': event_id})}\n" for event_id in left)
@@ -452,7 +461,7 @@ def _is_for_good(error: errors.HoldfastError) -> bool:
     )
 
 
-def _is_done(work: Callable[..., None], *args: object) -> bool:
+def _succeeds(work: Callable[..., None], *args: object) -> bool:
     try:
         work(*args)
     except errors.HoldfastError:
@@ -460,7 +469,7 @@ def _is_done(work: Callable[..., None], *args: object) -> bool:
     return True
 
 
-def _line(record: Record) -> bytes:
+def _format_line(record: Record) -> bytes:
     """As short as its writer made it: escapes would make a file grow past its limit while it is
     emptied.
 
@@ -474,13 +483,13 @@ def _line(record: Record) -> bytes:
     )
 
 
-def _mark_of(path: str) -> str:
+def _parse_mark(path: str) -> str:
     """Of the store that a file waits for, where its name says so."""
     name = os.path.basename(path)
     return name.removeprefix(OTHER).partition(".")[0] if name.startswith(OTHER) else ""
 
 
-def _readable(path: str) -> jsonl.Contents:
+def _read_if_possible(path: str) -> jsonl.Contents:
     """Nothing where it cannot be read, which `list_unreadable` tells: whoever counts is not stopped
     by one file.
     """
@@ -490,7 +499,7 @@ def _readable(path: str) -> jsonl.Contents:
         return jsonl.Contents((), ())
 
 
-def _problem(path: str) -> str:
+def _find_problem(path: str) -> str:
     """What is wrong with it, after its name; empty where it can be read."""
     try:
         files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES)
@@ -501,13 +510,13 @@ def _problem(path: str) -> str:
     return ""
 
 
-def _size(path: str) -> int:
-    contents = _readable(path)
+def _count_lines(path: str) -> int:
+    contents = _read_if_possible(path)
     return len(contents.records) + len(contents.damaged)
 
 
 def _may_hold(path: str, text: str) -> bool:
-    spellings = _spellings(text)
+    spellings = _list_spellings(text)
     overlap = max(map(len, spellings)) - 1
     seen = b""
     try:
@@ -526,7 +535,7 @@ def _may_hold(path: str, text: str) -> bool:
     return False
 
 
-def _spellings(text: str) -> set[bytes]:
+def _list_spellings(text: str) -> set[bytes]:
     """As it is, as Python shows it, and both as JSON or as JSON in JSON: some inputs were kept as a
     text.
     """
@@ -540,13 +549,13 @@ def _spellings(text: str) -> set[bytes]:
     return {one.encode("utf-8", "backslashreplace") for one in spelt}
 
 
-def _event_id(record: Record) -> str | None:
+def _find_event_id(record: Record) -> str | None:
     event = record.get("event")
     event_id = event.get("id") if isinstance(event, dict) else None
     return event_id if isinstance(event_id, str) else None
 
 
-def _identity(note: Record) -> str:
+def _identify(note: Record) -> str:
     record = note.get("record")
     event = record.get("event") if isinstance(record, dict) else None
     return str(event.get("id") if isinstance(event, dict) else note)

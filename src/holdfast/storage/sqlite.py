@@ -98,10 +98,10 @@ def _make_file(path: str) -> None:
     """An empty private file, before SQLite would make one with the umask's rights."""
     try:
         files.private_folder(os.path.dirname(path))
-        left_over = _size(
+        left_over = _read_size(
             f"{path}-wal"
         )  # looked at first: another process may be making the store right now
-        if not (found := _size(path)) and left_over:
+        if not (found := _read_size(path)) and left_over:
             # SQLite would throw the log away, and with it what may be all that is left.
             raise errors.StoreDamagedError(path, "it is empty, but its write-ahead log is not")
         if found is None:
@@ -118,7 +118,7 @@ def _make_file(path: str) -> None:
         raise files.translate(error, path) from None
 
 
-def _size(path: str) -> int | None:
+def _read_size(path: str) -> int | None:
     try:
         return os.stat(path).st_size
     except FileNotFoundError:
@@ -237,7 +237,7 @@ class SqliteDatabase:
                 with self._write_lock:
                     return self._writing.execute(query, args)
             with self._read_lock:
-                return self._reader().execute(query, args)
+                return self._open_reader().execute(query, args)
         except (apsw.Error, UnicodeDecodeError) as error:
             raise translate(error, self.path, self.connection) from None
 
@@ -266,7 +266,7 @@ class SqliteDatabase:
             if isinstance(outcome, Failure):
                 raise outcome.error
             return outcome  # type: ignore[no-any-return]
-        return await self._grouping().submit(loop, work)  # type: ignore[no-any-return]
+        return await self._open_group().submit(loop, work)  # type: ignore[no-any-return]
 
     async def scrub(self) -> None:
         """Empty the write-ahead log, where erased content would linger.
@@ -314,13 +314,13 @@ class SqliteDatabase:
         if self._closed or self._process != os.getpid():
             raise errors.StoreClosedError(self.path)
 
-    def _reader(self) -> SqliteTransaction:
+    def _open_reader(self) -> SqliteTransaction:
         """A second connection: a read must not wait for the writer's fsync."""
         if self._reading is None:
             self._reading = SqliteTransaction(connect(self.path, self.patience_seconds))
         return self._reading
 
-    def _grouping(self) -> GroupCommit:
+    def _open_group(self) -> GroupCommit:
         with self._read_lock:  # two threads may each run a loop
             if self._group is None:
                 from holdfast.storage.group_commit import GroupCommit  # a hook never gets here
@@ -355,7 +355,7 @@ class SqliteDatabase:
         # past.
         is_our_turn = self._turn.wait(start + self.patience_seconds / 2)
         try:
-            while not self._took_lock():
+            while not self._try_lock():
                 if time.monotonic() > start + self.patience_seconds:
                     raise StoreBusyError(self.path)
                 time.sleep(PAUSE_SECONDS)
@@ -367,11 +367,11 @@ class SqliteDatabase:
         if not self._turn.take():
             return False
         try:
-            return self._took_lock()
+            return self._try_lock()
         finally:
             self._turn.leave()
 
-    def _took_lock(self) -> bool:
+    def _try_lock(self) -> bool:
         self.connection.set_busy_timeout(0)
         try:
             self.connection.execute("begin immediate")
@@ -476,21 +476,21 @@ def translate(
         ):  # our own statements fit a whole schema
             return errors.StoreDamagedError(path, str(error))
         case apsw.CantOpenError() | apsw.IOError():
-            return _disk_error(error, path, connection)
+            return _translate_disk_error(error, path, connection)
     return error
 
 
-def _disk_error(error: Any, path: str, connection: apsw.Connection | None) -> Unavailable:
+def _translate_disk_error(error: Any, path: str, connection: apsw.Connection | None) -> Unavailable:
     """What the system said, where it is something that a person can do something about."""
     if error.extendedresult in TORN:
         return errors.StoreDamagedError(path, f"a part of it is missing ({error})")
-    number = connection.system_errno if connection is not None else _why_not_opened(path)
+    number = connection.system_errno if connection is not None else _find_open_error(path)
     if number in TELLING:
         return files.translate(OSError(number, os.strerror(number)), path)
     return StoreUnreachableError(path, f"the disk reported an error ({error})")
 
 
-def _why_not_opened(path: str) -> int:
+def _find_open_error(path: str) -> int:
     """Without a connection SQLite does not tell; the folder does, and opening that one drops no
     lock.
     """
