@@ -1,9 +1,9 @@
 """Accounts: accepted = stored + spooled + rejected.
 
-"Accepted" counts the numbers that were handed out and what was taken into the spool; "stored"
-counts the rows that are there, or, for a server that is asked all the time, goes by the last row of
-each log. The two come from different places, so a difference is a loss and not a rounding. The
-spool has a list of what has to be in it; whatever is missing there was accepted as well.
+"Accepted" counts the numbers that were given out and what was added to the spool; "stored" counts
+the rows in the store, or, for a server that is asked all the time, goes by the last row of each
+log. The two come from different places, so a difference is a loss and not a rounding. The spool has
+a list of what has to be in it; what is missing there was accepted as well.
 """
 
 from __future__ import annotations

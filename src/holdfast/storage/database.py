@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PATIENCE_SECONDS = 30.0  # how long a caller waits for a busy store, unless it says otherwise
+PATIENCE_SECONDS = 30.0  # how long a caller waits for a busy store by default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
         async def run_rows(
             self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
         ) -> list[Row]:
-            """One verb for each row; whoever finds one refused raises, so that everything is
-            undone.
-            """
+            """One verb for each row; a caller that finds one refused raises, and all is undone."""
 
     class Database(Protocol):
         engine: str
@@ -53,7 +51,7 @@ if TYPE_CHECKING:
             """Several verbs, all or none."""
 
         async def scrub(self) -> None:
-            """Take erased content out of the store's side files, as far as the engine can."""
+            """Remove erased content from the store's side files, as far as the engine can."""
 
         async def close(self) -> None: ...
 

@@ -19,7 +19,7 @@ GRANT_RUNTIME_ROLE = "GRANT holdfast_runtime TO …"
 
 
 class IdTakenError(Conflict):
-    """A row with this id is there and not ours to see; the store of the room says which id it was."""
+    """A row with this id exists and is hidden from us; the room's store says which id it was."""
 
     code = "id_taken"
 
@@ -33,7 +33,8 @@ class NewerSchemaError(Refused):
     def __init__(self, where: str, found: int, known: int, part: str = "schema"):
         self.where, self.found, self.known = where, found, known
         super().__init__(
-            f"{where} has {part} {found}; this version of Holdfast knows {known}. Nothing was changed.",
+            f"{where} has {part} {found}; this version of Holdfast knows {known}. "
+            "Nothing was changed.",
             next_actions=[Action("upgrade")],
         )
 
@@ -44,8 +45,8 @@ class ChangedMigrationError(Refused):
     def __init__(self, where: str, name: str):
         self.where, self.name = where, name
         super().__init__(
-            f"Migration {name} was applied to {where} with other text than this version ships. Nothing was changed. "
-            "Install the version that wrote it, or restore a backup."
+            f"Migration {name} was applied to {where} with other text than this version ships. "
+            "Nothing was changed. Install the version that wrote it, or restore a backup."
         )
 
 
@@ -55,8 +56,9 @@ class UnreleasedSchemaError(Refused):
     def __init__(self, where: str):
         self.where = where
         super().__init__(
-            f"{where} was made by Holdfast before its first release, and no released version reads it. Nothing was "
-            "changed. Set HOLDFAST_DATABASE to another file or an empty database."
+            f"{where} was made by Holdfast before its first release, and no released version "
+            "reads it. Nothing was changed. "
+            "Set HOLDFAST_DATABASE to another file or an empty database."
         )
 
 
@@ -66,8 +68,8 @@ class UnsafeRoleError(Refused):
     def __init__(self, role: str, reason: str):
         self.role, self.reason = role, reason
         super().__init__(
-            f"PostgreSQL role {shown(role)} {reason}, so row-level security does not hold for it. Connect as a role "
-            "that is only a member of holdfast_runtime.",
+            f"PostgreSQL role {shown(role)} {reason}, so row-level security does not hold for it. "
+            "Connect as a role that is only a member of holdfast_runtime.",
             next_actions=[
                 Action("database.run", statement="CREATE ROLE app LOGIN IN ROLE holdfast_runtime")
             ],
@@ -92,8 +94,8 @@ class SchemaTakenError(Refused):
     def __init__(self, where: str, schema: str):
         self.where, self.schema = where, schema
         super().__init__(
-            f"{where} has a schema {shown(schema)} that is not Holdfast's, with something in it. Nothing was changed. "
-            "Use another database, or rename it.",
+            f"{where} has a schema {shown(schema)} that is not Holdfast's, with something in it. "
+            "Nothing was changed. Use another database, or rename it.",
             next_actions=[
                 Action("database.run", statement=f"ALTER SCHEMA {schema} RENAME TO {schema}_before")
             ],
@@ -106,8 +108,8 @@ class WrongEncodingError(Refused):
     def __init__(self, where: str, encoding: str):
         self.where, self.encoding = where, encoding
         super().__init__(
-            f"{where} has the encoding {encoding}, which does not keep every text as it is. Nothing was changed. "
-            "Use a database that was made with the encoding UTF8.",
+            f"{where} has the encoding {encoding}, which does not keep every text as it is. "
+            "Nothing was changed. Use a database that was made with the encoding UTF8.",
             next_actions=[
                 Action(
                     "database.run", statement="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
@@ -117,7 +119,7 @@ class WrongEncodingError(Refused):
 
 
 class AdoptionRefusedError(Refused):
-    """A table that was there before Holdfast and cannot be used as it is."""
+    """A table that existed before Holdfast and cannot be used as it is."""
 
     code = "adoption_refused"
 
@@ -125,8 +127,9 @@ class AdoptionRefusedError(Refused):
         self.where, self.problem, self.remedy = where, problem, remedy
         statements = [remedy] if remedy else []
         super().__init__(
-            f"The table memori.memories in {where} was made by another program, and Holdfast cannot use it as it is: "
-            f"{problem}. Nothing was changed. Change that, or name another database in HOLDFAST_DATABASE.",
+            f"The table memori.memories in {where} was made by another program, and Holdfast "
+            f"cannot use it as it is: {problem}. Nothing was changed. Change that, or name another "
+            "database in HOLDFAST_DATABASE.",
             next_actions=[Action("database.run", statement=statement) for statement in statements],
         )
 
@@ -146,13 +149,12 @@ class StoreDamagedError(Unavailable):
 
     def __init__(self, where: str, cause: str, *, may_be_written: bool = False):
         self.where, self.cause = where, cause
-        written = (
-            "It may have been written; repeat it with the same event id"
-            if may_be_written
-            else "Nothing was written"
-        )
+        written = "Nothing was written"
+        if may_be_written:
+            written = "It may have been written; repeat it with the same event id"
         super().__init__(
-            f"{where} is damaged: {cause}. {written}. Keep the file and its -wal, and restore a backup."
+            f"{where} is damaged: {cause}. {written}. "
+            "Keep the file and its -wal, and restore a backup."
         )
 
 
@@ -173,7 +175,8 @@ class SqliteTooOldError(Unavailable):
     def __init__(self, found: str, needed: str):
         self.found, self.needed = found, needed
         super().__init__(
-            f"SQLite {found} can lose a committed write when a checkpoint races it; {needed} is needed.",
+            f"SQLite {found} can lose a committed write when a checkpoint races it; "
+            f"{needed} is needed.",
             next_actions=[Action("sqlite.upgrade")],
         )
 
@@ -189,7 +192,7 @@ class StoreClosedError(Unavailable):
 
 
 class LoginRefusedError(StoreUnreachableError):
-    """To a door the same; to a person not, because the server runs."""
+    """The same error to a door, but other advice to a person: the server does run."""
 
     def __init__(self, where: str, cause: str):
         self.where, self.cause = where, cause

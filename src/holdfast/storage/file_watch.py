@@ -1,9 +1,9 @@
 """Notices when a store's files are removed, replaced or cut while they are open.
 
-SQLite does not notice: it goes on writing to the file that it holds, which has no name any more or
-a hole in it, and what was acknowledged is gone when the last process lets go. So each commit is
-checked before it counts. Somebody else's checkpoint may cut the write-ahead log as well; but then
-the log begins anew, with other salts.
+SQLite does not notice: it continues to write to the open file, which has no name any more or a hole
+in it, and what was acknowledged is lost when the last process closes it. So each commit is checked
+before it counts. Another process's checkpoint may cut the write-ahead log as well; but then the log
+begins again, with other salts.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 HEADER_BYTES = 32
 SALTS = slice(16, 24)
 
+Identity = tuple[int, int]
+
 
 class FileWatch:
-    """Looks after the files of an open connection."""
+    """Checks the files of an open connection."""
 
     def __init__(self, path: str):
         self.path = path
-        # Only the log: closing a second descriptor of one of the others would drop SQLite's locks
-        # on it.
+        # Only the log: closing a second descriptor of the others would drop SQLite's locks.
         self._log = os.open(f"{path}-wal", os.O_RDONLY)
-        self._names = _identify(path), _identify(f"{path}-shm")
-        self._size, self._header = 0, b""
+        self._names = self._identify_files()
+        self._size = 0
+        self._header = b""
         self._remember(self._read_header(), os.fstat(self._log).st_size)
 
     def begin(self) -> None:
-        """Call it when nobody else can write: the log ends where the last commit left it, or
-        further.
-        """
+        """Call it while no other process can write: the log ends at the last commit or later."""
         self._check_names()
-        header, size = self._read_header(), os.fstat(self._log).st_size
+        header = self._read_header()
+        size = os.fstat(self._log).st_size
         if size < self._size and header[SALTS] == self._header[SALTS]:
             raise self._make_error("its write-ahead log was cut")
         self._size, self._header = size, header
 
     def commit(self) -> None:
-        """Call it after a commit, before anybody is told: what was written can be found by its
-        name.
-        """
+        """Call it after a commit, before it is acknowledged: its files still have their names."""
         self._check_names(after=True)
-        header, log = self._read_header(), os.fstat(self._log)
+        header = self._read_header()
+        log = os.fstat(self._log)
         if log.st_nlink == 0:
             raise self._make_error("its write-ahead log was removed or replaced", after=True)
         if header and header[:4] not in WAL_MAGIC:
@@ -55,25 +55,26 @@ class FileWatch:
         os.close(self._log)
 
     def _remember(self, header: bytes, size: int) -> None:
-        """Remember a size, unless others have begun the log anew meanwhile: then it is of the one
-        or the other.
-        """
+        """Remember a size, unless another process began the log again meanwhile."""
         if header == self._read_header():
             self._size, self._header = size, header
 
     def _read_header(self) -> bytes:
         return os.pread(self._log, HEADER_BYTES, 0)
 
+    def _identify_files(self) -> tuple[Identity | None, Identity | None]:
+        return _identify(self.path), _identify(f"{self.path}-shm")
+
     def _check_names(self, *, after: bool = False) -> None:
-        if self._names != (_identify(self.path), _identify(f"{self.path}-shm")):
+        if self._names != self._identify_files():
             raise self._make_error("the file or its -shm was removed or replaced", after=after)
 
     def _make_error(self, what: str, *, after: bool = False) -> StoreDamagedError:
-        """After a commit nobody knows whether the files come back with what was written."""
+        """After a commit it is unknown whether what was written can be found again."""
         return StoreDamagedError(self.path, f"{what} while it was open", may_be_written=after)
 
 
-def _identify(path: str) -> tuple[int, int] | None:
+def _identify(path: str) -> Identity | None:
     try:
         found = os.stat(path)
     except FileNotFoundError:

@@ -1,10 +1,10 @@
 """The functions of every room on PostgreSQL, as they are now.
 
-They stand beside their room: `queries.postgres.sql` has the verbs and what verbs call;
+They are kept beside their room: `queries.postgres.sql` has the verbs and what verbs call;
 `guards.postgres.sql` has what triggers and policies call, and is installed before the tables are
 made; `adopted.postgres.sql` has what differs where another program made the table. They are
-replaced when a database is migrated. Whoever changes one raises the number below: only a higher
-number replaces, so an older program never puts old functions over new ones.
+replaced when a database is migrated. A change of one raises the number below: only a higher number
+replaces, so an older program never puts old functions over new ones.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.storage.failure import Failure
@@ -50,8 +50,10 @@ class GroupCommit:
     def finish(self) -> None:
         """Commit what is gathered and queued, then stop."""
         for loop in list(self._gathering):
-            if units := self._gathering.pop(loop, []):  # unless its own loop was quicker
-                _deliver(units, self._commit([work for work, _, _ in units]))
+            units = self._gathering.pop(loop, [])
+            if units:  # unless its own loop was quicker
+                outcomes = self._commit([work for work, _, _ in units])
+                _deliver(units, outcomes)
         with self._starting:
             thread = self._thread
         if thread is not None:
@@ -66,12 +68,8 @@ class GroupCommit:
             if outcomes is None:
                 self._hand_over(group)
             else:
-                _resolve(
-                    [
-                        (future, outcome)
-                        for (_, _, future), outcome in zip(group, outcomes, strict=True)
-                    ]
-                )
+                futures = [future for _, _, future in group]
+                _resolve(zip(futures, outcomes, strict=True))
 
     def _time_commit(
         self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]
@@ -116,13 +114,11 @@ def _deliver(units: Sequence[Unit], outcomes: Sequence[Any]) -> None:
     for loop, answers in by_loop.items():
         try:
             loop.call_soon_threadsafe(_resolve, answers)
-        except (
-            RuntimeError
-        ):  # the loop is closed: nobody waits any more, and what was written stays written
+        except RuntimeError:  # the loop is closed: no caller waits, and what was written stays
             continue
 
 
-def _resolve(answers: Sequence[tuple[Future[Any], Any]]) -> None:
+def _resolve(answers: Iterable[tuple[Future[Any], Any]]) -> None:
     for future, outcome in answers:
         if future.done():  # cancelled meanwhile
             continue

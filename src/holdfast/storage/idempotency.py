@@ -32,7 +32,7 @@ class RequestKeys:
         self.owner = owner.workspace_id, owner.developer_id
 
     async def find_subject(self, operation: str, key: str, digest: bytes) -> str | None:
-        """What the request with this key was about, or None; a key of another request is refused."""
+        """What the request with this key was about, or None; another request's key is refused."""
         rows = await self.database.read(QUERIES["find_key"], *self.owner, operation, key)
         if not rows:
             return None

@@ -32,7 +32,7 @@ class InTransaction:
     async def write_rows(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
-        """A refused row does not undo the others here: the verb raises, and the transaction ends."""
+        """A refused row does not undo the others here: the verb raises and ends the transaction."""
         return await self._tx.run_rows(query, head, rows)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:

@@ -1,8 +1,8 @@
 """Documents that a room keeps as they were at one moment: what was saved, proven, handed over.
 
-A file in a repository can be lost with its worktree, and a text that an agent was handed must be
-explained later. So each is written down here once, never changed, and found again by its id or as
-the newest about its subject.
+A file in a repository can be lost with its worktree, and a text that was given to an agent must be
+explained later. So each is stored here once, never changed, and found again by its id or as the
+newest about its subject.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Journal:
         *,
         entry_id: str | None = None,
     ) -> JournalEntry:
-        """One document more; the same id again gives the first, whatever is brought now."""
+        """Store a document; the same id again returns the first one unchanged."""
         text = canonical.canonical_object(kind, content, max_bytes=CONTENT_BYTES)
         identity = entry_id or ids.new_id()
         rows = await self.database.write(
@@ -52,13 +52,18 @@ class Journal:
         )
         if not rows:
             raise IdTakenError
-        return _parse_entry(rows[0])
+        [row] = rows
+        return _parse_entry(row)
 
     async def find(self, kind: str, entry_id: str) -> JournalEntry | None:
-        if (known := ids.parse_id(entry_id)) is None:
+        known_id = ids.parse_id(entry_id)
+        if known_id is None:
             return None
-        rows = await self.database.read(QUERIES["find_entry"], *self.owner, kind, known)
-        return _parse_entry(rows[0]) if rows else None
+        rows = await self.database.read(QUERIES["find_entry"], *self.owner, kind, known_id)
+        if not rows:
+            return None
+        [row] = rows
+        return _parse_entry(row)
 
     async def newest(self, kind: str, subject: Sequence[str], limit: int = 1) -> list[JournalEntry]:
         rows = await self.database.read(
@@ -71,12 +76,10 @@ class Journal:
         return [_parse_entry(row) for row in rows]
 
     async def list_with_text(self, text: str) -> list[tuple[str, str]]:
-        """Ids and kinds of what holds a text, as it stands in the stored JSON or as a reader sees
-        it.
-        """
+        """Ids and kinds of what holds a text, as the stored JSON has it or as a reader sees it."""
         written = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)[1:-1]
         rows = await self.database.read(QUERIES["entries_with_text"], *self.owner, written)
-        return [(row[0], row[1]) for row in rows]
+        return [(entry_id, kind) for entry_id, kind in rows]
 
     async def erase(self, entry_id: str) -> bool:
         return bool(await self.database.write(QUERIES["erase_entry"], *self.owner, entry_id))
@@ -87,7 +90,9 @@ def _format_subject(parts: Sequence[str]) -> str:
 
 
 def _parse_entry(row: Row) -> JournalEntry:
-    content = None if row[4] is not None else canonical.parse_json("journal", row[2])
-    return JournalEntry(
-        row[0], row[1], content, clock.from_text(row[3]) if isinstance(row[3], str) else row[3]
-    )
+    entry_id, subject, content, created_at, erased_at = row
+    if isinstance(created_at, str):
+        created_at = clock.from_text(created_at)
+    is_erased = erased_at is not None
+    parsed = None if is_erased else canonical.parse_json("journal", content)
+    return JournalEntry(entry_id, subject, parsed, created_at)

@@ -12,9 +12,7 @@ MARK_CHARS = 8
 
 
 def mark_store(url: str, home: str) -> str:
-    """A store inside the data folder is marked relative to it: what waits there moves together with
-    the store.
-    """
+    """A store inside the data folder is marked relative to it, so that both can be moved."""
     path = sqlite_path(url)
     parts = _locate_file(path, home) if path else _locate_database(url)
     return ids.named_id("store", *parts)[:MARK_CHARS]
@@ -28,17 +26,15 @@ def _locate_file(path: str, home: str) -> list[str]:
 
 
 def _locate_database(url: str) -> list[str]:
-    """Server and database of a PostgreSQL URL, without the login: another role does not make it
-    another store.
-    """
+    """Server and database of a PostgreSQL URL; the login is left out, since any role will do."""
     from urllib.parse import parse_qsl, urlsplit  # a hook on SQLite never gets here
 
     parts = urlsplit(url)
     options = dict(parse_qsl(parts.query))
     database = parts.path.strip("/")
     if not database and not {"dbname", "database"}.intersection(options):
-        database = (
-            options.get("user") or parts.username or ""
-        )  # PostgreSQL's default: the name of the role
+        # PostgreSQL's default: the name of the role.
+        database = options.get("user") or parts.username or ""
     named = [f"{key}={value}" for key, value in sorted(options.items()) if key in PARAMETERS]
-    return [parts.netloc.rpartition("@")[2], database, *named]
+    _, _, server = parts.netloc.rpartition("@")
+    return [server, database, *named]

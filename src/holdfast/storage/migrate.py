@@ -49,10 +49,9 @@ class Migration:
 
 
 def migrations(engine: str) -> list[Migration]:
-    names = sorted(
-        name for name in os.listdir(os.path.join(FOLDER, engine)) if name.endswith(".sql")
-    )
-    return [Migration(engine, name) for name in names]
+    names = os.listdir(os.path.join(FOLDER, engine))
+    numbered = sorted(name for name in names if name.endswith(".sql"))
+    return [Migration(engine, name) for name in numbered]
 
 
 def pending(engine: str, applied: dict[int, str], where: str) -> list[Migration]:
@@ -82,16 +81,15 @@ def read_ledger(engine: str) -> dict[str, str]:
 def migrate_sqlite(
     connection: apsw.Connection, path: str, patience_seconds: float = PATIENCE_SECONDS
 ) -> list[str]:
-    """Bring a file up to date; answers with the names of what was applied. The usual case costs one
-    read, no lock.
-    """
+    """Bring a file up to date; returns the names of what was applied. Usually one read, no lock."""
     newest = migrations("sqlite")[-1].number
     if _read_sqlite_version(connection, path) == newest:
         return []
     with files.Lock(path, patience_seconds):
         version = _read_sqlite_version(connection, path)
         refuse_newer(path, version, newest)
-        todo = pending("sqlite", _read_applied(connection) if version else {}, path)
+        applied = _read_applied(connection) if version else {}
+        todo = pending("sqlite", applied, path)
         _keep_backup(connection, path, version, newest)
         use_write_ahead_log(connection, path)
         connection.execute("begin immediate")
@@ -106,14 +104,11 @@ def migrate_sqlite(
 
 
 def use_write_ahead_log(connection: apsw.Connection, path: str) -> None:
-    """Needs the lock. SQLite does not raise when it cannot switch: it answers with the mode that
-    stays.
-    """
+    """Needs the lock. SQLite does not raise when it cannot switch: it returns the old mode."""
     if connection.execute("pragma journal_mode=wal").get != "wal":
         raise StoreUnreachableError(path, "the disk does not take a write-ahead log there")
-    connection.execute(
-        "select count(*) from sqlite_schema"
-    ).fetchall()  # the first read makes the log
+    # The first read makes the log.
+    connection.execute("select count(*) from sqlite_schema").fetchall()
 
 
 def _read_sqlite_version(connection: apsw.Connection, path: str) -> int:
@@ -130,8 +125,9 @@ def _read_sqlite_version(connection: apsw.Connection, path: str) -> int:
 
 
 def _read_applied(connection: apsw.Connection) -> dict[int, str]:
-    rows: list[Any] = list(connection.execute(read_ledger("sqlite")["applied_migrations"]))
-    return {row[0]: row[1] for row in rows}
+    ledger = read_ledger("sqlite")
+    rows: list[Any] = list(connection.execute(ledger["applied_migrations"]))
+    return dict(rows)
 
 
 def _apply_sqlite(connection: apsw.Connection, todo: Sequence[Migration]) -> None:
@@ -147,9 +143,7 @@ def _apply_sqlite(connection: apsw.Connection, todo: Sequence[Migration]) -> Non
 
 
 def _keep_backup(connection: apsw.Connection, path: str, version: int, newest: int) -> None:
-    """A whole copy before an existing store is changed; it is named when something is forgotten
-    later.
-    """
+    """A whole copy before an existing store is changed; `forget` names it later."""
     backup = f"{path}.before-{newest}"
     if not 0 < version < newest or os.path.exists(backup):
         return

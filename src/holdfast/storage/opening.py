@@ -1,4 +1,4 @@
-"""Opening a store by its URL, and taking what a caller has for one."""
+"""Opening a store by its URL, and accepting a pool or a store that is already open."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def as_database(pool_or_database: Any) -> Database:
         database: Database = pool_or_database
         return database
     if not (hasattr(pool_or_database, "acquire") and hasattr(pool_or_database, "fetch")):
-        problem = "is no open database and no asyncpg.Pool; open one with `async with open_database(url) as database`"
+        problem = (
+            "is no open database and no asyncpg.Pool; "
+            "open one with `async with open_database(url) as database`"
+        )
         # Its type and not itself: it may be a URL with a password.
         raise InvalidValueError("db_pool", type(pool_or_database).__name__, problem)
     from holdfast.storage.postgres import wrap_pool

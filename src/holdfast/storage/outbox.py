@@ -1,4 +1,4 @@
-"""What listeners are told, in the order of the commits.
+"""Events for listeners, in the order of the commits.
 
 Rows are written by the verbs themselves, in the transaction of the change. A reader holds an opaque
 cursor and asks for what came after it; since ids appear in the order of the commits on both
@@ -46,19 +46,18 @@ class Outbox:
         if not 0 < limit <= LARGEST_PAGE:
             raise InvalidValueError("limit", limit, f"is not between 1 and {LARGEST_PAGE}")
         rows = await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)
-        if (
-            not rows and number > await self._read_last()
-        ):  # of another store, or of this one before an older copy came back
+        # Beyond the end: of another store, or of this one before a backup was restored.
+        if not rows and number > await self._read_last():
             raise _refuse_cursor(after)
         return [_parse_event(row) for row in rows]
 
     async def end(self) -> str:
-        """The cursor of somebody who wants only what is to come."""
+        """The cursor of a listener that wants only new events."""
         return _make_cursor(await self._read_last())
 
     async def _read_last(self) -> int:
-        [row] = await self.database.read(QUERIES["outbox_end"], *self.owner)
-        number: int = row[0]
+        [(last,)] = await self.database.read(QUERIES["outbox_end"], *self.owner)
+        number: int = last
         return number
 
 
@@ -74,9 +73,9 @@ def _make_cursor(number: int) -> str:
 
 def _parse_cursor(cursor: str) -> int:
     try:
-        version, _, number = (
-            urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().partition(".")
-        )
+        padding = "=" * (-len(cursor) % 4)
+        text = urlsafe_b64decode(cursor + padding).decode()
+        version, _, number = text.partition(".")
         if version == "o1" and number.isdecimal() and len(number) < 19:
             return int(number)
     except (ValueError, TypeError):

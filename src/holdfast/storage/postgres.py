@@ -43,12 +43,10 @@ SERVER_SETTINGS = {"application_name": "holdfast"}
 STATEMENT_SECONDS = 15.0
 CONNECT_SECONDS = 10.0
 CACHE_OPTION = "statement_cache_size"
-ATTEMPTS = 10  # of what the server has rolled back because of somebody else
+ATTEMPTS = 10  # of what the server has rolled back because of another transaction
 PAUSE_SECONDS = 0.01
-AGAIN = (
-    *LOST,
-    asyncpg.UniqueViolationError,
-)  # the latter when the same id was written at the same moment
+# The latter when the same id was written at the same moment.
+AGAIN = (*LOST, asyncpg.UniqueViolationError)
 REFUSED_OPTION = (
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidParameterValueError,
@@ -79,7 +77,9 @@ class Role(NamedTuple):
             return "is a superuser"
         if self.bypasses:
             return "has BYPASSRLS"
-        return "owns the tables" if self.owns else None
+        if self.owns:
+            return "owns the tables"
+        return None
 
 
 # In Python and not in a room's queries: both are asked of databases that may have nothing of ours.
@@ -124,9 +124,7 @@ async def open_postgres(
 
 
 async def _leave_as_is(connection: Any) -> None:
-    """No reset between uses: every setting of ours ends with its transaction, and a reset is a
-    round trip.
-    """
+    """No reset between uses: our settings end with their transaction; a reset is a round trip."""
 
 
 @asynccontextmanager
@@ -147,20 +145,24 @@ def where_of(url: str) -> str:
 
 
 def split_options(url: str) -> tuple[str, dict[str, int]]:
-    """The URL for the server, and what the driver is told instead: `?statement_cache_size=0`,
-    behind a pooler.
-    """
+    """The URL for the server, and the option of the driver: `?statement_cache_size=0`."""
     base, _, query = url.partition("?")
-    parts = query.split("&")
-    sizes = [part.partition("=")[2] for part in parts if part.partition("=")[0] == CACHE_OPTION]
-    if not sizes:
+    kept: list[str] = []
+    size: str | None = None
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name == CACHE_OPTION:
+            size = value
+        else:
+            kept.append(part)
+    if size is None:
         return url, {}
-    if not (sizes[-1].isascii() and sizes[-1].isdecimal()):
-        raise InvalidValueError(
-            "HOLDFAST_DATABASE", where_of(url), f"has a {CACHE_OPTION} that is no number"
-        )
-    kept = "&".join(part for part in parts if part.partition("=")[0] != CACHE_OPTION)
-    return f"{base}?{kept}" if kept else base, {CACHE_OPTION: int(sizes[-1])}
+    if not (size.isascii() and size.isdecimal()):
+        problem = f"has a {CACHE_OPTION} that is no number"
+        raise InvalidValueError("HOLDFAST_DATABASE", where_of(url), problem)
+    rest = "&".join(kept)
+    server_url = f"{base}?{rest}" if rest else base
+    return server_url, {CACHE_OPTION: int(size)}
 
 
 @asynccontextmanager
@@ -187,14 +189,12 @@ class PostgresTransaction:
 
 
 class PostgresDatabase:
-    """A pool of connections; somebody else's plain `asyncpg.Pool` will do."""
+    """A pool of connections: ours, or a plain `asyncpg.Pool` of the caller."""
 
     engine = "postgres"
 
     def __init__(self, pool: Any, where: str = "The database", *, holds: bool = False):
-        """`holds` says that nobody else draws on the pool, so that a connection may be kept from
-        call to call.
-        """
+        """`holds`: no other code uses the pool, so a connection is kept from call to call."""
         self.pool, self.where, self._holds = pool, where, holds
         self._held: Any = None
         self._asking = 0
@@ -206,7 +206,8 @@ class PostgresDatabase:
         """Migrate where the role may; say what to do where it may not."""
         role = await self.role()
         if postgres_migrate.is_behind(self.where, role.schema, role.functions):
-            if not (role.owns if role.schema else role.may_create):
+            may_migrate = role.owns if role.schema else role.may_create
+            if not may_migrate:
                 raise errors.SchemaMissingError(self.where)
             async with translate_errors(self.where), self.pool.acquire() as connection:
                 await postgres_migrate.apply_postgres(connection, self.where)
@@ -216,9 +217,9 @@ class PostgresDatabase:
     async def role(self) -> Role:
         if self._role is None:
             async with translate_errors(self.where), self.pool.acquire() as connection:
-                self._role = Role._make(
-                    [*await connection.fetchrow(ROLE), *await _read_version(connection)]
-                )
+                rights = await connection.fetchrow(ROLE)
+                version = await _read_version(connection)
+            self._role = Role._make([*rights, *version])
         return self._role
 
     async def read(self, query: Query, *args: object) -> list[Row]:
@@ -244,28 +245,21 @@ class PostgresDatabase:
         """Nothing to do here: PostgreSQL's own vacuum removes the old row versions."""
 
     async def close(self) -> None:
-        """Wait for what is under way; the pool belongs to whoever made it."""
+        """Wait for what is under way; the pool is closed by the code that made it."""
         self._holds = False
         await self._groups.finish()
         await self._release_held()
 
     async def _look_at_role(self) -> None:
-        """Warn once about a role that walks through the walls; `serve` refuses it, a library user
-        may know better.
-        """
+        """Warn once about a role that bypasses row-level security; `serve` refuses it."""
         self._looked_at_role = True
         role = await self.role()
         if role.superuser or role.bypasses:
-            warnings.warn(
-                str(errors.UnsafeRoleError(role.name, role.weakness or "")),
-                UnsafeRoleWarning,
-                stacklevel=2,
-            )
+            error = errors.UnsafeRoleError(role.name, role.weakness or "")
+            warnings.warn(str(error), UnsafeRoleWarning, stacklevel=2)
 
     async def _fetch(self, sql: str, args: Sequence[object], *, once: bool = False) -> list[Row]:
-        """One statement. A connection that died while idle is replaced; nothing is done twice that
-        is for `once`.
-        """
+        """One statement. A connection that died while idle is replaced; `once` is not repeated."""
         if not self._looked_at_role:
             await self._look_at_role()
         try:
@@ -278,9 +272,8 @@ class PostgresDatabase:
             async with self._connection() as connection:
                 return await _fetch(connection, sql, args)
         except AGAIN as error:
-            if once and not isinstance(
-                error.__cause__, asyncpg.AdminShutdownError
-            ):  # a server that ends undoes it
+            is_undone = isinstance(error.__cause__, asyncpg.AdminShutdownError)
+            if once and not is_undone:
                 raise
             if isinstance(error, LOST):
                 await self._forget_connections()
@@ -294,9 +287,7 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _begin(self) -> AsyncIterator[Any]:
-        """A connection inside a transaction. As long as that has not begun, a dead connection is
-        replaced, once.
-        """
+        """A connection inside a transaction; a connection that is dead at its start is replaced."""
         async with AsyncExitStack() as stack:
             connection = await stack.enter_async_context(self._connection())
             transaction = connection.transaction(isolation="read_committed")
@@ -311,16 +302,14 @@ class PostgresDatabase:
             try:
                 yield connection
             except BaseException:
-                with suppress(*LOST, asyncpg.InterfaceError):  # what led here says more
+                with suppress(*LOST, asyncpg.InterfaceError):  # the first error says more
                     await transaction.rollback()
                 raise
             await transaction.commit()
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
-        """The connection of the call before, if it is free: to get one from the pool costs a fifth
-        of an append.
-        """
+        """The previous call's connection, if free: the pool's costs a fifth of an append."""
         connection, self._held = self._held, None
         if connection is None or not _is_open(connection):
             self._asking += 1
@@ -355,21 +344,19 @@ async def _fetch(connection: Any, sql: str, args: Sequence[object]) -> list[Row]
 def _is_open(connection: Any) -> bool:
     try:
         return not connection.is_closed()
-    except asyncpg.InterfaceError:  # it broke while nobody used it, and the pool has taken it back
+    except asyncpg.InterfaceError:  # it broke while idle, and the pool has taken it back
         return False
 
 
 async def _retry_rolled_back(work: Callable[[], Awaitable[T]]) -> T:
-    """Once more after a deadlock, or where a pool's transactions are repeatable reads: nothing of
-    it has happened.
-    """
+    """Again after a deadlock or a serialization error, which leave nothing behind."""
     for attempt in range(1, ATTEMPTS):
         try:
             return await work()
         except ROLLED_BACK:
-            await asyncio.sleep(
-                random.random() * attempt * PAUSE_SECONDS
-            )  # so that they do not meet again
+            # Random, so that the same two transactions do not meet again.
+            pause = random.random() * attempt * PAUSE_SECONDS
+            await asyncio.sleep(pause)
     return await work()
 
 
@@ -379,29 +366,30 @@ _databases_by_pool: dict[int, tuple[Any, PostgresDatabase]] = {}
 def wrap_pool(pool: Any) -> PostgresDatabase:
     """One database for one pool, however many services it is given to: its role is looked at once.
 
-    By hand, because an `asyncpg.Pool` takes no weak reference: one that was closed is let go with
-    the next.
+    By hand, because an `asyncpg.Pool` takes no weak reference: a closed one is dropped with the
+    next call.
     """
-    for key in [key for key, (known, _) in _databases_by_pool.items() if known.is_closing()]:
+    closed = [key for key, (known, _) in _databases_by_pool.items() if known.is_closing()]
+    for key in closed:
         del _databases_by_pool[key]
     if not hasattr(pool, "is_closing") or pool.is_closing():
         return PostgresDatabase(pool)
-    return _databases_by_pool.setdefault(id(pool), (pool, PostgresDatabase(pool)))[1]
+    new = (pool, PostgresDatabase(pool))
+    _, database = _databases_by_pool.setdefault(id(pool), new)
+    return database
 
 
 def _make_group_call(calls: Sequence[GroupedCall]) -> tuple[str, tuple[object, ...]]:
-    """One event as its own function takes it, several as arrays, with the number of the call that
-    each belongs to.
-    """
+    """One row as its own function takes it; several as arrays, each with its call's number."""
     first = calls[0]
     args: tuple[object, ...]
     if len(calls) == len(first.rows) == 1:
-        args = (*first.head, *first.rows[0])
+        [row] = first.rows
+        args = (*first.head, *row)
         return _make_call(first.query.single, len(args)), args
     numbers = [number for number, call in enumerate(calls) for _ in call.rows]
-    columns = [
-        list(column) for column in zip(*(row for call in calls for row in call.rows), strict=True)
-    ]
+    rows = [row for call in calls for row in call.rows]
+    columns = [list(column) for column in zip(*rows, strict=True)]
     args = (*first.head, numbers, *columns)
     return _make_call(first.query.function, len(args)), args
 
@@ -409,7 +397,8 @@ def _make_group_call(calls: Sequence[GroupedCall]) -> tuple[str, tuple[object, .
 @cache
 def _make_call(function: str, count: int) -> str:
     """`select * from context.find_session($1,$2,$3)`"""
-    return f"select * from {function}({','.join(f'${number}' for number in range(1, count + 1))})"
+    places = ",".join(f"${number}" for number in range(1, count + 1))
+    return f"select * from {function}({places})"
 
 
 async def _read_version(connection: Any) -> Sequence[int | None]:

@@ -17,8 +17,8 @@ from holdfast.errors import (
 from holdfast.storage import errors
 
 PERMISSION_ADVICE = (
-    "A program's role is a member of holdfast_runtime. The role that migrates owns the database and may create roles, "
-    "or a role that may has created holdfast_runtime before."
+    "A program's role is a member of holdfast_runtime. The role that migrates owns the database "
+    "and may create roles, or a role that may has created holdfast_runtime before."
 )
 READ_ONLY_ADVICE = (
     "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise somebody has set "
@@ -54,7 +54,8 @@ async def translate_errors(where: str) -> AsyncIterator[None]:
     try:
         yield
     except Exception as error:
-        if (ours := translate(error, where)) is error:
+        ours = translate(error, where)
+        if ours is error:
             raise
         raise ours from error
 
@@ -79,17 +80,22 @@ def translate(error: Exception, where: str) -> Exception:
             return StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
         case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
             return errors.StoreDamagedError(where, str(error))
+    return _translate_group(error, where)
+
+
+def _translate_group(error: Exception, where: str) -> Exception:
+    """Errors whose classes mean the same to us."""
     if isinstance(error, BUSY):
         return StoreBusyError(where)
     if isinstance(error, WRONG_URL):
         return InvalidValueError("HOLDFAST_DATABASE", where, _describe_url_problem(error))
-    return (
-        StoreUnreachableError(where, first_line(error)) if isinstance(error, UNREACHABLE) else error
-    )
+    if isinstance(error, UNREACHABLE):
+        return StoreUnreachableError(where, first_line(error))
+    return error
 
 
 def _describe_url_problem(error: BaseException) -> str:
-    """With the URL itself: nothing that waiting would mend."""
+    """What is wrong with the URL itself, which waiting would not fix."""
     if isinstance(error, MIXED_UP):
         return "leads to a pooler that mixes up prepared statements; add ?statement_cache_size=0"
     return f"cannot be used as it is: {first_line(error)}"

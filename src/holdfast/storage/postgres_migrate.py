@@ -17,24 +17,18 @@ from holdfast.storage.migrate import HERE, Migration, migrations, pending, read_
 from holdfast.storage.queries import Block, read_blocks
 
 INSUFFICIENT_PRIVILEGE = "42501"
-# what a migration raises that finds somebody else's `memori.memories` and cannot use it
+# What a migration raises that finds another program's `memori.memories` and cannot use it.
 DUPLICATE_SCHEMA = "42P06"
-# the same, where it is a table: the error names what stands in the way and what mends it
+# The same, where it is a table: the error names the problem and its fix.
 NOT_ADOPTABLE = "HF001"
-ABOUT_A_TABLE = (
-    "22",
-    "23",
-    "42",
-    "54",
-)  # classes of errors: values, constraints, names and types, limits
+# Classes of errors: values, constraints, names and types, limits.
+ABOUT_A_TABLE = ("22", "23", "42", "54")
 ADOPTION = os.path.join(HERE, "adoption.postgres.sql")
 UNRELEASED_MIGRATION = "0001_storage"  # of databases from before the first release
 
 
 def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
-    """Whether a database lacks something that this program has; one that is newer in any way is
-    refused.
-    """
+    """Whether a database lacks something that this program has; a newer one is refused."""
     newest = migrations("postgres")[-1].number
     refuse_newer(where, schema or 0, newest)
     refuse_newer(where, installed or 0, functions.NUMBER, "functions")
@@ -42,12 +36,11 @@ def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
 
 
 async def apply_postgres(connection: Any, where: str) -> list[str]:
-    """All that is pending, in one transaction: a crash in the middle leaves the old schema whole."""
+    """All that is pending, in one transaction: a crash inside leaves the old schema whole."""
     ledger = read_ledger("postgres")
     try:
-        async with connection.transaction(
-            isolation="read_committed"
-        ):  # to see what was done while we waited
+        # Read committed, to see what another process did while we waited.
+        async with connection.transaction(isolation="read_committed"):
             return await _apply_postgres(connection, ledger, where)
     except Exception as error:
         sqlstate: str = getattr(error, "sqlstate", None) or ""
@@ -56,17 +49,23 @@ async def apply_postgres(connection: Any, where: str) -> list[str]:
             raise _describe_permission(where, error, owner) from error
         if sqlstate == DUPLICATE_SCHEMA:
             raise errors.SchemaTakenError(where, "memori") from error
-        if sqlstate == NOT_ADOPTABLE or (
-            sqlstate[:2] in ABOUT_A_TABLE and await connection.fetchval(ledger["has_foreign_table"])
-        ):
-            raise errors.AdoptionRefusedError(
-                where, str(error), getattr(error, "hint", None)
-            ) from error
+        if await _is_about_foreign_table(connection, ledger, sqlstate):
+            remedy = getattr(error, "hint", None)
+            raise errors.AdoptionRefusedError(where, str(error), remedy) from error
         raise
 
 
+async def _is_about_foreign_table(connection: Any, ledger: dict[str, str], sqlstate: str) -> bool:
+    if sqlstate == NOT_ADOPTABLE:
+        return True
+    if sqlstate[:2] not in ABOUT_A_TABLE:
+        return False
+    return bool(await connection.fetchval(ledger["has_foreign_table"]))
+
+
 async def _apply_postgres(connection: Any, ledger: dict[str, str], where: str) -> list[str]:
-    if (encoding := await connection.fetchval(ledger["server_encoding"])) != "UTF8":
+    encoding = await connection.fetchval(ledger["server_encoding"])
+    if encoding != "UTF8":
         raise errors.WrongEncodingError(where, encoding)
     await connection.execute(ledger["lock_ledger"])
     await connection.execute(ledger["make_ledger"])
@@ -83,9 +82,7 @@ async def _apply_postgres(connection: Any, ledger: dict[str, str], where: str) -
 async def _change_schema(
     connection: Any, ledger: dict[str, str], todo: Sequence[Migration], installed: int
 ) -> None:
-    """What triggers and policies call, then the tables, then the verbs; a table of another program
-    is tried at last.
-    """
+    """What triggers call, then the tables, then the verbs; at last a foreign table is tried."""
     adoption = {block.name: block.sql for block in read_blocks(ADOPTION)}
     await connection.execute(adoption["check_table"])
     guards = functions.read_functions("guards")
@@ -97,7 +94,8 @@ async def _change_schema(
             ledger["add_migration"], migration.number, migration.name, migration.checksum
         )
     if installed < functions.NUMBER:
-        verbs = functions.list_verbs(is_adopted=await connection.fetchval(ledger["is_adopted"]))
+        is_adopted = await connection.fetchval(ledger["is_adopted"])
+        verbs = functions.list_verbs(is_adopted=is_adopted)
         await _install(connection, verbs, installed)
         names = [functions.full_name(block) for block in (*guards, *verbs)]
         await connection.execute(ledger["grant_functions"], names)
@@ -109,26 +107,24 @@ async def _change_schema(
 
 async def _install(connection: Any, blocks: Sequence[Block], installed: int) -> None:
     sql = "".join(block.sql for block in blocks)
-    if (
-        not installed
-    ):  # a function that is there already is another program's, and must not be replaced
+    if not installed:  # an existing function is another program's, and must not be replaced
         sql = sql.replace("create or replace function", "create function")
     await connection.execute(sql)
 
 
 async def _read_applied(connection: Any, ledger: dict[str, str], where: str) -> dict[int, str]:
     rows = await connection.fetch(ledger["applied_migrations"])
-    if not rows and (schema := await connection.fetchval(ledger["taken_schema"])):
-        raise errors.SchemaTakenError(where, schema)
-    if UNRELEASED_MIGRATION in [row["name"] for row in rows]:
+    if not rows:
+        schema = await connection.fetchval(ledger["taken_schema"])
+        if schema:
+            raise errors.SchemaTakenError(where, schema)
+    if any(row["name"] == UNRELEASED_MIGRATION for row in rows):
         raise errors.UnreleasedSchemaError(where)
     return {row["number"]: row["checksum"] for row in rows}
 
 
 async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -> int:
-    """The number of the functions that are installed, or 0; the same number must mean the same
-    text.
-    """
+    """The number of the installed functions, or 0; the same number must mean the same text."""
     row = await connection.fetchrow(ledger["installed_functions"])
     number, checksum = row or (0, "")
     refuse_newer(where, number, functions.NUMBER, "functions")
@@ -148,7 +144,7 @@ def _describe_permission(
         advice = f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
         return errors.PermissionRefusedError(where, str(error), advice)
     advice = (
-        "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; it may create roles "
-        "too, or a role that may has created holdfast_runtime before."
+        "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; "
+        "it may create roles too, or a role that may has created holdfast_runtime before."
     )
     return errors.PermissionRefusedError(where, str(error), advice, [errors.CREATE_RUNTIME_ROLE])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Block:
-    """One named piece of a `.sql` file, with the reason why it is there."""
+    """One named piece of a `.sql` file, with its reason."""
 
     __slots__ = ("name", "sql", "why")
 
@@ -30,7 +30,7 @@ class Block:
 
 
 def read_blocks(file: str) -> list[Block]:
-    """Blocks are set apart by blank lines: comment lines (name, then why), then the statements."""
+    """Blocks are separated by blank lines: comment lines (name, then why), then statements."""
     with open(file, encoding="utf-8") as opened:
         text = opened.read()
     return [_parse_block(block) for block in text.strip().split("\n\n-- ")]
@@ -53,9 +53,7 @@ class Query:
         self.room, self.name, self.why = room, name, why
         self.function = f"{room.schema}.{name}"
         self.once = name in room.once
-        self.single = self.function.removesuffix(
-            "s"
-        )  # what a verb on rows is called when there is only one row
+        self.single = self.function.removesuffix("s")  # the same verb for one row only
         self.statements = tuple(part.strip() for part in sql.split(";\n") if part.strip())
 
 
@@ -91,6 +89,5 @@ class Room:
         return self._queries
 
 
-STORAGE = Room(
-    "holdfast", __file__
-)  # what belongs to no room: the outbox, keys of requests, health
+# What belongs to no room: the outbox, keys of requests, health.
+STORAGE = Room("holdfast", __file__)

@@ -35,7 +35,8 @@ class RowGroups:
     ) -> list[Row]:
         key = (query, *head)
         call = GroupedCall(query, head, rows)
-        if (waiting := self._waiting.get(key)) is not None:
+        waiting = self._waiting.get(key)
+        if waiting is not None:
             call.answer = asyncio.get_running_loop().create_future()
             waiting.append(call)
             return await call.answer
@@ -68,9 +69,7 @@ class RowGroups:
                 call.cancel()
 
     def _still_waiting(self, key: tuple[object, ...]) -> list[GroupedCall]:
-        """Without those who gave up: when a loop ends that is everybody, and nothing may be started
-        any more.
-        """
+        """Without calls that were cancelled, as all are when a loop ends: then nothing starts."""
         waiting = self._waiting[key]
         waiting[:] = [call for call in waiting if not call.answered]
         return waiting
@@ -119,7 +118,8 @@ class GroupedCall:
 
     @property
     def size(self) -> int:
-        return sum(len(value) for row in self.rows for value in row if isinstance(value, str))
+        texts = [value for row in self.rows for value in row if isinstance(value, str)]
+        return sum(map(len, texts))
 
     @property
     def answered(self) -> bool:

@@ -1,18 +1,18 @@
 """Where an accepted input waits while the store is busy or down.
 
 A hook must neither delay the agent nor lose what it was given, so what cannot be stored at once is
-written to a JSON-lines file beside the store and stored by whoever comes next. Each record carries
+written to a JSON-lines file beside the store and stored by the next process. Each record carries
 its own event id, so that a drain that was killed half-way is simply repeated. What can never be
 stored is kept apart, with the reason.
 
 A record may say which store it is for; a drain into another one sets it aside, where it waits on. A
-file that cannot be read is put aside as it is, so that one of them never holds up all the others.
+file that cannot be read is moved aside as it is, so that one of them never blocks the others.
 
 That nothing vanishes from here is checked with a list of the event ids that have to be here. An id
 is written to it after its record and taken from it before its record is, both durably: a kill
-leaves a record that is not on the list, which is no loss, and never an id without its record. So a
-loss that is shown is one; what is not seen is the loss of a record whose writer was killed, or
-could not wait for the list.
+leaves a record that is not on the list, which is not a loss, and never an id without its record. So
+every reported loss is real; what is not reported is the loss of a record whose writer was killed,
+or could not wait for the list.
 """
 
 from __future__ import annotations
@@ -30,16 +30,14 @@ from holdfast.ground import canonical, files, ids, jsonl
 Record = dict[str, Any]
 
 SHOWN_CHARS = 100_000
-BRIEF_SECONDS = 0.1  # for every lock after one that was not to be had in time
+BRIEF_SECONDS = 0.1  # for every lock after one that could not be taken in time
 OTHER = "other-"
-UNREADABLE = "unreadable-"  # and no `.jsonl` at the end: nobody who looks for work finds any there
+UNREADABLE = "unreadable-"  # without `.jsonl` at the end, so that no drain finds it
 FOR_GOOD = (errno.EACCES, errno.EPERM, errno.EIO)
 
 
 class Elsewhere(NamedTuple):
-    """What waits for another store: where, how many, and the file by whose name a person says that
-    it is this one.
-    """
+    """What waits for another store, and the file by whose name a person says it is this one."""
 
     path: str
     events: int
@@ -54,15 +52,12 @@ class Unreadable(NamedTuple):
 
 class Spool:
     def __init__(self, home: str, *, store: str | None = None, lock_seconds: float | None = None):
-        """`store` is the mark of the store that is drained into; without one, whatever waits is
-        taken.
-        """
+        """`store` is the mark of the store that is drained into; without one, all is taken."""
         self.store = store
         self.lock_seconds = files.LOCK_SECONDS if lock_seconds is None else lock_seconds
         self.folder = os.path.join(home, "spool")
-        self.expected = (
-            f"{self.folder}.list"  # beside the folder: it also misses what went with all of it
-        )
+        # Beside the folder, so that the loss of the whole folder is noticed too.
+        self.expected = f"{self.folder}.list"
         self.pending = os.path.join(self.folder, "pending.jsonl")
         self.draining = os.path.join(self.folder, "draining.jsonl")
         self.rejected = os.path.join(self.folder, "rejected.jsonl")
@@ -78,86 +73,78 @@ class Spool:
             self._write_alone(record)
 
     def keep(self, record: Record, error: BaseException) -> None:
-        """Keep what was not stored: until the store is better, or for a person where it can never
-        be stored.
-        """
+        """Keep what was not stored for the next drain, or reject what can never be stored."""
         if isinstance(error, errors.HoldfastError) and _is_hopeless(error):
             try:
                 self.reject(record, error)
-            except errors.HoldfastError:  # then whoever drains tries it again
+            except errors.HoldfastError:  # then the next drain tries it again
                 self.add(record)
         else:
             self.add(record)
 
     def is_empty(self) -> bool:
-        """Whether nothing waits for this store: one cheap look, so that the usual case costs
-        nothing.
-        """
+        """Whether nothing waits for this store; cheap, because it is the usual case."""
         return next(self._find_waiting(), None) is None
 
     def count_spooled(self) -> int:
-        """With those that were taken in and can only be in a file that nobody can read."""
-        hidden = len(self._find_missing()) if self._has_unreadable() else 0
-        return sum(map(_count_lines, self._list_files())) + hidden
+        """With those that were accepted and can only be in a file that cannot be read."""
+        readable = sum(map(_count_lines, self._list_files()))
+        if not self._has_unreadable():
+            return readable
+        return readable + len(self._find_missing())
 
     def count_rejected(self) -> int:
-        """Each once, though a killed drain may have noted one twice."""
-        return len({_identify(record) for record in _read_if_possible(self.rejected).records})
+        """Each once, though a killed drain may have recorded one twice."""
+        notes = _read_if_possible(self.rejected).records
+        return len({_identify(note) for note in notes})
 
     def count_lost(self) -> int:
-        """How many were taken in and are neither here nor were taken out; none while nobody can
-        tell.
-        """
-        return 0 if self._has_unreadable() else len(self._find_missing())
+        """How many were accepted and are missing; 0 while a file cannot be read."""
+        if self._has_unreadable():
+            return 0
+        return len(self._find_missing())
 
     def list_elsewhere(self) -> list[Elsewhere]:
         """What waits for other stores, file by file."""
-        others = [
-            path
-            for path in self._list_files()
-            if (mark := _parse_mark(path)) and not self._is_our_mark(mark)
-        ]
+        marks = {path: _parse_mark(path) for path in self._list_files()}
         return [
-            Elsewhere(path, _count_lines(path), self._same_path(_parse_mark(path)))
-            for path in others
+            Elsewhere(path, _count_lines(path), self._same_path(mark))
+            for path, mark in marks.items()
+            if mark and not self._is_our_mark(mark)
         ]
 
     def list_unreadable(self) -> list[Unreadable]:
-        """Whatever a person has to mend before it can be read."""
+        """The files that a person has to fix before they can be read."""
         aside = [Unreadable(path, _find_problem(path), True) for path in self._list_put_aside()]
         others = [
             Unreadable(path, _find_problem(path), False)
             for path in (*self._list_files(), self.rejected, self.expected)
         ]
-        return [*aside, *(one for one in others if one.problem)]
+        return [*aside, *(file for file in others if file.problem)]
 
     def places_with_text(self, text: str) -> list[str]:
-        """The files that hold a text, however it is spelt there, and those of which nobody can
-        tell.
-        """
+        """The files that hold a text, in any spelling, and those that cannot be read."""
+        if not text:
+            return []
         paths = [
             os.path.join(folder, name)
             for folder, _, names in os.walk(self.folder)
             for name in names
+            if not name.endswith(".lock")
         ]
-        return [
-            path
-            for path in sorted(paths)
-            if not path.endswith(".lock") and text and _may_hold(path, text)
-        ]
+        return [path for path in sorted(paths) if _may_hold(path, text)]
 
     async def drain(
         self, store: Callable[[Record], Awaitable[None]], limit: int | None = None
     ) -> int:
-        """Store what waits, oldest first, at most so many; stops quietly when the store is
-        unavailable.
-        """
+        """Store what waits, oldest first, up to a limit; stop when the store is unavailable."""
         if self.is_empty():
             return 0
         taken = 0
         with self._lock(self.draining):
             while self._take_next():
-                taken += await self._empty(store, None if limit is None else limit - taken)
+                left = None if limit is None else limit - taken
+                taken += await self._empty(store, left)
                 if self._is_draining():
                     break
         return taken
@@ -165,23 +152,20 @@ class Spool:
     # --- the files --------------------------------------------------------------------------------
 
     def _list_files(self) -> list[str]:
-        """Whatever holds records that wait: a drain's own file first, then what was set aside, then
-        the new ones.
-        """
-        names = self._list_names()
-        alone = [name for name in names if name.startswith("pending-") and name.endswith(".jsonl")]
-        aside = sorted(name for name in names if name.startswith(OTHER) and name.endswith(".jsonl"))
+        """The files of waiting records: a drain's own, then what was set aside, then the new."""
+        names = [name for name in self._list_names() if name.endswith(".jsonl")]
+        aside = sorted(name for name in names if name.startswith(OTHER))
         known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
-        return [
-            os.path.join(self.folder, name) for name in (*known, *sorted(alone, key=self._read_age))
-        ]
+        alone = [name for name in names if name.startswith("pending-")]
+        ordered = [*known, *sorted(alone, key=self._read_age)]
+        return [os.path.join(self.folder, name) for name in ordered]
 
     def _list_names(self) -> list[str]:
         try:
             return os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        except OSError as error:  # nobody knows what is there, so nobody may call it empty or lost
+        except OSError as error:  # what is there is unknown: neither empty nor lost
             raise files.translate(error, self.folder) from error
 
     def _read_age(self, name: str) -> int:
@@ -193,7 +177,8 @@ class Spool:
     def _find_waiting(self) -> Iterator[str]:
         """The files in which something may wait for this store."""
         for path in self._list_files():
-            if not (mark := _parse_mark(path)) or self._is_our_mark(mark):
+            mark = _parse_mark(path)
+            if not mark or self._is_our_mark(mark):
                 yield path
 
     def _aside_path(self, store: str, more: str = "") -> str:
@@ -223,24 +208,21 @@ class Spool:
     def _write(self, record: Record) -> None:
         try:
             jsonl.append_records(self.pending, [record], timeout_seconds=self.lock_seconds)
-        except (
-            errors.HoldfastError
-        ):  # a writer that was stopped, a file that is full, or one that is not ours to write
+        except errors.HoldfastError:  # a stopped writer, or a file that is full or not writable
             self._write_alone(record)
 
     def _write_alone(self, record: Record) -> None:
-        """A file of its own, which needs nobody's lock."""
+        """A file of its own, which needs no lock."""
         line = canonical.canonical_object("record", record, max_bytes=jsonl.MAX_RECORD_BYTES)
-        name = f"pending-{ids.parse_id(_find_event_id(record)) or ids.new_id()}.jsonl"
-        files.write_atomic(os.path.join(self.folder, name), line.encode() + b"\n")
+        identity = ids.parse_id(_find_event_id(record)) or ids.new_id()
+        path = os.path.join(self.folder, f"pending-{identity}.jsonl")
+        files.write_atomic(path, line.encode() + b"\n")
 
     def _is_draining(self) -> bool:
         return os.path.exists(self.draining)
 
     def _take_next(self) -> bool:
-        """Move the next file aside under its writers' lock, so that none of them writes to what is
-        being emptied.
-        """
+        """Move the next file aside under its writers' lock, so that it is not written any more."""
         if self._is_draining():
             return True
         for path in self._find_waiting():
@@ -257,7 +239,7 @@ class Spool:
         return False
 
     def _take(self, path: str) -> None:
-        if path != self.pending:  # nobody adds to the others
+        if path != self.pending:  # no process adds to the others
             os.rename(path, self.draining)
             return
         with self._lock(path):
@@ -272,15 +254,16 @@ class Spool:
         if not all(_succeeds(self._reject_damaged, damage) for damage in contents.damaged):
             return 0  # they must not vanish with what is left out below
         ours = [record for record in contents.records if self._is_ours(record)]
-        self._set_aside([record for record in contents.records if not self._is_ours(record)])
+        others = [record for record in contents.records if not self._is_ours(record)]
+        self._set_aside(others)
         taken = 0
         try:
             for record in ours[:limit]:
                 if not await self._store_or_reject(store, record):
                     break
                 taken += 1
-        finally:  # also when the caller's time is up: what is done is done
-            if taken or len(ours) < len(contents.records) or contents.damaged or not ours:
+        finally:  # also when the caller's time is up: what is done is recorded
+            if taken or others or contents.damaged or not ours:
                 self._unlist(ours[:taken], len(contents.damaged))
                 self._keep_rest(ours[taken:])
         return taken
@@ -288,7 +271,7 @@ class Spool:
     async def _store_or_reject(
         self, store: Callable[[Record], Awaitable[None]], record: Record
     ) -> bool:
-        """Whether it need not wait any longer; it does where not even its rejection can be noted."""
+        """Whether it need not wait any longer; it must while its rejection cannot be recorded."""
         try:
             await store(record)
         except errors.HoldfastError as error:
@@ -296,39 +279,38 @@ class Spool:
         return True
 
     def _put_aside_unreadable(self, error: errors.HoldfastError) -> None:
-        """A folder, a link, a file too large or not ours to read: it stays as it is, and `status`
-        tells a person.
-        """
+        """A folder, a link, a file too large or not readable: kept, and `status` reports it."""
         if not _is_for_good(error):
             raise error
         try:
             os.rename(self.draining, os.path.join(self.folder, f"{UNREADABLE}{ids.new_id()}"))
-        except OSError as wrong:
-            raise files.translate(wrong, self.draining) from wrong
+        except OSError as os_error:
+            raise files.translate(os_error, self.draining) from os_error
 
     def _is_ours(self, record: Record) -> bool:
         mark = record.get("store")
-        return not (
-            isinstance(mark, str) and mark.isalnum() and mark.isascii()
-        ) or self._is_our_mark(mark)
+        if not isinstance(mark, str):
+            return True
+        is_mark = mark.isalnum() and mark.isascii()
+        return not is_mark or self._is_our_mark(mark)
 
     def _set_aside(self, records: Sequence[Record]) -> None:
-        """What is for other stores waits for them in files of their own; a kill after this leaves
-        two copies.
-        """
-        for store in {record["store"]: None for record in records}:
+        """What is for other stores gets files of their own; a kill after this leaves two copies."""
+        by_store: dict[str, list[bytes]] = {}
+        for record in records:
+            by_store.setdefault(record["store"], []).append(_format_line(record))
+        for store, parts in by_store.items():
+            lines = b"".join(parts)
             path = self._aside_path(store)
-            lines = b"".join(_format_line(record) for record in records if record["store"] == store)
             try:
-                before = files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES - len(lines)) or b""
-            except errors.HoldfastError:  # full, or nobody can read it
-                path, before = self._aside_path(store, f".more-{ids.new_id()}"), b""
-            files.write_atomic(path, before + lines)
+                before = files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES - len(lines))
+            except errors.HoldfastError:  # full, or not readable
+                path = self._aside_path(store, f".more-{ids.new_id()}")
+                before = None
+            files.write_atomic(path, (before or b"") + lines)
 
     def _keep_rest(self, records: Sequence[Record]) -> None:
-        """What is left for the next drain; a kill before this repeats some, and each goes in only
-        once.
-        """
+        """What is left for the next drain; a kill before this repeats some, each stored once."""
         if records:
             files.write_atomic(self.draining, b"".join(map(_format_line, records)))
         elif self._is_draining():
@@ -340,7 +322,8 @@ class Spool:
     # --- the list of what has to be here ----------------------------------------------------------
 
     def _expect(self, record: Record) -> None:
-        if (event_id := _find_event_id(record)) is None:
+        event_id = _find_event_id(record)
+        if event_id is None:
             return
         try:
             jsonl.append_records(
@@ -350,13 +333,12 @@ class Spool:
             return
 
     def _read_expected(self) -> list[str]:
-        """None where something else stands in the list's place: a list is no reason to store
-        nothing.
-        """
+        """Empty where something else is in the list's place: storing must not depend on it."""
         try:
-            return [str(line.get("id")) for line in jsonl.read_records(self.expected).records]
+            lines = jsonl.read_records(self.expected).records
         except errors.InvalidValueError:
             return []
+        return [str(line.get("id")) for line in lines]
 
     def _find_missing(self) -> set[str]:
         if not os.path.exists(self.expected):
@@ -368,17 +350,12 @@ class Spool:
             return set()
 
     def _list_missing(self, listed: Sequence[str]) -> set[str]:
-        here = {
-            _find_event_id(record)
-            for path in self._list_files()
-            for record in _read_if_possible(path).records
-        }
+        contents = map(_read_if_possible, self._list_files())
+        here = {_find_event_id(record) for content in contents for record in content.records}
         return set(listed) - here
 
     def _unlist(self, records: Sequence[Record], damaged: int) -> None:
-        """Before they are taken out. A damaged line has no id that can be trusted: it is one of
-        those not found.
-        """
+        """Before they are removed. A damaged line has no valid id: it is one of the missing."""
         if not (records or damaged):
             return
         with self._turn():
@@ -388,28 +365,22 @@ class Spool:
                 gone.update(sorted(self._list_missing(listed))[:damaged])
             if not gone.isdisjoint(listed):
                 left = [event_id for event_id in listed if event_id not in gone]
-                lines = "".join(f"{json.dumps({'id': event_id})}\n" for event_id in left)
-                files.write_atomic(self.expected, lines.encode())
+                lines = [json.dumps({"id": event_id}) + "\n" for event_id in left]
+                files.write_atomic(self.expected, "".join(lines).encode())
 
     # --- what can never be stored -----------------------------------------------------------------
 
     def reject(self, record: Record, error: errors.HoldfastError) -> None:
-        """Keep what can never be stored, with the reason: it is counted, and a person can look at
-        it.
-        """
+        """Keep what can never be stored, with the reason, for a person to look at."""
         files.private_folder(self.folder)
         note = {"code": error.code, "message": error.message}
         try:
             self._reject({**note, "record": record})
-        except (
-            errors.InvalidValueError
-        ):  # too long, too deep or no JSON: then as much as a person may want to see
+        except errors.InvalidValueError:  # too long, too deep or not JSON: then its beginning
             self._reject({**note, "shown": ascii(record)[:SHOWN_CHARS]})
 
     def _reject_damaged(self, damage: jsonl.Damage) -> None:
-        """The bytes go into a file named after them, however many they are, and the note says
-        which.
-        """
+        """The bytes go into a file named after them, and the note names it."""
         folder = os.path.join(self.folder, jsonl.RECOVERED_FOLDER)
         if os.path.islink(folder):
             raise errors.InvalidValueError("folder", folder, "is a symbolic link")
@@ -425,9 +396,7 @@ class Spool:
 
 
 class _Lock(files.Lock):
-    """Whoever waited in vain once waits for the next lock only briefly: an agent waits for all of
-    them together.
-    """
+    """After one timeout the next locks are tried only briefly: an agent waits for all of them."""
 
     def __init__(self, spool: Spool, path: str):
         super().__init__(path, spool.lock_seconds)
@@ -442,23 +411,18 @@ class _Lock(files.Lock):
 
 
 def _is_hopeless(error: errors.HoldfastError) -> bool:
-    """Whether it is about the record itself; all else may be better tomorrow, as is a session that
-    has just ended.
-    """
-    about_it = isinstance(error, errors.InvalidValueError | errors.Conflict)
-    return (
-        about_it and error.code != "session_ended"
-    )  # a class of a room above, known here by its code
+    """Whether it is about the record itself; anything else, as an ended session, may pass."""
+    is_about_record = isinstance(error, errors.InvalidValueError | errors.Conflict)
+    # By its code, because the class belongs to a room above.
+    return is_about_record and error.code != "session_ended"
 
 
 def _is_for_good(error: errors.HoldfastError) -> bool:
-    """Whether a file stays unreadable until a person mends it; too many open files, say, is over in
-    a moment.
-    """
+    """Whether a file stays unreadable until a person fixes it; too many open files soon pass."""
+    if isinstance(error, errors.InvalidValueError):
+        return True
     cause = error.__cause__
-    return isinstance(error, errors.InvalidValueError) or (
-        isinstance(cause, OSError) and cause.errno in FOR_GOOD
-    )
+    return isinstance(cause, OSError) and cause.errno in FOR_GOOD
 
 
 def _succeeds(work: Callable[..., None], *args: object) -> bool:
@@ -470,29 +434,25 @@ def _succeeds(work: Callable[..., None], *args: object) -> bool:
 
 
 def _format_line(record: Record) -> bytes:
-    """As short as its writer made it: escapes would make a file grow past its limit while it is
-    emptied.
+    """As short as its writer made it, or a file could grow past its limit while it is emptied.
 
     Only half a surrogate pair, which has no bytes, is left as an escape.
     """
-    return (
-        json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(
-            "utf-8", "backslashreplace"
-        )
-        + b"\n"
-    )
+    line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _parse_mark(path: str) -> str:
-    """Of the store that a file waits for, where its name says so."""
+    """The mark of the store that a file waits for, if its name has one; else empty."""
     name = os.path.basename(path)
-    return name.removeprefix(OTHER).partition(".")[0] if name.startswith(OTHER) else ""
+    if not name.startswith(OTHER):
+        return ""
+    mark, _, _ = name.removeprefix(OTHER).partition(".")
+    return mark
 
 
 def _read_if_possible(path: str) -> jsonl.Contents:
-    """Nothing where it cannot be read, which `list_unreadable` tells: whoever counts is not stopped
-    by one file.
-    """
+    """Empty where it cannot be read, which `list_unreadable` reports: a count goes on."""
     try:
         return jsonl.read_records(path)
     except errors.HoldfastError:
@@ -523,12 +483,9 @@ def _may_hold(path: str, text: str) -> bool:
         with open(files.open_regular(path, os.O_RDONLY), "rb") as file:
             while chunk := file.read(files.CHUNK_BYTES):
                 seen = seen[-overlap:] + chunk if overlap else chunk
-                if any(one in seen for one in spellings):
+                if any(spelling in seen for spelling in spellings):
                     return True
-    except (
-        FileNotFoundError,
-        errors.InvalidValueError,
-    ):  # gone meanwhile, or a link, and what it leads to is not ours
+    except (FileNotFoundError, errors.InvalidValueError):  # removed, or a link to another file
         return False
     except OSError:
         return True
@@ -536,26 +493,26 @@ def _may_hold(path: str, text: str) -> bool:
 
 
 def _list_spellings(text: str) -> set[bytes]:
-    """As it is, as Python shows it, and both as JSON or as JSON in JSON: some inputs were kept as a
-    text.
-    """
-    spelt = {text, ascii(text)[1:-1]}
+    """As it is, as Python shows it, and both as JSON or as JSON in JSON."""
+    spellings = {text, ascii(text)[1:-1]}
     for _ in range(2):
-        spelt |= {
-            json.dumps(one, ensure_ascii=ascii_only)[1:-1]
-            for one in spelt
-            for ascii_only in (True, False)
-        }
-    return {one.encode("utf-8", "backslashreplace") for one in spelt}
+        escaped = {json.dumps(spelling)[1:-1] for spelling in spellings}
+        quoted = {json.dumps(spelling, ensure_ascii=False)[1:-1] for spelling in spellings}
+        spellings |= escaped | quoted
+    return {spelling.encode("utf-8", "backslashreplace") for spelling in spellings}
 
 
 def _find_event_id(record: Record) -> str | None:
     event = record.get("event")
-    event_id = event.get("id") if isinstance(event, dict) else None
+    if not isinstance(event, dict):
+        return None
+    event_id = event.get("id")
     return event_id if isinstance(event_id, str) else None
 
 
 def _identify(note: Record) -> str:
     record = note.get("record")
     event = record.get("event") if isinstance(record, dict) else None
-    return str(event.get("id") if isinstance(event, dict) else note)
+    if not isinstance(event, dict):
+        return str(note)
+    return str(event.get("id"))

@@ -2,7 +2,7 @@
 
 One writer. With a running loop a thread commits what has queued up (`group_commit`); without one
 the unit of work runs inline. `BEGIN IMMEDIATE` always: a deferred transaction that turns into a
-writer is refused at once when somebody else wrote meanwhile, however long the busy timeout.
+writer is refused at once when another process wrote meanwhile, however long the busy timeout.
 """
 
 from __future__ import annotations
@@ -44,11 +44,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Work = Callable[[Transaction], Awaitable[Any]]
 
-OLDEST_SQLITE = (
-    3,
-    51,
-    3,
-)  # before: a checkpoint that races a write can drop a committed transaction
+# Before it, a checkpoint that races a write can drop a committed transaction.
+OLDEST_SQLITE = (3, 51, 3)
 PAUSE_SECONDS = 0.0005
 CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
@@ -71,8 +68,10 @@ TORN = {apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_I
 
 def check_version(found: str) -> None:
     """Refuse a SQLite that can lose a committed write."""
-    if tuple(int(part) for part in found.split(".")[:3]) < OLDEST_SQLITE:
-        raise errors.SqliteTooOldError(found, ".".join(map(str, OLDEST_SQLITE)))
+    version = tuple(int(part) for part in found.split(".")[:3])
+    if version < OLDEST_SQLITE:
+        oldest = ".".join(map(str, OLDEST_SQLITE))
+        raise errors.SqliteTooOldError(found, oldest)
 
 
 def open_sqlite(path: str, patience_seconds: float = PATIENCE_SECONDS) -> SqliteDatabase:
@@ -84,25 +83,29 @@ def open_sqlite(path: str, patience_seconds: float = PATIENCE_SECONDS) -> Sqlite
         database.applied = migrate.migrate_sqlite(database.connection, path, patience_seconds)
         database.watch()
     except BaseException as error:
-        ours = (
-            files.translate(error, path)
-            if isinstance(error, OSError)
-            else translate(error, path, database.connection)
-        )
+        ours = _translate_opening(error, path, database.connection)
         database.let_go()
         raise ours from None
     return database
+
+
+def _translate_opening(
+    error: BaseException, path: str, connection: apsw.Connection
+) -> BaseException:
+    if isinstance(error, OSError):
+        return files.translate(error, path)
+    return translate(error, path, connection)
 
 
 def _make_file(path: str) -> None:
     """An empty private file, before SQLite would make one with the umask's rights."""
     try:
         files.private_folder(os.path.dirname(path))
-        left_over = _read_size(
-            f"{path}-wal"
-        )  # looked at first: another process may be making the store right now
-        if not (found := _read_size(path)) and left_over:
-            # SQLite would throw the log away, and with it what may be all that is left.
+        # The log first: another process may be making the store right now.
+        log_size = _read_size(f"{path}-wal")
+        found = _read_size(path)
+        if not found and log_size:
+            # SQLite would discard the log, and with it what may be all that is left.
             raise errors.StoreDamagedError(path, "it is empty, but its write-ahead log is not")
         if found is None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -111,8 +114,7 @@ def _make_file(path: str) -> None:
         elif 0 < found < SMALLEST_BYTES:  # SQLite would take a file of one byte for an empty one
             raise errors.NotADatabaseError(path)
         elif not os.access(path, os.W_OK):
-            # SQLite would leave a log that nobody can write to, which stays when the file is
-            # writable again.
+            # SQLite would leave a log that is not writable even when the file is again.
             raise StoreReadOnlyError(path)
     except OSError as error:
         raise files.translate(error, path) from None
@@ -126,9 +128,7 @@ def _read_size(path: str) -> int | None:
 
 
 def connect(path: str, patience_seconds: float = PATIENCE_SECONDS) -> apsw.Connection:
-    """A connection that waits for another program's lock as long as its caller would, and no
-    longer.
-    """
+    """A connection that waits for another program's lock as long as its caller would."""
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     except apsw.Error as error:
@@ -149,9 +149,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _close(connection: apsw.Connection) -> None:
-    """An error here is nobody's loss: what was committed is in the log, and whoever opens next
-    moves it over.
-    """
+    """An error here loses nothing: what was committed is in the log, and the next open moves it."""
     with contextlib.suppress(apsw.Error):
         connection.close()
 
@@ -187,7 +185,7 @@ class SqliteTransaction:
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
         if query.room not in self._rooms:
             self._learn(query.room)
-        bindings = dict(zip(PARAMETERS, args))  # noqa: B905  # there are more names than values, on purpose
+        bindings = dict(zip(PARAMETERS, args))  # noqa: B905  # more names than values, on purpose
         for statement in query.statements:
             if rows := list(self.connection.execute(statement, bindings)):
                 return rows
@@ -222,7 +220,7 @@ class SqliteDatabase:
         self.owes_scrub = False  # erased content may still be in the write-ahead log
 
     def watch(self) -> None:
-        """From here on no commit counts that went into a file which is no longer there."""
+        """From here on, a commit into a file that was removed is an error."""
         try:
             self._watch = FileWatch(self.path)
         except FileNotFoundError:  # another program has switched the store to another mode
@@ -249,7 +247,7 @@ class SqliteDatabase:
     ) -> list[Row]:
         async def work(tx: Transaction) -> list[Row]:
             answers = await tx.run_rows(query, head, rows)
-            if any(answer[0] for answer in answers):
+            if any(refused for refused, *_ in answers):
                 raise _Undo(answers)
             return answers
 
@@ -262,7 +260,7 @@ class SqliteDatabase:
         self._check_open()
         loop = _running_loop()
         if loop is None:
-            outcome = self.commit([work])[0]
+            [outcome] = self.commit([work])
             if isinstance(outcome, Failure):
                 raise outcome.error
             return outcome  # type: ignore[no-any-return]
@@ -283,9 +281,7 @@ class SqliteDatabase:
             await asyncio.to_thread(self._scrub)
 
     async def close(self) -> None:
-        """Finish what is queued, then let go of the file; after a fork it is the other process's to
-        close.
-        """
+        """Finish what is queued, then close the file; after a fork only its own process does."""
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
@@ -293,8 +289,7 @@ class SqliteDatabase:
             if self._group is not None:
                 self._group.finish()
         finally:
-            # Not for ever: a signal between taking a lock and using it leaves it taken, and then
-            # nobody gives it back.
+            # With a limit: a signal between taking a lock and using it leaves it locked for ever.
             for lock in (self._write_lock, self._read_lock):
                 lock.acquire(True, CLOSING_SECONDS)
             if self.owes_scrub:
@@ -302,7 +297,7 @@ class SqliteDatabase:
             self.let_go()
 
     def let_go(self) -> None:
-        """Close every file, without another word."""
+        """Close every file; errors are ignored."""
         if self._reading is not None:
             _close(self._reading.connection)
         _close(self.connection)
@@ -329,15 +324,13 @@ class SqliteDatabase:
             return self._group
 
     def commit(self, works: Sequence[Work]) -> list[Any]:
-        """All units in one transaction, each with its own outcome; the commit decides for all that
-        went well.
-        """
+        """All units in one transaction, each with its own outcome; the commit decides for all."""
         with self._write_lock:
             outcomes: list[Any] = self._commit(works, self._begin)
             return outcomes
 
     def try_commit(self, works: Sequence[Work]) -> list[Any] | None:
-        """The same, or None when somebody else is writing: for a caller who must not wait."""
+        """The same, or None when another caller is writing: for a caller that must not wait."""
         if not self._write_lock.acquire(False):
             return None
         try:
@@ -347,12 +340,10 @@ class SqliteDatabase:
             self._write_lock.release()
 
     def _begin(self) -> None:
-        """Wait for our turn, then for the lock, in short steps: SQLite's own handler sleeps ever
-        longer.
-        """
+        """Wait for our turn, then for the lock, in short steps: SQLite's own ones grow longer."""
         start = time.monotonic()
-        # Whoever stands there may be frozen, and only fairness depends on it: at half-time we go
-        # past.
+        # The process whose turn it is may be frozen, and only fairness depends on the turn: after
+        # half the time we go past it.
         is_our_turn = self._turn.wait(start + self.patience_seconds / 2)
         try:
             while not self._try_lock():
@@ -382,7 +373,7 @@ class SqliteDatabase:
         return True
 
     def _scrub(self) -> None:
-        """Several short tries: a writer is gone in a moment, and for a reader nobody should wait."""
+        """Several short tries: a writer is soon done, and a reader is not waited for."""
         for _ in range(SCRUB_ATTEMPTS):
             with self._write_lock:
                 self._empty_log()
@@ -391,9 +382,7 @@ class SqliteDatabase:
             time.sleep(SCRUB_PAUSE_SECONDS)
 
     def _empty_log(self) -> None:
-        """What was erased is committed, so an error here is no error of the caller's: it is noted
-        as owed.
-        """
+        """What was erased is committed, so an error here is not the caller's: it is owed."""
         self.owes_scrub = True
         with contextlib.suppress(apsw.Error):
             self.connection.set_busy_timeout(0)
@@ -423,9 +412,7 @@ class SqliteDatabase:
         try:
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
-        except (
-            apsw.Error
-        ):  # the transaction is over all the same, and the error that led here says more
+        except apsw.Error:  # the transaction is over anyway, and the first error says more
             pass
 
     def _attempt(self, work: Work, *, alone: bool) -> Any:
@@ -436,9 +423,7 @@ class SqliteDatabase:
         try:
             outcome: Any = drive(work(self._writing))  # type: ignore[arg-type]
         except BaseException as error:
-            if (
-                not self.connection.in_transaction
-            ):  # the engine undid everything, so everybody has to know
+            if not self.connection.in_transaction:  # the engine undid every unit
                 raise
             outcome = Failure(translate(error, self.path, self.connection))
             self.connection.execute("rollback to unit")
@@ -455,7 +440,10 @@ class _Undo(Exception):
 
 def _running_loop() -> AbstractEventLoop | None:
     asyncio = sys.modules.get("asyncio")
-    return asyncio._get_running_loop() if asyncio else None
+    if asyncio is None:
+        return None
+    loop: AbstractEventLoop | None = asyncio._get_running_loop()
+    return loop
 
 
 def translate(
@@ -471,9 +459,8 @@ def translate(
             return StoreReadOnlyError(path)
         case apsw.NotADBError():
             return errors.NotADatabaseError(path)
-        case (
-            apsw.CorruptError() | apsw.SQLError() | UnicodeDecodeError()
-        ):  # our own statements fit a whole schema
+        # A wrong statement too: ours fit a schema that is whole.
+        case apsw.CorruptError() | apsw.SQLError() | UnicodeDecodeError():
             return errors.StoreDamagedError(path, str(error))
         case apsw.CantOpenError() | apsw.IOError():
             return _translate_disk_error(error, path, connection)
@@ -481,7 +468,7 @@ def translate(
 
 
 def _translate_disk_error(error: Any, path: str, connection: apsw.Connection | None) -> Unavailable:
-    """What the system said, where it is something that a person can do something about."""
+    """What the system reported, where a person can do something about it."""
     if error.extendedresult in TORN:
         return errors.StoreDamagedError(path, f"a part of it is missing ({error})")
     number = connection.system_errno if connection is not None else _find_open_error(path)
@@ -491,11 +478,11 @@ def _translate_disk_error(error: Any, path: str, connection: apsw.Connection | N
 
 
 def _find_open_error(path: str) -> int:
-    """Without a connection SQLite does not tell; the folder does, and opening that one drops no
-    lock.
-    """
+    """Without a connection SQLite reports no cause; opening the folder does, and drops no lock."""
     try:
         os.close(os.open(os.path.dirname(path), os.O_RDONLY))
     except OSError as error:
         return error.errno or 0
-    return 0 if os.access(path, os.R_OK | os.W_OK) else errno.EACCES
+    if os.access(path, os.R_OK | os.W_OK):
+        return 0
+    return errno.EACCES

@@ -1,8 +1,8 @@
-"""Follows the outbox for everybody who listens in this process.
+"""Follows the outbox for every listener in this process.
 
-One look for all of them, several times a second: it costs one indexed row, works through a pooler
-that does not pass notifications on, and hears what other processes wrote. Each listener then reads
-on from its own cursor.
+One query for all of them, several times a second: it reads one indexed row, works through a pooler
+that does not pass notifications on, and finds what other processes wrote. Each listener then reads
+from its own cursor.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ class Tail:
         self._join()
         try:
             while True:
-                moved = (
-                    self._moved
-                )  # taken before the read: what comes during it is not slept through
+                moved = self._moved  # before the read, so that what comes during it is noticed
                 events = await self.outbox.read(cursor, PAGE)
                 for event in events:
                     cursor = event.cursor
@@ -64,7 +62,8 @@ class Tail:
     async def _look(self) -> None:
         while True:
             with suppress(HoldfastError):  # listeners meet it themselves when they read
-                if (end := await self.outbox.end()) != self._end:
+                end = await self.outbox.end()
+                if end != self._end:
                     self._end = end
                     self._moved.set()
                     self._moved = asyncio.Event()
@@ -73,9 +72,8 @@ class Tail:
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:
     try:
-        async with asyncio.timeout(
-            seconds
-        ):  # `wait_for` swallows an end that comes together with the event
+        # Not `wait_for`: it loses a cancellation that comes together with the event.
+        async with asyncio.timeout(seconds):
             await event.wait()
     except TimeoutError:
         return False

@@ -1,9 +1,9 @@
 """Taking turns at the write lock of a SQLite file.
 
-SQLite hands its lock to whoever asks at the right moment: a busy writer takes it again and again,
-and a process that sleeps between two tries may never hit the gap. So whoever wants to write passes
-this door first, and only one at a time stands behind it waiting for the lock. A kernel lock, so
-that it falls open when a process dies; nothing but fairness depends on it.
+SQLite gives its lock to the process that asks at the right moment: a busy writer takes it again and
+again, and a process that sleeps between two tries may never hit the gap. So a writer takes this
+turn first, and only one at a time waits for SQLite's lock. It is a kernel lock, so that it is freed
+when a process dies; only fairness depends on it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Turn:
         self._file = os.open(f"{path}.turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def take(self) -> bool:
-        """Go through if nobody stands there."""
+        """Take the turn if no other process has it."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -29,7 +29,7 @@ class Turn:
         return True
 
     def wait(self, deadline: float) -> bool:
-        """Go through when it is our turn, or give up at the deadline."""
+        """Take the turn when it is free, or give up at the deadline."""
         pause = SHORTEST_PAUSE_SECONDS
         while not self.take():
             if time.monotonic() > deadline:
