@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import Client
 
 CLIENTS = ("claude", "codex", "gemini")
-WITHOUT_FILE = ("opencode",)  # known, and nothing about it is known that we use yet
+WITHOUT_FILE = ("opencode",)  # known by name only
 
 
 def list_clients() -> list[Client]:
@@ -31,4 +31,6 @@ def text_limit(name: str) -> int | None:
         from holdfast.errors import InvalidValueError
 
         raise InvalidValueError("Client", name, "is unknown", known=CLIENTS + WITHOUT_FILE)
-    return client.TEXT_CHARS if client else None
+    if client is None:
+        return None
+    return client.TEXT_CHARS

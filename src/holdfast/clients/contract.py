@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         EVENTS: Collection[str]  # the hooks of which something is kept
         TEXT_CHARS: int | None  # how much of ours it hands to its model whole
 
-        # Over MCP: how it begins its own name, and where it says which session and which folder it
-        # is in.
+        # Over MCP: how its own name begins, and where it names its session and its folder.
         INTRODUCED_AS: str
         NATIVE_ID_META: Sequence[str]  # in a request's `_meta`, from the outside in
         NATIVE_ID_VARIABLE: str | None
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
             """What the payload means, or None when it is nothing to keep or not this client's."""
 
 
-# Together they fit into one line of the spool (4 MiB, 64 levels), so whatever a hook accepts can
-# wait there.
+# Together they fit into one line of the spool (4 MiB, 64 levels), where accepted input waits.
 CONTENT_BYTES = 2_500_000
 INPUT_BYTES = 500_000
 INPUT_DEPTH = 50
@@ -71,12 +69,11 @@ def parse_common(
     tool_event: str,
 ) -> HookEvent | None:
     """A message event (type, role, payload key) or the event after a tool ran."""
-    native_id, cwd = payload.get("session_id"), payload.get("cwd")
-    if (
-        payload.get("hook_event_name") != event_name
-        or not isinstance(native_id, str)
-        or not isinstance(cwd, str)
-    ):
+    native_id = payload.get("session_id")
+    cwd = payload.get("cwd")
+    if payload.get("hook_event_name") != event_name:
+        return None
+    if not isinstance(native_id, str) or not isinstance(cwd, str):
         return None
     parts: dict[str, Any] | None = None
     if event_name in messages:
@@ -85,11 +82,8 @@ def parse_common(
         if not isinstance(content, str) or not content:
             return None
     elif event_name == tool_event:
-        event_type, role, content = (
-            "tool_result",
-            "tool",
-            _as_text(payload.get("tool_response", "")),
-        )
+        event_type, role = "tool_result", "tool"
+        content = _as_text(payload.get("tool_response", ""))
         parts = {
             "tool": _make_storable_input(payload.get("tool_name")),
             "input": _make_storable_input(payload.get("tool_input")),
@@ -109,25 +103,25 @@ def parse_common(
 
 
 def storable(text: str) -> str:
-    """Characters that no store keeps become visible: a hook never refuses what an agent really
-    said.
-    """
+    """Characters that no store keeps become visible: a hook never refuses an agent's text."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def fitted(text: str, max_bytes: int) -> str:
-    """A text whose JSON has at most so many bytes; where something is missing it says so."""
+    """A text whose JSON has at most so many bytes, with a note where it was cut."""
     kept = text
-    while (
-        len(kept) > max_bytes // 6
-        and (size := len(json.dumps(kept, ensure_ascii=False).encode())) > max_bytes
-    ):
+    while len(kept) > max_bytes // 6:  # a character is at most six bytes of JSON
+        size = len(json.dumps(kept, ensure_ascii=False).encode())
+        if size <= max_bytes:
+            break
         kept = kept[: len(kept) * max_bytes // size]
-    return text if kept is text else f"{kept}\n[cut here; {len(text):,} characters in all]"
+    if kept is text:
+        return text
+    return f"{kept}\n[cut here; {len(text):,} characters in all]"
 
 
 def _make_storable_input(value: object) -> object:
-    """What a tool was given, as it is; as a text where it is too deep, too long or not quite JSON."""
+    """What a tool was given; as a text where it is too deep, too long or not quite JSON."""
     try:
         kept = _make_storable_value(value, INPUT_DEPTH)
         canonical.canonical_json("input", kept, max_bytes=INPUT_BYTES)
@@ -165,8 +159,7 @@ def _make_event_id(
     content: str,
     parts: dict[str, Any] | None,
 ) -> str:
-    """The same id when a client fires the same hook twice; a new one when it gives nothing to tell
-    them apart.
+    """The same id when a client fires a hook twice; a new one where it marks no event.
 
     Named from all that is kept: two tools may end in the same millisecond with the same answer.
     """
@@ -174,6 +167,6 @@ def _make_event_id(
     if not any(marks):
         return ids.new_id()
     kept = canonical.canonical_json("parts", parts, max_bytes=PARTS_BYTES)
-    return ids.named_id(
-        *map(storable, (client, native_id, event_name, *map(_as_text, marks), content, kept))
-    )
+    texts = [_as_text(mark) for mark in marks]
+    names = [client, native_id, event_name, *texts, content, kept]
+    return ids.named_id(*map(storable, names))

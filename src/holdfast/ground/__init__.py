@@ -1,1 +1,1 @@
-"""What knows nothing of the product: clock, ids, canonical JSON, safe files, text, settings, log."""
+"""Knows nothing of the product: clock, ids, canonical JSON, safe files, text, settings, log."""

@@ -1,9 +1,8 @@
 """Canonical JSON: one text for one value, the same on every engine.
 
 PostgreSQL's `jsonb` reorders keys, turns `1e2` into `100` and refuses NUL and lone surrogates;
-SQLite keeps them all. So the value is settled here, before any engine sees it: sorted keys, no
-spaces, whole floats as integers, and a clear refusal of whatever one of the engines could not give
-back.
+SQLite keeps them all. So the value is normalised here, before any engine sees it: sorted keys, no
+spaces, whole floats as integers, and a clear refusal of what one of the engines could not return.
 """
 
 from __future__ import annotations
@@ -46,9 +45,8 @@ def check_text(field: str, text: object, *, max_bytes: int) -> str:
 
 def canonical_json(field: str, value: object, *, max_bytes: int) -> str:
     """The one text of a JSON value; refuses what is not JSON, too deep or too large."""
-    text = json.dumps(
-        _normalise(field, value, 1), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-    )
+    normalised = _normalise(field, value, 1)
+    text = json.dumps(normalised, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     if len(text) > max_bytes or len(text.encode()) > max_bytes:
         raise InvalidValueError(field, text, f"is longer than {max_bytes:,} bytes as JSON")
     return text
@@ -75,7 +73,7 @@ def parse_json(field: str, text: str) -> Any:
 
 
 def sha256(*parts: bytes) -> bytes:
-    """A hash over parts, each with its length, so that no two lists of parts give the same bytes."""
+    """A hash over parts, each with its length, so that no two lists give the same bytes."""
     digest = new_sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8))
@@ -112,22 +110,24 @@ def _normalise_key(field: str, key: object) -> object:
 
 
 def _normalise_number(field: str, number: int | float) -> int | float:
-    if not math.isfinite(number) if isinstance(number, float) else abs(number) > LARGEST_INTEGER:
-        raise InvalidValueError(
-            field, str(number)[:40] if isinstance(number, float) else "…", "is not a finite number"
-        )
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+    if isinstance(number, int):
+        if abs(number) > LARGEST_INTEGER:
+            raise InvalidValueError(field, "…", "is not a finite number")
+        return number
+    if not math.isfinite(number):
+        raise InvalidValueError(field, str(number), "is not a finite number")
+    return int(number) if number.is_integer() else number
 
 
 def _count_bytes(field: str, text: str) -> int:
     """Its length in bytes; refuses what PostgreSQL could not keep, though SQLite would."""
-    if (at := text.find("\x00")) >= 0:
+    at = text.find("\x00")
+    if at >= 0:
         raise InvalidValueError(field, text, f"contains a NUL character at character {at}")
     try:
         return len(text.encode())
     except UnicodeEncodeError as wrong:
-        is_byte = (
-            "\udc80" <= text[wrong.start] <= "\udcff"
-        )  # how Python hands on a byte of an argument or a file name
+        # How Python represents a byte of an argument or a file name that is not UTF-8.
+        is_byte = "\udc80" <= text[wrong.start] <= "\udcff"
         problem = "is not UTF-8" if is_byte else "contains half of a surrogate pair"
         raise InvalidValueError(field, text, f"{problem} at character {wrong.start}") from None

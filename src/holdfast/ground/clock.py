@@ -22,7 +22,9 @@ def to_text(moment: datetime) -> str:
 
 def from_text(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    if moment.tzinfo is UTC:
+        return moment
+    return moment.astimezone(UTC)
 
 
 def microseconds(moment: datetime) -> int:

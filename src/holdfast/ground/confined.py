@@ -1,8 +1,8 @@
 """Files below one folder, and nothing else, whatever a path says.
 
-A path comes from a browser, an agent or a repository. To compare it with the folder and then open
-it is two looks, and between them somebody can put a link in place of a folder. So a path is taken
-apart and walked step by step, each step opened inside the one before it and never through a link:
+A path comes from a browser, an agent or a repository. Comparing it with the folder and then opening
+it are two steps, and between them another process can replace a folder by a link. So a path is
+split and walked step by step, each step opened inside the one before it and never through a link:
 what was opened is what was checked. Names that no file of ours has (`..`, empty, with a NUL, too
 long) are refused before the first step.
 """
@@ -49,13 +49,11 @@ def hash_of(data: bytes) -> str:
 
 
 class ConfinedRoot:
-    """One folder whose files may be read and replaced. The folder itself is its owner's choice,
-    links included.
-    """
+    """One folder whose files may be read and replaced. The folder itself may be a link."""
 
     def __init__(self, folder: str):
         self.folder = os.path.realpath(folder)
-        # A person names the folder as he knows it: on some systems that leads through a link.
+        # A person may name the folder by a path that leads through a link.
         self._names = {_split(self.folder), _split(os.path.abspath(folder))}
 
     def holds(self, path: str) -> bool:
@@ -72,11 +70,10 @@ class ConfinedRoot:
             return _read(folder_fd, name, path, max_bytes)
 
     def write(self, path: str, data: bytes, *, base_hash: str | None, max_bytes: int) -> FileCopy:
-        """Replace a file that is there, unless it is no longer the one that `base_hash` names; None
-        overwrites it.
+        """Replace an existing file, unless its hash is not `base_hash` any more; None overwrites.
 
-        The file keeps its mode. Between the last look and the rename another writer has a moment;
-        he is not locked out, because editors take no locks.
+        The file keeps its mode. Another writer may still change it between the check and the
+        rename; it is not locked out, because editors take no locks.
         """
         if len(data) > max_bytes:
             raise InvalidValueError("file", path, f"would be larger than {max_bytes:,} bytes")
@@ -116,9 +113,7 @@ class ConfinedRoot:
             os.close(fd)
 
     def _find_steps(self, path: str) -> tuple[str, ...]:
-        """The steps from this folder to a file; an absolute path has to begin with the folder's own
-        steps.
-        """
+        """The steps from this folder to a file; an absolute path has to begin with the folder."""
         steps = checked_steps(path)
         if not os.path.isabs(path):
             return steps
@@ -129,20 +124,19 @@ class ConfinedRoot:
 
 
 def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
-    """The root that a path belongs to, the innermost if several; a relative path belongs to the
-    first.
-    """
+    """The innermost root that a path belongs to; a relative path belongs to the first."""
     checked_steps(path)
-    for root in sorted(roots, key=lambda one: -len(one.folder)) if os.path.isabs(path) else roots:
+    candidates = list(roots)
+    if os.path.isabs(path):
+        candidates.sort(key=lambda root: -len(root.folder))
+    for root in candidates:
         if root.holds(path):
             return root
     raise PathOutsideError(path, "is not below a folder that may be shown")
 
 
 def checked_steps(path: str) -> tuple[str, ...]:
-    """A path's names, or a refusal: nothing that leads upwards, nothing that a system reads
-    differently.
-    """
+    """A path's names, or a refusal of what leads upwards or differs between systems."""
     if not path or "\x00" in path:
         raise PathOutsideError(path, "is no path")
     try:
@@ -150,11 +144,8 @@ def checked_steps(path: str) -> tuple[str, ...]:
     except UnicodeEncodeError:
         raise PathOutsideError(path, "is no path") from None
     steps = _split(path)
-    if (
-        size > PATH_BYTES
-        or len(steps) > STEPS
-        or any(len(os.fsencode(step)) > NAME_BYTES for step in steps)
-    ):
+    has_long_name = any(len(os.fsencode(step)) > NAME_BYTES for step in steps)
+    if size > PATH_BYTES or len(steps) > STEPS or has_long_name:
         raise PathOutsideError(path, "is longer than a path may be")
     if path.endswith("/") or not steps:
         raise PathOutsideError(path, "names a folder")
@@ -199,8 +190,9 @@ def _translate(error: OSError, name: str, path: str, folder_fd: int | None) -> E
 
 
 def _explain_refusal(name: str, path: str, folder_fd: int | None) -> Exception:
-    """Only for the words of a refusal that stands already: what a step that could not be taken is."""
+    """What a step that was refused already is, for the message only."""
     with suppress(OSError):
-        if stat.S_ISREG(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
+        found = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+        if stat.S_ISREG(found.st_mode):
             return FileMissingError(path)  # a file where a folder should be
     return PathOutsideError(path, "is reached through a symbolic link, or is no regular file")

@@ -1,4 +1,4 @@
-"""What files and git raise: a path that is missing, changed or outside, a git that does not answer."""
+"""What files and git raise: a path that is missing, changed or outside, a git that fails."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ class FileChangedError(Conflict):
     def __init__(self, path: str):
         self.path = path
         super().__init__(
-            f"File {shown(path)} was changed by somebody else since it was read. Nothing was written. "
-            "Read it again, or overwrite it knowingly."
+            f"File {shown(path)} was changed by somebody else since it was read. "
+            "Nothing was written. Read it again, or overwrite it knowingly."
         )
 
 
 class PathOutsideError(Refused):
-    """A path that leads out of the folders that may be shown, or might: through a link, a device, a
-    `..`.
-    """
+    """A path that leads, or might lead, out of the folders that may be shown."""
 
     code = "path_outside"
 

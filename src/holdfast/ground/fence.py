@@ -1,14 +1,12 @@
-"""Text written by somebody else, shown to an agent as data.
+"""Text of other authors, shown to an agent as data.
 
-A teammate's summary, a memory, a file's words: whoever wrote them must not be able to speak as the
-user, as the client or as us. So such a text stands between two markers that carry a number nobody
-else can know, under a line that says whose it is; every one of its lines is marked, nothing in it
-is unseen, and whatever looks like the words of a client or like a marker is made to look like what
-it is. The number is a keyed hash of what is shown: the same text gives the same bytes, and only
-this data folder could have made it.
+A teammate's summary, a memory, a file's words: their authors must not be able to speak as the user,
+as the client or as us. So such a text stands between two markers that carry a secret number, under
+a line that names its author; each of its lines is marked, invisible characters are removed, and
+what looks like a client's words or like a marker is changed. The number is a keyed hash of what is
+shown: the same text gives the same bytes, and only this data folder could have made it.
 
-Our own words state and never ask: a fence that gives orders looks like the attack that it is there
-against.
+Our own words state and never ask: a fence that gives orders looks like the attack that it prevents.
 """
 
 from __future__ import annotations
@@ -26,9 +24,7 @@ from holdfast.ground.text import ELLIPSIS, cut
 MIN_CHARS = 400
 AUTHOR_CHARS, SOURCE_CHARS, AT_CHARS = 60, 120, 40
 NONCE_CHARS = 32
-LOOKAHEAD_CHARS = (
-    64  # more than any pattern looks beyond its place, so what follows the cut need not be read
-)
+LOOKAHEAD_CHARS = 64  # more than any pattern looks ahead, so the rest need not be read
 KEY_BYTES = 32
 FILE_BYTES = 1000
 PREFIX = "| "
@@ -40,7 +36,8 @@ _UNSEEN = (
     # controls but tab and newline; the ends of lines are newlines by now
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # bidi controls
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d"  # no width or no glyph
+    "\u2060-\u2065\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\ufe00-\ufe0f\U000e0000-\U000e0fff"  # variation selectors and tags: whole hidden alphabets
     # controls of scripts, shorthand and music
     "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -53,7 +50,10 @@ _UNSEEN = (
 # `<` costs a megabyte.
 _ROLES = "human|user|assistant|system|developer|tool|function|model|ai"
 _SIGNS = f"{_ROLES}|inst|sys|begin|end|start|stop|resumed|untrusted|holdfast|context|instructions?"
-_ANGLES = rf"(?i)(?<![<＜﹤])[<＜﹤]++(?=[^\W\d]|[/|!?$:&@%\[{{]|[ \t]{{1,8}}(?:[/|]|(?:{_SIGNS})\b))|<{{3,}}+"
+_ANGLES = (
+    r"(?i)(?<![<＜﹤])[<＜﹤]++"
+    rf"(?=[^\W\d]|[/|!?$:&@%\[{{]|[ \t]{{1,8}}(?:[/|]|(?:{_SIGNS})\b))|<{{3,}}+"
+)
 _CLOSING_ANGLES = r">{3,}+|(?<=\|)>"
 _BRACKET = rf"(?i)\[(?=[ \t]{{0,8}}/?[ \t]{{0,8}}(?:{_SIGNS})(?:[\s\]:/_-]|$))|(?<=!)\["
 _CODE_FENCE = r"`{3,}+|~{3,}+"
@@ -64,39 +64,36 @@ _KEY = rb"[0-9a-f]{64}"
 
 
 def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars: int) -> str:
-    """The text as data, in at most so many characters; empty where there is nothing to show or no
-    room for it.
-    """
-    body = _disarm(_remove_unseen(text).strip()[: max(0, max_chars) + LOOKAHEAD_CHARS])
-    header = f"author={_quote(author, AUTHOR_CHARS)} source={_quote(source, SOURCE_CHARS)} at={_quote(at, AT_CHARS)}"
+    """The text as data, in at most so many characters; empty without a text or room for it."""
+    visible = _remove_unseen(text).strip()
+    body = _disarm(visible[: max(0, max_chars) + LOOKAHEAD_CHARS])
+    header = (
+        f"author={_quote(author, AUTHOR_CHARS)} source={_quote(source, SOURCE_CHARS)} "
+        f"at={_quote(at, AT_CHARS)}"
+    )
     room = max_chars - len(_enclose("-" * NONCE_CHARS, header, PREFIX))
     if room < 1 or not body:
         return ""
     lines = PREFIX + _cut_lines(body.replace("\n", f"\n{PREFIX}"), room)
-    return _enclose(
-        first_absent(_nonces(key, f"{header}\n{lines}"), f"{header}\n{lines}"), header, lines
-    )
+    shown = f"{header}\n{lines}"
+    nonce = first_absent(_nonces(key, shown), shown)
+    return _enclose(nonce, header, lines)
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """A short value of somebody else's, such as a branch or a title, to stand inside a line of
-    ours.
-    """
-    return cut(
-        _disarm(" ".join(_remove_unseen(text).split())[: max(0, max_chars) + LOOKAHEAD_CHARS]),
-        max_chars,
-    )
+    """A short value of another author, such as a branch or a title, inside a line of ours."""
+    line = " ".join(_remove_unseen(text).split())
+    beginning = line[: max(0, max_chars) + LOOKAHEAD_CHARS]
+    return cut(_disarm(beginning), max_chars)
 
 
 def clean(text: str) -> str:
-    """The text without anything unseen, and without what could be taken for a marker or for another
-    speaker.
-    """
+    """The text without invisible characters, markers and the names of other speakers."""
     return _disarm(_remove_unseen(text))
 
 
 def fence_key(home: str) -> bytes:
-    """The secret of this data folder; two who make it at the same moment get the same one."""
+    """The secret of this data folder; two processes that make it at once get the same one."""
     path = os.path.join(home, "fence.key")
     if key := _read_key(path):
         return key
@@ -110,18 +107,19 @@ def fence_key(home: str) -> bytes:
 
 
 def first_absent(nonces: Iterable[str], text: str) -> str:
-    """The first that the text does not hold: it could only by chance, and even then it closes
-    nothing.
-    """
+    """The first that the text does not hold, so that nothing in it closes the fence."""
     lowered = text.lower()
     return next(nonce for nonce in nonces if nonce not in lowered)
 
 
 def hmac_sha256(key: bytes, message: bytes) -> bytes:
     """As `hmac` has it, which would load OpenSSL: three milliseconds of a hook's time."""
-    block = (key if len(key) <= 64 else new_sha256(key).digest()).ljust(64, b"\0")
-    inner = new_sha256(bytes(byte ^ 0x36 for byte in block) + message).digest()
-    return new_sha256(bytes(byte ^ 0x5C for byte in block) + inner).digest()
+    short_key = key if len(key) <= 64 else new_sha256(key).digest()
+    block = short_key.ljust(64, b"\0")
+    inner_pad = bytes(byte ^ 0x36 for byte in block)
+    outer_pad = bytes(byte ^ 0x5C for byte in block)
+    inner = new_sha256(inner_pad + message).digest()
+    return new_sha256(outer_pad + inner).digest()
 
 
 def _enclose(nonce: str, header: str, lines: str) -> str:
@@ -138,7 +136,7 @@ def _nonces(key: bytes, shown: str) -> Iterator[str]:
 
 
 def _cut_lines(lines: str, max_chars: int) -> str:
-    """Cut, and a last line of which only the mark is left goes with its mark."""
+    """Cut; a last line of which only the prefix is left is removed."""
     return re.sub(_PARTIAL_LINE, ELLIPSIS, cut(lines, max_chars))
 
 
@@ -151,20 +149,21 @@ def _remove_unseen(text: str) -> str:
 
 
 def _disarm(text: str) -> str:
-    """As long as before, readable, and nothing that a client or a model takes for more than a word."""
+    """As long as before and readable, without what a client or a model takes for structure."""
     text = re.sub(_ANGLES, lambda run: "‹" * len(run[0]), text)
     text = re.sub(_CLOSING_ANGLES, lambda run: "›" * len(run[0]), text)
     text = re.sub(_CODE_FENCE, lambda run: "'" * len(run[0]), text)
-    text = re.sub(_BRACKET, "(", re.sub(_SPEAKER, r"\1·", text))
+    text = re.sub(_SPEAKER, r"\1·", text)
+    text = re.sub(_BRACKET, "(", text)
     return re.sub(_RULE, lambda run: "·" * len(run[0]), text)
 
 
 def _read_key(path: str) -> bytes | None:
-    """None when there is no file, or none that could be a key: a new one is made then."""
+    """None when there is no file, or no key in it: a new one is made then."""
     data = (files.find_bytes(path, max_bytes=FILE_BYTES) or b"").strip()
     if not re.fullmatch(_KEY, data):
         return None
-    with contextlib.suppress(OSError):  # copied here by somebody who did not think of its mode
+    with contextlib.suppress(OSError):  # a copied file may be readable for others
         if os.stat(path).st_mode & 0o077:
             os.chmod(path, 0o600)
     return bytes.fromhex(data.decode())

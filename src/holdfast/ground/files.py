@@ -3,8 +3,8 @@
 A rename alone keeps a file whole, but two writers that read, change and rename still lose each
 other's work; a lock alone leaves half a file behind a kill. So both are here, and every error
 leaves as one of three kinds: no space, not writable, not reachable. A path is never followed
-through a symbolic link at its last step, because whoever may write into a repository chooses what
-stands there.
+through a symbolic link at its last step, because anyone who may write into a repository chooses
+what is there.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ _NOT_A_FILE = {
 
 
 def translate(os_error: OSError, path: Path) -> Unavailable:
-    """What the system said about a write, as the error that a door can show."""
-    where, cause = os.fspath(path), _describe_cause(os_error)
+    """What the system reported about a write, as the error that a door can show."""
+    where = os.fspath(path)
+    cause = _describe_cause(os_error)
     if os_error.errno in _NO_SPACE:
         return StoreFullError(where)
     if os_error.errno in _NOT_WRITABLE:
@@ -52,9 +53,7 @@ def translate(os_error: OSError, path: Path) -> Unavailable:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder and its parents for this user only; one that is there keeps the mode somebody
-    gave it.
-    """
+    """Make a folder and its parents for this user only; an existing one keeps its mode."""
     try:
         _make_folder(os.fspath(path))
     except OSError as error:
@@ -62,13 +61,12 @@ def private_folder(path: Path) -> None:
 
 
 class Lock:
-    """One writer at a time for one path, held on `<path>.lock` until the block ends or the process
-    dies.
+    """One writer at a time for a path: `<path>.lock` is locked until the block or process ends.
 
     The lock file stays: removing it would let a third process lock a new one while the second still
-    waits for the old. If somebody else removes it, the holder of the old file is noticed and the
-    new file is locked. Not for nesting: a second lock on the same path in the same thread waits for
-    the first, and then gives up.
+    waits for the old. If another program removes it, that is noticed and the new file is locked.
+    Not for nesting: a second lock on the same path in the same thread waits for the first, and then
+    gives up.
     """
 
     def __init__(self, path: Path, timeout_seconds: float = LOCK_SECONDS):
@@ -88,8 +86,7 @@ class Lock:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # Unlocked before closing: a child that was forked meanwhile shares the file and would hold
-        # the lock on.
+        # Unlocked before closing: a forked child shares the file and would hold the lock.
         with contextlib.suppress(OSError):
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         with contextlib.suppress(OSError):
@@ -103,9 +100,7 @@ class Lock:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Put a whole file in the place of another; whatever happens, a reader finds the old one or the
-    new one.
-    """
+    """Replace a whole file; whatever happens, a reader finds the old one or the new one."""
     folder, name = os.path.split(os.fspath(path))
     try:
         # Opened before anything is written: once renamed, only the sync itself can still go wrong.
@@ -119,17 +114,13 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def write_atomic_at(folder_fd: int, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """The same in a folder that is open already, for whoever must not look its path up again;
-    raises OSError.
-    """
+    """The same in an open folder, whose path is not looked up again; raises OSError."""
     _replace(folder_fd, name, data, mode)
     sync_folder(folder_fd)
 
 
 def read_bytes(path: Path, *, max_bytes: int) -> bytes:
-    """A regular file's bytes; a link, a pipe, a device, a folder or a file too large is refused
-    without waiting.
-    """
+    """A regular file's bytes; anything else and a file too large is refused without waiting."""
     data = find_bytes(path, max_bytes=max_bytes)
     if data is None:
         raise StoreUnreachableError(os.fspath(path), "it does not exist")
@@ -151,7 +142,7 @@ def find_bytes(path: Path, *, max_bytes: int) -> bytes | None:
 
 
 def open_regular(path: Path, flags: int) -> int:
-    """A descriptor of a regular file, or a refusal; opening never waits and never follows a link."""
+    """A descriptor of a regular file, or a refusal; never waits and never follows a link."""
     try:
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
     except OSError as error:
@@ -203,7 +194,7 @@ def _make_folder(path: str) -> None:
 
 
 def _lock_file(lock_path: str) -> int | None:
-    """The locked file, or None while another has it or when it is no longer the one at this path."""
+    """The locked file, or None while another process has it or when it was replaced."""
     fd = open_regular(lock_path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

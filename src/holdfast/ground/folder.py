@@ -1,7 +1,7 @@
-"""A folder inside somebody's repository, opened step by step and never through a link.
+"""A folder inside a repository, opened step by step and never through a link.
 
-Whoever may write into a repository chooses what stands there: `data` may be a link to a home, a
-file may be a pipe. So each step is opened inside the one before it, and files are read, replaced
+Anyone who may write into a repository chooses what is there: `data` may be a link to a home, a file
+may be a pipe. So each step is opened inside the one before it, and files are read, replaced
 and locked by the open folder: what was checked is what is used. Files have the mode that a
 repository's files have; folders are made only when asked to.
 """
@@ -53,9 +53,7 @@ class Folder:
                 os.close(fd)
 
     def replace(self, name: str, data: bytes) -> None:
-        """A whole file in the place of another; what stands there and is no regular file is left
-        alone.
-        """
+        """Replace a whole file; what is not a regular file is refused and left unchanged."""
         with self._translate_errors(name):
             mode = 0o644
             try:
@@ -83,9 +81,8 @@ class Folder:
         try:
             yield
         finally:
-            fcntl.flock(
-                self._fd, fcntl.LOCK_UN
-            )  # a child that was forked meanwhile would hold it on
+            # Not by closing: a forked child would hold the lock.
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _try_lock(self) -> bool:
         with _refuse_links(self.path):
@@ -139,7 +136,7 @@ def _step(fd: int, name: str, create: bool) -> int:
 
 @contextlib.contextmanager
 def _refuse_links(path: str) -> Iterator[None]:
-    """What the system says about a step becomes the error that a door can show."""
+    """What the system reports about a step becomes the error that a door can show."""
     try:
         yield
     except OSError as error:

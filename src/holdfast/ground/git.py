@@ -1,12 +1,11 @@
-"""Everything that Holdfast asks git, so that nothing a repository configures ever runs
-(`git_process` says how).
+"""Everything that Holdfast asks git; no program that a repository configures ever runs.
 
-What comes back is somebody else's text: names of branches, paths and authors are data, never part
-of a command line without a check, and texts that are no UTF-8 come through as `surrogateescape` has
-them. A path is relative to the working tree, with slashes. A commit is a whole id: anything shorter
-could be the name of a branch (`list_commits` finds the whole ones). Functions wait for git, so a
-caller with an event loop runs them in a thread. A `Repository` is what was found at one moment:
-find it anew for each piece of work.
+`git_process` says how. What comes back is text of other authors: names of branches, paths and
+authors are data, never part of a command line without a check, and bytes that are not UTF-8 become
+`surrogateescape` characters. A path is relative to the working tree, with slashes. A commit is a
+whole id: anything shorter could be the name of a branch (`list_commits` finds the whole ones).
+Functions wait for git, so a caller with an event loop runs them in a thread. A `Repository` is what
+was found at one moment: find it again for each piece of work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What files that differ from a commit hold now, hashed as git would store them.
 
-Small plain files are hashed here, without asking anybody. What git might store otherwise (other
-line ends, an encoding, an id to fill in) is asked of git, which does what attributes say and runs
+Small plain files are hashed here, without starting git. What git might store otherwise (other line
+ends, an encoding, an id to fill in) is asked of git, which does what attributes say and runs
 no filter: a file under a filter counts as it lies there. Nothing is waited for: a pipe or a device
 in a file's place counts by what it is, a file that may not be read by the reason, one of more than
 half a gigabyte by its size and time.
@@ -50,16 +50,16 @@ def parse_differences(listed: bytes) -> list[Difference]:
 
 
 def _parse_difference(head: bytes, path: bytes) -> Difference:
-    old_mode, mode, old, new, status = head[1:].split(b" ")
-    before = TreeEntry(old_mode, bytes.fromhex(old.decode())) if int(old_mode) else None
-    after = TreeEntry(mode, bytes.fromhex(new.decode())) if new.strip(b"0") else None
+    old_mode, mode, old, new, status = head.removeprefix(b":").split(b" ")
+    is_new_file = int(old_mode) == 0
+    is_unread = not new.strip(b"0")
+    before = None if is_new_file else TreeEntry(old_mode, bytes.fromhex(old.decode()))
+    after = None if is_unread else TreeEntry(mode, bytes.fromhex(new.decode()))
     return Difference(path, status[:1].decode(), before, after, mode)
 
 
 def read_current(git: Git, found: list[Difference], kind: str) -> dict[bytes, TreeEntry | None]:
-    """What each of these paths holds now. git is asked about files that it would not store as they
-    are.
-    """
+    """What each path holds now. git is asked about files that it would not store unchanged."""
     now: dict[bytes, TreeEntry | None] = {}
     unsure: dict[bytes, TreeEntry] = {}
     for each in found:
@@ -67,7 +67,9 @@ def read_current(git: Git, found: list[Difference], kind: str) -> dict[bytes, Tr
         now[each.path] = entry
         if entry and not is_sure:
             unsure[each.path] = entry
-    return now | _hash_as_stored(git, unsure) if unsure else now
+    if not unsure:
+        return now
+    return now | _hash_as_stored(git, unsure)
 
 
 def _read_current(git: Git, each: Difference, kind: str) -> tuple[TreeEntry | None, bool]:
@@ -87,9 +89,7 @@ def _read_current(git: Git, each: Difference, kind: str) -> tuple[TreeEntry | No
 
 
 def _hash_file(path: bytes, kind: str) -> tuple[bytes, bool]:
-    """Never waits: a pipe or a device in a file's place is known by what it is, a huge file by its
-    size and time.
-    """
+    """Never waits: a pipe or a device counts by its kind, a huge file by its size and time."""
     try:
         fd = os.open(path, _FILE)
     except OSError as error:
@@ -103,13 +103,12 @@ def _hash_file(path: bytes, kind: str) -> tuple[bytes, bool]:
         if found.st_size > LARGEST_BYTES:
             return hash_object(f"large {found.st_mtime_ns} {found.st_size}", b"", kind), True
         data = file.read(READ_BYTES + 1)
-    return hash_object("blob", data, kind), len(data) <= READ_BYTES and _is_stored_as_it_is(data)
+    is_sure = len(data) <= READ_BYTES and _is_stored_as_it_is(data)
+    return hash_object("blob", data, kind), is_sure
 
 
 def _is_stored_as_it_is(data: bytes) -> bool:
-    """Whether no attribute can make git store something else: no line ends to change, no id to fill
-    in, no encoding.
-    """
+    """Whether no attribute can make git store other bytes: no CRLF, no id, no encoding."""
     if b"\r\n" in data or b"$Id" in data or b"\0" in data:
         return False
     with suppress(UnicodeDecodeError):
@@ -119,15 +118,15 @@ def _is_stored_as_it_is(data: bytes) -> bool:
 
 
 def _hash_as_stored(git: Git, unsure: Mapping[bytes, TreeEntry]) -> dict[bytes, TreeEntry | None]:
-    """With the ids that git would give these files, line ends and encodings as their attributes
-    want them.
+    """The ids that git would give these files, after line ends and encodings are converted.
 
     `hash-object` does not look at the index, and so does not know that git leaves line ends alone
     in a file that has CRLF there already, unless an attribute insists. `ls-files --eol` says which
     files those are.
     """
     old, auto = _find_old_line_ends(git, unsure)
-    found = _hash_with_git(git, [path for path in unsure if path not in old])
+    others = [path for path in unsure if path not in old]
+    found = _hash_with_git(git, others)
     found |= _hash_with_git(git, list(old - auto), "-c", "core.autocrlf=false")
     return {path: entry._replace(id=found.get(path, entry.id)) for path, entry in unsure.items()}
 
@@ -146,35 +145,31 @@ def _hash_with_git(git: Git, paths: list[bytes], *options: str) -> dict[bytes, b
 
 
 def _find_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], set[bytes]]:
-    """Files whose CRLF stays because it is in the index, and those of them for which an attribute
-    says `auto`.
-    """
-    names, old, auto = [os.fsdecode(path) for path in paths], set(), set()
+    """Files whose CRLF stays because the index has it, and those of them with `text=auto`."""
+    names = [os.fsdecode(path) for path in paths]
+    old: set[bytes] = set()
+    auto: set[bytes] = set()
     for start in range(0, len(names), PATHS_AT_ONCE):
         some = names[start : start + PATHS_AT_ONCE]
         for row in git.ask("ls-files", "--eol", "-z", "--", *some).split(b"\0")[:-1]:
             facts, _, path = row.partition(b"\t")
-            is_old, insists, is_auto = (
-                _OLD.match(facts),
-                b"attr/text " in facts,
-                b"attr/text=auto" in facts,
-            )
-            if is_old and not insists:
+            if not _OLD.match(facts):
+                continue
+            if b"attr/text " not in facts:
                 old.add(path)
-            if is_old and is_auto:
+            if b"attr/text=auto" in facts:
                 auto.add(path)
     return old, auto
 
 
 def quote_path(path: bytes) -> bytes:
     """In git's own quotes, so that no byte of a name ends the line."""
-    return b'"%b"' % b"".join(b"\\%03o" % byte for byte in path)
+    escaped = b"".join(b"\\%03o" % byte for byte in path)
+    return b'"%b"' % escaped
 
 
 def _find_submodule_commit(git: Git, path: bytes, kind: str) -> bytes:
-    """A submodule's commit. Its folder is asked only if it is a repository, or the answer would be
-    the one above.
-    """
+    """A submodule's commit; without a repository there, git would answer for the outer one."""
     folder = os.path.join(git.folder, os.fsdecode(path))
     if os.path.lexists(os.path.join(folder, ".git")):
         answer = Git(folder).run("rev-parse", "--verify", "--quiet", "HEAD")

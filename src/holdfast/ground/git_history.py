@@ -1,6 +1,4 @@
-"""What commits say about a repository: whether one is there, how far away it is, and what it did to
-a file.
-"""
+"""What commits say about a repository: which exist, how far apart they are, what they changed."""
 
 from __future__ import annotations
 
@@ -52,59 +50,54 @@ class DiffText(NamedTuple):
 
 def find_head(repository: Repository) -> str | None:
     """The commit that is checked out; None before the first one."""
-    return (
-        text(repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").out).strip()
-        or None
-    )
+    answer = repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return text(answer.out).strip() or None
 
 
 def has_commit(repository: Repository, commit: object) -> bool:
     """Whether this is the whole id of a commit that is here."""
-    return (
-        is_commit(commit) and repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0
-    )
+    if not is_commit(commit):
+        return False
+    return repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0
 
 
 def list_commits(repository: Repository, beginning: str) -> list[str]:
-    """Whole ids of the commits whose ids begin so, as git prints them; a branch that is called so
-    is not meant.
-    """
+    """Whole ids of the commits whose ids begin so; a branch of that name is not meant."""
     if not _BEGINNING.fullmatch(beginning):
         raise InvalidValueError("commit", beginning, "is no commit id")
     listed = text(repository.git.ask("rev-parse", f"--disambiguate={beginning}")).split()
-    return [one for one in listed if has_commit(repository, one)]
+    return [commit for commit in listed if has_commit(repository, commit)]
 
 
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:
-    """Whether `of` (HEAD if not given) has the commit in its history; None where one of them is not
-    here.
-    """
+    """Whether `of` (default: HEAD) has the commit in its history; None where one is missing."""
     later = check_commit(of) if of else "HEAD"
     answer = repository.git.run("merge-base", "--is-ancestor", check_commit(commit), later)
     return {0: True, 1: False}.get(answer.code)
 
 
 def count_commits(repository: Repository, since: str) -> int | None:
-    """How many commits HEAD has on top of this one; None where it is not below HEAD, or not here."""
+    """How many commits HEAD has on top of this one; None where it is not below HEAD."""
     answer = repository.git.run(
         "rev-list", "--count", "--left-right", f"{check_commit(since)}...HEAD", "--"
     )
     if answer.code:
         return None
     lost, gained = (int(number) for number in answer.out.split())
-    return gained if lost == 0 else None
+    if lost:
+        return None
+    return gained
 
 
 def numstat(repository: Repository, since: str, paths: Sequence[str]) -> dict[str, LineCount]:
-    """Lines that these files gained and lost since a commit, edits that are not committed included."""
+    """Lines that these files gained and lost since a commit, uncommitted edits included."""
     found: dict[str, LineCount] = {}
     readable = [path for path in paths if _is_file_or_gone(repository, path)]
     git = repository.git
     for start in range(0, len(readable), PATHS_AT_ONCE):
         some = readable[start : start + PATHS_AT_ONCE]
-        found |= _parse_counts(
-            git.ask("diff-index", "-z", "--numstat", *_QUIET_DIFF, check_commit(since), "--", *some)
-        )
+        command = ("diff-index", "-z", "--numstat", *_QUIET_DIFF, check_commit(since))
+        found |= _parse_counts(git.ask(*command, "--", *some))
     return found
 
 
@@ -112,13 +105,14 @@ def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) 
     """One file's diff from a commit to the file as it is now, cut at the end of a line."""
     if not _is_file_or_gone(repository, path):
         return DiffText("", is_cut=False)
-    answer = repository.git.run(
-        *("diff-index", "-p", *_QUIET_DIFF, check_commit(since), "--", path), most_bytes=max_bytes
-    )
+    command = ("diff-index", "-p", *_QUIET_DIFF, check_commit(since), "--", path)
+    answer = repository.git.run(*command, most_bytes=max_bytes)
     if answer.code:
         raise GitFailedError(repository.root, answer.complaint)
-    whole_lines = answer.out[: answer.out.rfind(b"\n") + 1] if answer.is_cut else answer.out
-    return DiffText(text(whole_lines), answer.is_cut)
+    lines = answer.out
+    if answer.is_cut:
+        lines = lines[: lines.rfind(b"\n") + 1]
+    return DiffText(text(lines), answer.is_cut)
 
 
 def last_change(repository: Repository, path: str) -> LastChange | None:
@@ -134,18 +128,16 @@ def last_change(repository: Repository, path: str) -> LastChange | None:
 
 
 def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int) -> bytes | None:
-    """A file as a commit has it; None where it has none. Of a link it is the text that the link
-    holds.
-    """
+    """A file as a commit has it, or None; of a link, the text that the link holds."""
     _check_path(path)
-    answer = repository.git.run(
-        "cat-file", "blob", f"{check_commit(commit)}:{path}", most_bytes=max_bytes
-    )
+    name = f"{check_commit(commit)}:{path}"
+    answer = repository.git.run("cat-file", "blob", name, most_bytes=max_bytes)
     if answer.is_cut:
-        raise InvalidValueError(
-            "file", path, f"is larger than {max_bytes:,} bytes in commit {commit}"
-        )
-    return answer.out if answer.code == 0 else None
+        problem = f"is larger than {max_bytes:,} bytes in commit {commit}"
+        raise InvalidValueError("file", path, problem)
+    if answer.code:
+        return None
+    return answer.out
 
 
 # --- small parts ----------------------------------------------------------------------------------
@@ -154,8 +146,14 @@ def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int)
 def _parse_counts(listed: bytes) -> dict[str, LineCount]:
     rows = [text(row).split("\t", 2) for row in listed.split(b"\0") if row]
     return {
-        path: LineCount(*(None if n == "-" else int(n) for n in counts)) for *counts, path in rows
+        path: LineCount(_parse_count(added), _parse_count(removed)) for added, removed, path in rows
     }
+
+
+def _parse_count(number: str) -> int | None:
+    if number == "-":
+        return None
+    return int(number)
 
 
 def _is_file_or_gone(repository: Repository, path: str) -> bool:

@@ -1,9 +1,9 @@
 """git, started so that nothing a repository configures can run.
 
-A repository that somebody zipped, shared or talked an agent into editing can name programs in its
-configuration: file monitors, hooks, filters, diff drivers, transports. Every one that a command of
-ours could meet is named anew with the highest rank there is, the environment of a command: it
-reaches each process that git starts itself and carries names that a command line cannot. Filters
+A repository that was zipped, shared or edited by an agent can name programs in its configuration:
+file monitors, hooks, filters, diff drivers, transports. Every one that a command of ours could run
+is overridden with the highest rank there is, the environment of a command: it reaches each process
+that git starts itself and carries names that a command line cannot. Filters
 have names of the repository's choice, so its settings are read first, by a command that runs
 nothing. What git finds in our own environment about where to look is taken away, and no command
 asks, pages, locks, fetches, waits for ever or answers without end.
@@ -75,9 +75,8 @@ class Git:
         """What git answers, where anything but an answer is an error."""
         answer = self.run(*arguments)
         if answer.code or answer.is_cut:
-            raise GitFailedError(
-                self.folder, answer.complaint or f"more than {MOST_BYTES:,} bytes came back"
-            )
+            complaint = answer.complaint or f"more than {MOST_BYTES:,} bytes came back"
+            raise GitFailedError(self.folder, complaint)
         return answer.out
 
     def start(self, *arguments: str, talks: bool = False) -> Running:
@@ -117,16 +116,15 @@ class Git:
 
 
 class Running:
-    """A git process that was started: two of them work while one is read. It ends with its `with`,
-    or when finished.
-    """
+    """A git process that was started; it ends with its `with` block, or when finished."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: str):
         assert process.stdout
         assert process.stderr
         self.process, self.folder = process, folder
         self.deadline = time.monotonic() + SECONDS
-        self.out, self.complaint = bytearray(), bytearray()
+        self.out = bytearray()
+        self.complaint = bytearray()
         self.streams = {process.stdout.fileno(): self.out, process.stderr.fileno(): self.complaint}
         self.poll = select.poll()
         for stream in self.streams:
@@ -152,9 +150,7 @@ class Running:
         return GitAnswer(code, bytes(self.out[:most_bytes]), find_message(self.complaint), is_cut)
 
     def say(self, line: bytes) -> None:
-        """Keep it to a few kilobytes between two answers: more than a pipe holds would wait for
-        itself.
-        """
+        """A few kilobytes between two answers: more than a pipe holds would block for ever."""
         assert self.process.stdin
         with suppress(BrokenPipeError):  # the next answer says why
             self.process.stdin.write(line)
@@ -168,9 +164,8 @@ class Running:
     def _take(self, end: Callable[[], int]) -> bytes:
         while not (size := end()):
             if self.process.stdout and self.process.stdout.fileno() not in self.streams:
-                raise GitFailedError(
-                    self.folder, find_message(self.complaint) or "it ended before it had answered"
-                )
+                complaint = find_message(self.complaint) or "it ended before it had answered"
+                raise GitFailedError(self.folder, complaint)
             self._read()
         taken = bytes(self.out[:size])
         del self.out[:size]
@@ -189,9 +184,7 @@ class Running:
 
 
 def find_git(environment: Mapping[str, str]) -> str:
-    """The first one on the search path, where a path that depends on the folder one is in does not
-    count.
-    """
+    """The first one on the search path; relative folders in it do not count."""
     for folder in _list_absolute(environment.get("PATH", os.defpath)):
         path = os.path.join(folder, "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
@@ -204,24 +197,21 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     kept = {
         name: value for name, value in environment.items() if not name.startswith(("GIT_", "LC_"))
     }
-    return (
-        kept
-        | ENVIRONMENT
-        | {"PATH": os.pathsep.join(_list_absolute(environment.get("PATH", os.defpath)))}
-    )
+    folders = _list_absolute(environment.get("PATH", os.defpath))
+    return kept | ENVIRONMENT | {"PATH": os.pathsep.join(folders)}
 
 
 def make_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Settings in the form that outranks every file. A name may hold what `-c name=value` would cut
-    it at.
-    """
-    named = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(settings)}
-    valued = {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(settings)}
-    return {"GIT_CONFIG_COUNT": str(len(settings))} | named | valued
+    """Settings in the form that outranks every file; unlike `-c`, a name may hold an `=`."""
+    environment = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        environment[f"GIT_CONFIG_KEY_{number}"] = key
+        environment[f"GIT_CONFIG_VALUE_{number}"] = value
+    return environment
 
 
 def blank_filters(filters: Iterable[str]) -> list[tuple[str, str]]:
-    """Each of these filters does nothing, and nobody minds."""
+    """Settings with which each of these filters does nothing, without an error."""
     lines = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
     return [(f"filter.{name}.{key}", value) for name in filters for key, value in lines]
 
@@ -231,11 +221,12 @@ def text(data: bytes | bytearray) -> str:
 
 
 def find_message(complaint: bytes | bytearray) -> str:
-    """Of what git wrote about its trouble, the line that says it."""
+    """The line of git's error output that says what is wrong."""
     lines = complaint.decode("utf-8", "replace").splitlines()
-    return next(
-        (line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else ""
-    )
+    for line in lines:
+        if line.startswith(("fatal:", "error:")):
+            return line
+    return lines[0] if lines else ""
 
 
 def _list_absolute(search_path: str) -> list[str]:

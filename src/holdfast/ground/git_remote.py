@@ -2,8 +2,8 @@
 
 `git@GitHub.com:acme/payouts.git` and `https://me:secret@github.com/acme/payouts` are the same
 repository, so they become the same text: host and path. What is between the two, and in front of
-the host, says how somebody got there, and may be a password. An address that leads nowhere but into
-this machine has no such name: it would mean another repository on the next one.
+the host, says how it is reached, and may be a password. An address inside this machine has no such
+name: it would mean another repository on the next machine.
 """
 
 from __future__ import annotations
@@ -18,36 +18,32 @@ _URL = re.compile(
 )
 _SHORT = re.compile(r"(?:[^/@]*@)?([^/:@\[\]]{2,}|\[[^/@\]]+\]):(?!:)(.+)")  # one letter is a drive
 _HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
-_DEFAULT_PORTS = {
-    "https": "443",
-    "http": "80",
-    "git": "9418",
-    "ftp": "21",
-    "ftps": "990",
-}  # the others are ssh
+_DEFAULT_PORTS = {"https": "443", "http": "80", "git": "9418", "ftp": "21", "ftps": "990"}
+_SSH_PORT = "22"
 
 
 def normalise_remote(url: str) -> str | None:
-    """`host/path`, or None for what names nothing outside of this machine, or nothing that we can
-    read.
-    """
-    if url.isprintable() and len(url) <= LONGEST:
-        if found := _URL.match(url):
-            scheme, user, place, path = found.groups()
-            # A slash in a password, written plainly, ends the host too early.
-            return None if user and ":" in user and "@" in path else _join(scheme, place, path)
-        if "://" not in url and (found := _SHORT.fullmatch(url)):
-            return _join("ssh", *found.groups())
+    """`host/path`, or None for an address inside this machine, or one that is not understood."""
+    if not url.isprintable() or len(url) > LONGEST:
+        return None
+    if found := _URL.match(url):
+        scheme, user, place, path = found.groups()
+        # A slash in a password, written plainly, ends the host too early.
+        if user and ":" in user and "@" in path:
+            return None
+        return _join(scheme, place, path)
+    if "://" not in url and (found := _SHORT.fullmatch(url)):
+        return _join("ssh", *found.groups())
     return None
 
 
 def rewrite(url: str, rules: Sequence[tuple[str, str]]) -> str:
-    """With the beginning that a person's `url.BASE.insteadOf = SHORT` stands for; the longest one
-    that fits counts.
-    """
-    fitting = [(short, base) for base, short in rules if short and url.startswith(short)]
-    short, base = max(fitting, key=lambda rule: len(rule[0]), default=("", ""))
-    return base + url[len(short) :]
+    """Apply a person's `url.BASE.insteadOf = SHORT`; the longest one that fits counts."""
+    longest, replacement = "", ""
+    for base, short in rules:
+        if url.startswith(short) and len(short) > len(longest):
+            longest, replacement = short, base
+    return replacement + url.removeprefix(longest)
 
 
 def _join(scheme: str, place: str, path: str) -> str | None:
@@ -56,5 +52,7 @@ def _join(scheme: str, place: str, path: str) -> str | None:
     if not found or not steps or any(step in (".", "..") for step in steps):
         return None
     host, port = found.groups()
-    shown_port = f":{port}" if port and port != _DEFAULT_PORTS.get(scheme.lower(), "22") else ""
-    return f"{host}{shown_port}/{'/'.join(steps).removesuffix('.git')}"
+    name = "/".join(steps).removesuffix(".git")
+    if port and port != _DEFAULT_PORTS.get(scheme.lower(), _SSH_PORT):
+        return f"{host}:{port}/{name}"
+    return f"{host}/{name}"

@@ -1,8 +1,7 @@
-"""Which repository a folder is in, what it is called everywhere, and which of its branches is the
-default.
+"""Which repository a folder is in, its name, and which of its branches is the default.
 
-The name has to be the same in every clone and working tree, and it must not tell where somebody
-keeps his files: it stands in documents that are committed.
+The name has to be the same in every clone and working tree, and it must not contain a local path:
+it is part of documents that are committed.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Repository:
-    """A working tree and where its repository lies, as they were when somebody looked.
+    """A working tree and where its repository lies, as they were when they were read.
 
     `repo` is the same for every clone and working tree: host and path of the remote `origin` (else
     of the first one), or, where that leads nowhere but into this machine, the first commit of the
@@ -44,15 +43,15 @@ class Repository:
     hash_kind: str
     is_shallow: bool
     settings: GitSettings
-    default_names: tuple[
-        str, ...
-    ] = ()  # branches that may be the default, of every remote; the best come first
+    # Branches that may be the default, of every remote; the best come first.
+    default_names: tuple[str, ...] = ()
 
     @property
     def git(self) -> Git:
-        """Asks with every filter blanked, also one that was named after this repository was found."""
-        settings = self.settings
-        return Git(self.root, settings if settings.is_current else Git(self.root).read_settings())
+        """Runs with every filter blanked, also one that was named after this was read."""
+        if self.settings.is_current:
+            return Git(self.root, self.settings)
+        return Git(self.root, Git(self.root).read_settings())
 
 
 @dataclass(frozen=True)
@@ -80,25 +79,25 @@ def find_repository(folder: str) -> Repository | None:
         return None
     own_files = (f"{found.common_dir}/config", f"{found.git_dir}/config.worktree")
     found = replace(found, settings=git.read_settings(answer, own_files))
-    return replace(
-        found, repo=found.settings.remote_name or _first_commit(found) or _local_name(found)
-    )
+    name = found.settings.remote_name or _first_commit(found) or _local_name(found)
+    return replace(found, repo=name)
 
 
 def find_default_branch(repository: Repository) -> Branch | None:
-    """What the remote calls its default, else `main` or `master`, the remote's before one's own."""
+    """The remote's own default, else `main` or `master`, a remote's before a local one."""
     remote = f"refs/remotes/{repository.settings.remote or 'origin'}/"
     usual = [f"{place}{name}" for name in USUAL_DEFAULTS for place in (remote, HEAD)]
     listed = repository.git.ask(
         "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", f"{remote}HEAD", *usual
     )
     rows = [line.split("\0") for line in text(listed).split("\n")[:-1]]
-    found = {
-        symref or name: commit for name, commit, symref in sorted(rows, key=lambda row: not row[2])
-    }
-    pointed = [symref for _, _, symref in rows if symref]
-    best = next((name for name in [*pointed, *usual] if name in found), None)
-    return Branch(best.removeprefix(remote).removeprefix(HEAD), found[best]) if best else None
+    pointed = {symref: commit for _, commit, symref in rows if symref}
+    plain = {name: commit for name, commit, symref in rows if not symref}
+    found = pointed | plain
+    for name in (*pointed, *usual):
+        if name in found:
+            return Branch(name.removeprefix(remote).removeprefix(HEAD), found[name])
+    return None
 
 
 def is_commit(value: object) -> bool:
@@ -136,9 +135,7 @@ _NONE = ("not a git repository", "must be run in a work tree", "bare repository"
 
 
 def _find_place(git: Git) -> Repository | None:
-    """All but the key and the settings. Folders whose names have line breaks are asked for one by
-    one.
-    """
+    """All but the name and the settings. Folders with line breaks are asked for one by one."""
     absolute = ("rev-parse", "--path-format=absolute")
     answer = git.run(
         *absolute, *_QUESTIONS, *_FOLDERS, _END, "--symbolic-full-name", "HEAD", *_DEFAULTS
@@ -155,9 +152,8 @@ def _find_place(git: Git) -> Repository | None:
     if len(folders) != len(_FOLDERS):
         folders = [text(git.ask(*absolute, folder))[:-1] for folder in _FOLDERS]
     git_dir, common_dir = folders
-    ref = (
-        text(git.ask("symbolic-ref", "HEAD")).rstrip("\n") if answer.code else ref
-    )  # no commit yet
+    if answer.code:  # no commit yet
+        ref = text(git.ask("symbolic-ref", "HEAD")).rstrip("\n")
     branch = ref.removeprefix(HEAD) if ref.startswith(HEAD) else DETACHED
     return Repository(
         root=git.folder,
@@ -173,9 +169,7 @@ def _find_place(git: Git) -> Repository | None:
 
 
 def _refuse_unless_missing(git: Git, complaint: str) -> None:
-    """A folder called `.git` is not always one of git's. A repository that git refuses to read is
-    another matter.
-    """
+    """A folder called `.git` may not be git's; a repository that git refuses is an error."""
     if not any(words in complaint for words in _NONE):
         raise GitFailedError(git.folder, complaint)
 
@@ -190,5 +184,8 @@ def _first_commit(repository: Repository) -> str | None:
         return None
     places = (f"refs/remotes/{repository.settings.remote or 'origin'}/", HEAD)
     names = [name for name in repository.default_names if name.startswith(places)]
-    answer = repository.git.run("rev-list", "--max-parents=0", names[0] if names else "HEAD", "--")
-    return min(text(answer.out).split(), default=None) if answer.code == 0 else None
+    branch = names[0] if names else "HEAD"
+    answer = repository.git.run("rev-list", "--max-parents=0", branch, "--")
+    if answer.code:
+        return None
+    return min(text(answer.out).split(), default=None)

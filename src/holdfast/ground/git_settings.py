@@ -1,6 +1,6 @@
 """What we need to know of a repository's settings, and no more: other settings may hold passwords.
 
-Settings come from several files, and a file may name others. Whoever keeps what was read has to
+Settings come from several files, and a file may name others. Code that keeps what was read has to
 notice when one of those files changes, because a filter that was named in the meantime would run.
 """
 
@@ -25,9 +25,7 @@ _REWRITE = re.compile(r"url\.(.*)\.insteadof", re.DOTALL)
 
 @dataclass(frozen=True)
 class GitSettings:
-    """`remote` is `origin` or the one that is named first, `remote_name` what its address says
-    about the repository.
-    """
+    """`remote` is `origin` or the first one, `remote_name` the repository that it leads to."""
 
     filters: tuple[str, ...] = ()
     remote: str | None = None
@@ -38,9 +36,7 @@ class GitSettings:
 
     @property
     def is_current(self) -> bool:
-        """No file changed since. Where the repository names other files, one of them may not have
-        been there yet.
-        """
+        """No file changed since. False where other files are included: they may be new."""
         return not self.names_others and self.stamps == read_stamps(self.files)
 
 
@@ -58,9 +54,12 @@ def parse_listing(listing: bytes) -> list[SettingLine]:
     """Key and value are parted by the first line break; a key has none."""
     parts = listing.decode("utf-8", "surrogateescape").split("\0")
     rows = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
-    return [
-        SettingLine(scope, origin, *setting.partition("\n")[::2]) for scope, origin, setting in rows
-    ]
+    return [_parse_setting(scope, origin, setting) for scope, origin, setting in rows]
+
+
+def _parse_setting(scope: str, origin: str, setting: str) -> SettingLine:
+    key, _, value = setting.partition("\n")
+    return SettingLine(scope, origin, key, value)
 
 
 def is_understood(lines: Iterable[SettingLine]) -> bool:
@@ -94,17 +93,25 @@ def read_stamps(files: Iterable[str]) -> tuple[tuple[int, ...], ...]:
 
 def _find_remote(lines: Iterable[SettingLine]) -> str | None:
     names = [name for name, _ in _list_matches(_REMOTE, lines)]
-    return "origin" if "origin" in names else next(iter(names), None)
+    if "origin" in names:
+        return "origin"
+    return names[0] if names else None
 
 
 def _find_remote_name(remote: str | None, lines: Sequence[SettingLine]) -> str | None:
-    address = next((value for name, value in _list_matches(_REMOTE, lines) if name == remote), "")
-    return normalise_remote(rewrite(address, _list_matches(_REWRITE, lines)))
+    addresses = [value for name, value in _list_matches(_REMOTE, lines) if name == remote]
+    address = addresses[0] if addresses else ""
+    rules = _list_matches(_REWRITE, lines)
+    return normalise_remote(rewrite(address, rules))
 
 
 def _list_matches(pattern: re.Pattern[str], lines: Iterable[SettingLine]) -> list[tuple[str, str]]:
-    found = ((pattern.fullmatch(line.key), line.value) for line in lines)
-    return [(match.group(1), value) for match, value in found if match]
+    matches: list[tuple[str, str]] = []
+    for line in lines:
+        match = pattern.fullmatch(line.key)
+        if match:
+            matches.append((match.group(1), line.value))
+    return matches
 
 
 def _read_stamp(path: str) -> tuple[int, ...]:

@@ -3,9 +3,9 @@
 git knows the id of a commit's tree and which files differ from it; only those are read, hashed as
 git would store them, and put in their places (`git_tree`). So the id depends on contents alone: the
 same before and after a commit, on every branch, in every clone and working tree. Four things are
-not seen: untracked files, files that somebody told git to assume unchanged or to leave out of a
-sparse working tree (the index's word counts), and edits inside a submodule, of which only the
-checked-out commit counts.
+not seen: untracked files, files that git is set to assume unchanged or to leave out of a sparse
+working tree (the index counts), and edits inside a submodule, of which only the checked-out commit
+counts.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ _COMPARE = ("diff-index", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignor
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file that differs: git's letter for how (A, D, M, T), and what it held and holds. None: not
-    there.
-    """
+    """A file that differs: git's letter (A, D, M, T), and its blobs; None where it is missing."""
 
     status: str
     old_blob: str | None
@@ -46,9 +44,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class TreeState:
-    """`base` is the commit that `changed` compares with: the one that was asked for if it is here,
-    else HEAD.
-    """
+    """`base` is the commit that `changed` compares with: the wanted one if it exists, else HEAD."""
 
     head: str | None
     base: str | None
@@ -59,9 +55,7 @@ class TreeState:
 def read_state(
     repository: Repository, *, since: str | None = None, without: Iterable[str] = ()
 ) -> TreeState:
-    """The state now, compared with the commit `since`, without the files and folders that the
-    caller calls its own.
-    """
+    """The state now, compared with the commit `since`, without the caller's own paths."""
     wanted = check_commit(since) if since else "HEAD"
     own = [_own_path(path) for path in without]
     for _ in range(TRIES):
@@ -77,18 +71,18 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
         git.start(*_COMPARE, wanted, "--") as comparison,
         git.start("cat-file", "--batch", talks=True) as objects,
     ):
-        (head, _), (base, root) = _find_commit(objects, "HEAD"), _find_commit(objects, wanted)
+        head, _ = _find_commit(objects, "HEAD")
+        base, root = _find_commit(objects, wanted)
         if base is None and wanted != "HEAD":
             return _read_once(repository, "HEAD", own)
-        answer = (
-            comparison.finish()
-            if base
-            else git.run(*_COMPARE, hash_object("tree", b"", kind).hex(), "--")
-        )
+        if base:
+            answer = comparison.finish()
+        else:
+            empty_tree = hash_object("tree", b"", kind).hex()
+            answer = git.run(*_COMPARE, empty_tree, "--")
         if answer.code or answer.is_cut:
-            raise GitFailedError(
-                repository.root, answer.complaint or "it found too many differences"
-            )
+            complaint = answer.complaint or "it found too many differences"
+            raise GitFailedError(repository.root, complaint)
         if _find_commit(objects, "HEAD")[0] != head:
             return None
         found = [each for each in parse_differences(answer.out) if not is_left_out(each.path, own)]
@@ -106,10 +100,13 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
 
 
 def _make_change(difference: Difference, now: TreeEntry | None) -> FileChange:
-    old = difference.old
-    return FileChange(
-        difference.status, old.id.hex() if old else None, now.id.hex() if now else None
-    )
+    return FileChange(difference.status, _find_blob(difference.old), _find_blob(now))
+
+
+def _find_blob(entry: TreeEntry | None) -> str | None:
+    if entry is None:
+        return None
+    return entry.id.hex()
 
 
 def _own_path(path: str) -> bytes:
@@ -123,7 +120,7 @@ def _own_path(path: str) -> bytes:
 
 
 def _find_commit(objects: Running, name: str) -> tuple[str | None, bytes | None]:
-    """The id of a commit and of its tree, which its first line names; nothing where it is not here."""
+    """The id of a commit and of its tree, which its first line names; None if it is missing."""
     objects.say(name.encode() + b"^{commit}\n")
     head = objects.hear_line()
     if head.endswith(b" missing"):
@@ -137,7 +134,7 @@ def _read_trees(objects: Running, ids: list[bytes], kind: str) -> list[Tree]:
     trees: list[Tree] = []
     for start in range(0, len(ids), TREES_AT_ONCE):
         some = ids[start : start + TREES_AT_ONCE]
-        objects.say(b"".join(one.hex().encode() + b"\n" for one in some))
+        objects.say(b"".join(tree.hex().encode() + b"\n" for tree in some))
         trees += [parse_tree(_hear_tree(objects), kind) for _ in some]
     return trees
 

@@ -33,13 +33,10 @@ def compute_tree_id(
     read: ReadTrees,
     kind: str,
 ) -> bytes:
-    """The id of the tree `root` (None: the empty one) after changes by path, where None removes a
-    file.
-    """
+    """The id of the tree `root` (None: empty) after changes by path, where None removes a file."""
     own = list_outermost(without)
-    edits = {
-        path: entry for path, entry in changes.items() if not is_left_out(path, own)
-    } | dict.fromkeys(own)
+    seen = {path: entry for path, entry in changes.items() if not is_left_out(path, own)}
+    edits = seen | dict.fromkeys(own)
     folders = _list_folders_above(edits)
     trees = _load(root, folders, read)
     for path, entry in edits.items():
@@ -63,13 +60,14 @@ def is_left_out(path: bytes, without: Iterable[bytes]) -> bool:
 
 def hash_object(type_: str, data: bytes, kind: str) -> bytes:
     """As git counts it: a short head, then the bytes."""
-    return hashlib.new(
-        kind, f"{type_} {len(data)}\0".encode() + data, usedforsecurity=False
-    ).digest()
+    head = f"{type_} {len(data)}\0".encode()
+    return hashlib.new(kind, head + data, usedforsecurity=False).digest()
 
 
 def parse_tree(data: bytes, kind: str) -> Tree:
-    size, tree, at = hashlib.new(kind, usedforsecurity=False).digest_size, Tree(), 0
+    size = hashlib.new(kind, usedforsecurity=False).digest_size
+    tree: Tree = {}
+    at = 0
     while at < len(data):
         space = data.index(b" ", at)
         end = data.index(b"\0", space)
@@ -80,9 +78,12 @@ def parse_tree(data: bytes, kind: str) -> Tree:
 
 def format_tree(tree: Tree) -> bytes:
     """In git's order, in which a folder's name ends with a slash."""
-    ordered = sorted(
-        tree.items(), key=lambda item: item[0] + b"/" if item[1].mode == FOLDER else item[0]
-    )
+
+    def make_key(item: tuple[bytes, TreeEntry]) -> bytes:
+        name, entry = item
+        return name + b"/" if entry.mode == FOLDER else name
+
+    ordered = sorted(tree.items(), key=make_key)
     return b"".join(b"%b %b\0%b" % (entry.mode, name, entry.id) for name, entry in ordered)
 
 
@@ -115,7 +116,9 @@ def _load(root: bytes | None, folders: list[bytes], read: ReadTrees) -> dict[byt
 def _find_folder(trees: Mapping[bytes, Tree], path: bytes) -> bytes | None:
     folder, _, name = path.rpartition(b"/")
     entry = trees[folder].get(name)
-    return entry.id if entry and entry.mode == FOLDER else None
+    if entry is None or entry.mode != FOLDER:
+        return None
+    return entry.id
 
 
 def _put(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:

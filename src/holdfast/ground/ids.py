@@ -14,7 +14,7 @@ _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 
 def new_id() -> str:
-    """48 bits of milliseconds, 74 random bits: sortable, and nobody guesses one."""
+    """48 bits of milliseconds, 74 random bits: sortable, and not guessable."""
     moment = f"{time.time_ns() // 1_000_000:012x}"
     chance = os.urandom(10).hex()
     variant = _VARIANT[chance[3]]
@@ -25,7 +25,9 @@ def named_id(*parts: str) -> str:
     """The same id for the same parts on every machine; a version 8 UUID over a hash."""
     digest = canonical.sha256(*(part.encode() for part in parts))
     digits = digest.hex()
-    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:32]}"
+    variant = _VARIANT[digits[16]]
+    time_fields = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}"
+    return f"{time_fields}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 def parse_id(text: object) -> str | None:

@@ -1,7 +1,7 @@
 """JSON lines that survive `kill -9`.
 
 A killed writer leaves half a line, and the danger is not that half: the next writer would append to
-it and spoil its own record, which it then acknowledges. So every append first mends the tail, under
+it and spoil its own record, which it then acknowledges. So every append first fixes the tail, under
 the lock, and what it cuts off is kept in `.recovered/` beside the file. A tail that only lacks its
 newline is a whole record (no shorter part of an object is an object), so it is finished instead.
 
@@ -51,9 +51,7 @@ def append_records(
     *,
     timeout_seconds: float = files.LOCK_SECONDS,
 ) -> str | None:
-    """Add records durably, all or none unless killed; returns where a torn tail was put, if there
-    was one.
-    """
+    """Add records durably, all or none unless killed; returns where a torn tail was kept."""
     lines = b"".join(_format_line(record) for record in records)
     if not lines:
         return None
@@ -84,7 +82,8 @@ def parse_records(data: bytes) -> Contents:
         if isinstance(parsed, dict):
             records[number] = parsed
         else:
-            damaged.append(Damage(number, "torn" if number > len(lines) else parsed, line))
+            is_tail = number > len(lines)
+            damaged.append(Damage(number, "torn" if is_tail else parsed, line))
     return Contents(tuple(records.values()), tuple(damaged), tuple(records))
 
 
@@ -97,9 +96,7 @@ def _append(fd: int, path: str, lines: bytes) -> str | None:
     if size + len(lines) > MAX_FILE_BYTES:
         raise InvalidValueError("file", path, f"would become larger than {MAX_FILE_BYTES:,} bytes")
     if size == 0:
-        _sync_folder_of(
-            path
-        )  # before the first byte: a file that holds a record has a durable name
+        _sync_folder_of(path)  # before the first byte: a file with a record has a durable name
     tail = _read_tail(fd, size)
     recovered = None
     if isinstance(_parse_line(tail), dict):
@@ -117,7 +114,7 @@ def _write_or_undo(fd: int, size: int, lines: bytes) -> None:
         files.write_all(fd, lines)
         os.fsync(fd)
     except BaseException:
-        with contextlib.suppress(OSError):  # the next append mends it
+        with contextlib.suppress(OSError):  # the next append fixes it
             os.ftruncate(fd, size)
         raise
 
@@ -135,9 +132,7 @@ def _read_tail(fd: int, size: int) -> bytes:
 
 
 def _keep_tail(path: str, offset: int, tail: bytes) -> str:
-    """Save cut bytes under a name made of them, so that a repair that is killed and repeated keeps
-    one copy.
-    """
+    """Save cut bytes under a name made of them, so that a repeated repair keeps one copy."""
     folder = os.path.join(os.path.dirname(path), RECOVERED_FOLDER)
     if os.path.islink(folder):
         raise InvalidValueError("folder", folder, "is a symbolic link")
@@ -177,22 +172,23 @@ def _parse_line(raw: bytes) -> dict[str, Any] | Reason:
 
 def _is_too_deep(line: bytes, value: object) -> bool:
     # Without so many brackets it cannot be, and counting bytes costs next to nothing.
-    return (
-        line.count(b"{") + line.count(b"[") > canonical.MAX_DEPTH
-        and _measure_depth(value) > canonical.MAX_DEPTH
-    )
+    brackets = line.count(b"{") + line.count(b"[")
+    return brackets > canonical.MAX_DEPTH and _measure_depth(value) > canonical.MAX_DEPTH
 
 
 def _measure_depth(value: object) -> int:
-    depth, level = 0, [value]
+    depth = 0
+    level = [value]
     while containers := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
-        level = [
-            child
-            for item in containers
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
+        level = [child for item in containers for child in _list_children(item)]
     return depth
+
+
+def _list_children(container: dict[str, object] | list[object]) -> Iterable[object]:
+    if isinstance(container, dict):
+        return container.values()
+    return container
 
 
 def _refuse_constant(name: str) -> NoReturn:

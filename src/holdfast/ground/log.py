@@ -1,8 +1,8 @@
-"""A log that may be shown to anybody: numbers, ids and codes, never a word that somebody wrote.
+"""A log that may be shown to anyone: numbers, ids and codes, never a text of a person.
 
 It exists to answer "what happened on this machine" without asking "what were you working on". So a
-text that is not a short code is dropped, not shortened. It must never cost the work it tells of: no
-error leaves it, it waits for nobody, and it does not grow past two files.
+text that is not a short code is dropped, not shortened. It must never disturb the work that it
+records: it raises no error, waits for no other process, and does not grow past two files.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ class Log:
 
     def __call__(self, event: str, /, **facts: object) -> None:
         """Add one line, or do nothing."""
-        with contextlib.suppress(
-            Exception
-        ):  # what the caller does is more important than what goes wrong here
+        with contextlib.suppress(Exception):  # the caller's work matters more than its log
             self._append(_format_line(event, facts))
 
     def _append(self, line: bytes) -> None:
@@ -40,9 +38,7 @@ class Log:
             self._try_write(line)
 
     def _try_write(self, line: bytes) -> bool:
-        """Whether the line went into this file; not when the file was full and had to be moved
-        aside first.
-        """
+        """Whether the line was written; not when the file was full and had to be moved first."""
         fd = self._open()
         try:
             if os.fstat(fd).st_size + len(line) > MAX_BYTES and self._rotate(fd):

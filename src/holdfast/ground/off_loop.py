@@ -1,4 +1,4 @@
-"""Work that waits for a disk or a process, out of the way of whoever shares the loop."""
+"""Work that waits for a disk or a process, without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
 
 
 def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """For a plain function that has to drive coroutines itself: where a loop runs, in a thread that
-    has none.
-    """
+    """For a function that drives coroutines itself: where a loop runs, in a thread without one."""
     if not _is_on_loop():
         return function(*args, **kwargs)
     from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +30,6 @@ def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def _is_on_loop() -> bool:
-    """Without loading asyncio where nobody has."""
+    """Without loading asyncio where it is not loaded."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and asyncio._get_running_loop() is not None

@@ -80,23 +80,18 @@ def find_secrets(text: str) -> list[FoundSecret]:
 def redact(text: str, *, key: bytes = b"") -> RedactedText:
     """The text with `[REDACTED:rule:hash8]` for each secret, and where they stood.
 
-    The hash of a weak password lets whoever can guess it be sure. With the key of a data folder,
-    only there.
+    The hash of a weak password confirms a guess. With the key of a data folder, only there.
     """
     found = find_secrets(text)
     return RedactedText(_replace(text, found, lambda secret: _make_mark(text, secret, key)), found)
 
 
 def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret]]:
-    """A JSON value with the secrets out of its texts; keys, ids, hashes and the structure stay as
-    they are.
-    """
+    """A JSON value without the secrets in its texts; keys, ids, hashes and structure stay."""
     found: list[FoundSecret] = []
 
     def leaf(text: str, field: str) -> str:
-        if (
-            is_opaque_field(field) and len(text.split(maxsplit=1)) < 2
-        ):  # words are no id, whatever the field is called
+        if is_opaque_field(field) and not _has_words(text):
             return text
         secrets = _find_secrets_of_field(text, field)
         found.extend(secrets)
@@ -105,10 +100,13 @@ def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret
     return _walk(value, "", leaf, 1), found
 
 
+def _has_words(text: str) -> bool:
+    """Whether there are several: then it is not an id, whatever the field is called."""
+    return len(text.split(maxsplit=1)) > 1
+
+
 def is_opaque_field(name: str) -> bool:
-    """Whether a field of this name holds an id, a hash or something encrypted; the id of a key is
-    half a secret.
-    """
+    """Whether a field of this name holds an id, a hash or something encrypted, but not a key."""
     return bool(re.search(_OPAQUE_FIELD, name)) and "key" not in name.lower()
 
 
@@ -124,9 +122,7 @@ def find_suspicious(text: str) -> list[FoundSecret]:
 
 
 class _View:
-    """A text as somebody would read it, which knows where each of its characters stands in the
-    original.
-    """
+    """A text as a reader sees it, which knows where each character stands in the original."""
 
     __slots__ = ("_pieces", "_under", "text")
 
@@ -144,7 +140,9 @@ class _View:
         return self._under.span(*self.span_under(start, end))
 
     def span_under(self, start: int, end: int) -> tuple[int, int]:
-        return self._locate(start)[0], self._locate(end - 1)[1]
+        first, _ = self._locate(start)
+        _, last = self._locate(end - 1)
+        return first, last
 
     def read(self, pattern: str, reading: Callable[[re.Match[str]], str]) -> _View:
         """The text with each match read as one character or none."""
@@ -169,14 +167,14 @@ class _View:
 
     def _locate(self, at: int) -> tuple[int, int]:
         """Where the character starts and ends in the text under this one."""
-        begins, place, width = self._pieces[bisect_right(self._pieces, at, key=_get_start) - 1]
-        return place + at - begins, place + at - begins + width
+        index = bisect_right(self._pieces, at, key=_get_start) - 1
+        begins, place, width = self._pieces[index]
+        start = place + at - begins
+        return start, start + width
 
 
 def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and rank of the rule, in every reading; a key that ended with its line does not go
-    on in the next.
-    """
+    """Start, end and rank of the rule, in every reading; a key that ends with its line is whole."""
     plain = _View(text)
     unescaped = _unescape(plain)
     seen: set[tuple[int, int]] = set()
@@ -192,16 +190,23 @@ def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
 
 def _find_hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
     joined = _join_lines(view)
-    for rank, rule in _list_candidates(joined) if joined is not view else ():
-        for start, end in rule.spans_over_lines(joined.text) if rule.lines != WHOLE else ():
+    if joined is view:
+        return
+    for rank, rule in _list_candidates(joined):
+        if rule.lines == WHOLE:
+            continue
+        for start, end in rule.spans_over_lines(joined.text):
             first, last = joined.span_under(start, _find_end(rule, joined, start, end))
             if "\n" in view.text[first:last] and _stands_alone(rule, view.text, first, last):
                 yield *view.span(first, last), rank
 
 
 def _stands_alone(rule: Rule, text: str, start: int, end: int) -> bool:
-    before, after = text[max(0, start - 1) : start], text[end : end + 1]
-    return not before.isalnum() and not (rule.lines == EXACT and after.isalnum())
+    before = text[max(0, start - 1) : start]
+    after = text[end : end + 1]
+    if before.isalnum():
+        return False
+    return rule.lines != EXACT or not after.isalnum()
 
 
 def _find_end(rule: Rule, joined: _View, start: int, end: int) -> int:
@@ -244,7 +249,8 @@ def _replace(text: str, found: list[FoundSecret], instead: Callable[[FoundSecret
 
 def _make_mark(text: str, secret: FoundSecret, key: bytes) -> str:
     """The same for the same secret, however it was written."""
-    read = _join_lines(_unescape(_View(text[secret.start : secret.end]))).text
+    written = _View(text[secret.start : secret.end])
+    read = _join_lines(_unescape(written)).text
     digest = canonical.sha256(key, read.encode(errors="surrogatepass"))
     return f"[REDACTED:{secret.rule}:{digest.hex()[:8]}]"
 
@@ -259,8 +265,11 @@ def _join_lines(view: _View) -> _View:
 
 
 def _read_escape(escape: re.Match[str]) -> str:
-    code = escape[1] or escape[2] or escape[4]
-    return chr(int(code, 16)) if code else _MEANS.get(escape[3], escape[3])
+    unicode, byte, letter, percent = escape.groups()
+    code = unicode or byte or percent
+    if code:
+        return chr(int(code, 16))
+    return _MEANS.get(letter, letter)
 
 
 def _get_start(piece: tuple[int, int, int]) -> int:

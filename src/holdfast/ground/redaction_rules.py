@@ -25,7 +25,10 @@ _STAGE = "[_-]?(?:prod(?:uction)?|live|dev|test|staging|base|old|new|[0-9]{1,3})
 _NAME = rf"[sStTpPcCkK](?i:{_REST}(?![a-z])(?:{_STAGE}(?![a-z0-9]))?)"
 _NAME_IN_CAPITALS = rf"[STPCK]{_REST.upper()}(?![A-Za-z])(?:{_STAGE.upper()}(?![A-Za-z0-9]))?"
 _NOT_THE_SECRET = r"(?i)(?:next|page|continuation|sync|cancellation|delta|max|num|per)[_-]?$"
-_OPENERS = "api|access|secret|private|account|auth|encryption|signing|master|shared|admin|deploy|webhook|storage"
+_OPENERS = (
+    "api|access|secret|private|account|auth|encryption|signing|master|shared|admin|deploy|webhook"
+    "|storage"
+)
 _CHOSEN = "pPsScC"  # how the names begin whose values people choose: password, secret, credentials
 _KEY_THAT_OPENS = rf"(?i)(?:{_OPENERS})[_-]?$"
 _HINTS = "secret token passw passphrase pwd credential key"
@@ -62,8 +65,7 @@ _FLAG = r"(?:^|[\s\"'`])--[a-z-]{0,30}$"
 
 
 class Rule:
-    """A name, what a text must hold for it to be worth a look (lower case), a pattern, and what is
-    left to check.
+    """A name, hints (lower case) of which a text must hold one, a pattern, and a last check.
 
     The secret is the pattern's last group, or all of it. What is in `start` may not stand before
     it, what is in `end` not after it.
@@ -86,9 +88,7 @@ class Rule:
         self.start, self.end, self.check = start, end, check
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """A pattern is compiled when it is needed first: a process that meets no secret pays for
-        none.
-        """
+        """A pattern is compiled on first use: a process without secrets pays for none."""
         start = f"(?<![{self.start}])" if self.start else ""
         end = f"(?![{self.end}])" if self.end else ""
         return [
@@ -98,12 +98,10 @@ class Rule:
         ]
 
     def spans_over_lines(self, text: str) -> list[tuple[int, int]]:
-        """In a text without line ends, where what stands beside a key says nothing: of its one
-        length, or of any.
-        """
-        pattern = (
-            self.pattern if self.lines == OPEN else re.sub(r"\{(\d\d),\d+\}", r"{\1}", self.pattern)
-        )
+        """In a text without line ends, where the neighbours of a key say nothing."""
+        pattern = self.pattern
+        if self.lines != OPEN:  # then of its shortest length only
+            pattern = re.sub(r"\{(\d\d),\d+\}", r"{\1}", pattern)
         return [match.span(match.lastindex or 0) for match in re.finditer(pattern, text)]
 
     def _span(self, match: re.Match[str]) -> tuple[int, int] | None:
@@ -111,7 +109,9 @@ class Rule:
         if self.check is None:
             return start, end
         value = match.string[start:end].rstrip(",;)]}>")
-        return (start, start + len(value)) if self.check(match, value) else None
+        if not self.check(match, value):
+            return None
+        return start, start + len(value)
 
 
 def is_secret_field(name: str, value: str) -> bool:
@@ -121,9 +121,7 @@ def is_secret_field(name: str, value: str) -> bool:
 
 
 def is_secret_value(value: str) -> bool:
-    """Letters and digits that stand for nothing else; what a person would call a value rather than
-    a word.
-    """
+    """Letters and digits that are neither a placeholder, a path nor a word."""
     return (
         len(value) >= 8
         and not re.match(_PLACEHOLDER, value)
@@ -161,16 +159,16 @@ def _is_named_secret(match: re.Match[str], value: str) -> bool:
 
 def _is_passphrase(match: re.Match[str], value: str) -> bool:
     """Three words or more that say nothing about passwords, in a field for what a person chose."""
+    if not _is_name(match) or match[0][0] not in _CHOSEN:
+        return False
     words = value.split()
     is_enough = len(words) > 2 or (len(words) == 2 and is_secret_value(value))
     is_text = re.match(_PLACEHOLDER, value) or re.search(_SPEAKS, value) or re.match(_LABEL, value)
-    return _is_name(match) and match[0][0] in _CHOSEN and is_enough and not is_text
+    return is_enough and not is_text
 
 
 def _is_environment_secret(match: re.Match[str], value: str) -> bool:
-    """`NAME=value` in capitals is meant as a value, so any word will do; the shell's own folder is
-    none.
-    """
+    """`NAME=value` in capitals is meant as a value, so any word will do; a path is not one."""
     return (
         _is_name(match)
         and len(value) >= 6
@@ -180,8 +178,11 @@ def _is_environment_secret(match: re.Match[str], value: str) -> bool:
 
 
 def _is_flag(match: re.Match[str], value: str) -> bool:
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    return re.search(_FLAG, before) is not None and _holds_secret(match, value)
+    start = match.start()
+    before = match.string[max(0, start - 40) : start]
+    if not re.search(_FLAG, before):
+        return False
+    return _holds_secret(match, value)
 
 
 def _is_password(match: re.Match[str], value: str) -> bool:
@@ -195,9 +196,7 @@ def _is_credential(match: re.Match[str], value: str) -> bool:
 def _option(
     hints: str, programs: str, option: str, value: str = rf"{_IN_QUOTES}|{_UNQUOTED}"
 ) -> Rule:
-    """A password as an option of programs that take it there; another program means something else
-    by the letter.
-    """
+    """A password as an option of these programs; to others the letter means something else."""
 
     def is_for_program(match: re.Match[str], value: str) -> bool:
         before = match.string[max(0, match.start() - COMMAND_CHARS) : match.start()]
@@ -307,8 +306,10 @@ RULES = (
     _exact("sendgrid_key", "sg.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}", _URL_WORD),
     _open(
         "provider_token",
-        "dop_v1_ doo_v1_ shpat_ shpss_ lin_api_ ntn_ hvs. glsa_ pmak- xai- gsk_ r8_ pplx- figd_ rubygems_ dckr_pat_",
-        r"(?:do[op]_v1_|shp(?:at|ss)_|lin_api_|ntn_|hvs\.|glsa_|PMAK-|xai-|gsk_|r8_|pplx-|figd_|rubygems_|dckr_pat_)"
+        "dop_v1_ doo_v1_ shpat_ shpss_ lin_api_ ntn_ hvs. glsa_ pmak- xai- gsk_ r8_ pplx- figd_ "
+        "rubygems_ dckr_pat_",
+        r"(?:do[op]_v1_|shp(?:at|ss)_|lin_api_|ntn_|hvs\.|glsa_|PMAK-|xai-|gsk_|r8_|pplx-|figd_"
+        r"|rubygems_|dckr_pat_)"
         r"[A-Za-z0-9_-]{24,200}",
     ),
     Rule(

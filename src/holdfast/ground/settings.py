@@ -34,12 +34,8 @@ class Settings:
     __slots__ = ("database", "developer", "home", "workspace")
 
     def __init__(self, *, home: str, database: str, workspace: str, developer: str):
-        self.home, self.database, self.workspace, self.developer = (
-            home,
-            database,
-            workspace,
-            developer,
-        )
+        self.home, self.database = home, database
+        self.workspace, self.developer = workspace, developer
 
     @property
     def owner(self) -> Owner:
@@ -73,8 +69,7 @@ def sqlite_path(url: str) -> str | None:
         raise InvalidValueError(
             "HOLDFAST_DATABASE", url, "keeps nothing; name a file", known=DATABASE_FORMS
         )
-    # Without links: the files beside it (log, locks) must have one name, whichever way somebody
-    # came.
+    # Without links: the files beside it (log, locks) must have one name, whatever path was used.
     return os.path.realpath(os.path.expanduser(path))
 
 
@@ -88,11 +83,9 @@ def _find_database(env: Mapping[str, str], home: str) -> str:
 
 
 def _check_home(home: str, env: Mapping[str, str]) -> None:
-    """It need not be there yet. Checked here, because only here it is known which setting was
-    wrong.
+    """It need not exist yet. Checked here, because only here it is known which setting is wrong.
 
-    A person's own folder is there, or HOME is wrong: whoever made it would keep things where nobody
-    looks again.
+    A person's own folder exists, or HOME is wrong: data below a new one would not be found again.
     """
     person = _find_person_folder(env)
     if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
@@ -102,9 +95,9 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
     while not os.path.lexists(found):
         found = os.path.dirname(found)
     if not os.path.isdir(found):
-        problem = (
-            "is not a folder" if found == home else f"lies below {found}, which is not a folder"
-        )
+        problem = "is not a folder"
+        if found != home:
+            problem = f"lies below {found}, which is not a folder"
         raise InvalidValueError(
             "HOLDFAST_HOME", home, f"{problem}; set it to one, or to one that can be made"
         )
@@ -123,9 +116,7 @@ def check_database_url(url: str) -> None:
 
 
 def _is_postgres_url(url: str) -> bool:
-    """Whether its parts can be told apart. Where they cannot, nobody knows which of them is the
-    password.
-    """
+    """Whether its parts can be separated. If not, it is unknown which of them is the password."""
     from urllib.parse import parse_qsl, urlsplit  # a hook on SQLite never gets here
 
     try:
@@ -133,9 +124,15 @@ def _is_postgres_url(url: str) -> bool:
         parse_qsl(parts.query, strict_parsing=bool(parts.query))
     except ValueError:
         return False
-    hosts = parts.netloc.rpartition("@")[2].split(",")
-    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts]
+    _, _, hosts = parts.netloc.rpartition("@")
+    ports = [_find_port(host) for host in hosts.split(",")]
     return url.isprintable() and all(port.isdecimal() or not port for port in ports)
+
+
+def _find_port(host: str) -> str:
+    _, _, after_brackets = host.rpartition("]")
+    _, _, port = after_brackets.partition(":")
+    return port
 
 
 def redacted(url: str) -> str:
@@ -143,13 +140,14 @@ def redacted(url: str) -> str:
     if url.startswith("sqlite:"):
         return url
     login, at, place = url.rpartition("@")
-    if (
-        "?" in login
-    ):  # a password with a question mark or a query with an @: too odd to show more than its beginning
-        login, at, place = login.partition("?")[0], "", ""
+    if "?" in login:  # in a password, or an @ in the query: only the beginning is safe to show
+        login, _, _ = login.partition("?")
+        at = place = ""
     scheme, separator, user = login.partition("://" if "://" in login else ":")
     user, colon, _ = user.partition(":")
-    return f"{scheme}{separator}{user}{':…' if colon else ''}{at}{place.partition('?')[0]}"
+    password = ":…" if colon else ""
+    server, _, _ = place.partition("?")
+    return f"{scheme}{separator}{user}{password}{at}{server}"
 
 
 def _check_workspace(slug: str) -> str:
@@ -178,9 +176,7 @@ def _find_developer(env: Mapping[str, str]) -> str:
 
 
 def _make_handle(text: str) -> str:
-    """What is left of a name that was not chosen as a handle; runs of other characters become one
-    dash.
-    """
+    """A handle from another name; runs of characters that are not allowed become one dash."""
     plain = "".join(character if character in _ALLOWED else " " for character in text.casefold())
     return "-".join(plain.split()).strip("-")[:HANDLE_CHARS]
 
@@ -202,9 +198,7 @@ def _find_login(env: Mapping[str, str]) -> str:
 
 
 def _find_git_email(env: Mapping[str, str]) -> str:
-    """`user.email` of the user's own git settings, read without starting git: a hook has no time
-    for a process.
-    """
+    """`user.email` of the user's git settings; a hook has no time to start git for it."""
     folder = os.path.expanduser(env.get("HOME") or "~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
     for path in (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config")):
@@ -232,11 +226,9 @@ def _find_email_in(path: str) -> str:
 def _find_person_folder(env: Mapping[str, str]) -> str:
     """HOME, or what the system says where it is empty."""
     named = env.get("HOME")
-    return (
-        os.path.expanduser(f"~{_find_login({})}")
-        if named == ""
-        else named or os.path.expanduser("~")
-    )
+    if named == "":
+        return os.path.expanduser(f"~{_find_login({})}")
+    return named or os.path.expanduser("~")
 
 
 def _expand(path: str, env: Mapping[str, str]) -> str:

@@ -1,6 +1,4 @@
-"""The moment as a number and as a text, without `datetime`, which a hook would pay a millisecond
-for.
-"""
+"""The moment as a number and as a text; `datetime` would cost a hook a millisecond."""
 
 from __future__ import annotations
 

@@ -25,16 +25,12 @@ _ZERO_WIDTH_JOINER = "\u200d"
 
 
 def term_safe(text: str) -> str:
-    """The text with everything unseen made visible: `\\x1b`, `\\u202e`. Clean text comes back as it
-    is.
-    """
+    """The text with everything unseen made visible: `\\x1b`, `\\u202e`."""
     return _UNSEEN.sub(_escape, text)
 
 
 def cut(text: str, max_chars: int) -> str:
-    """At most so many characters, ended by `…` where something is missing; between words where one
-    is near.
-    """
+    """At most so many characters, ended by `…` where it was cut, between words if possible."""
     if len(text) <= max_chars:
         return text
     if max_chars < 1:
@@ -52,13 +48,13 @@ def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x100:
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"
 
 
 def _cut_at(text: str, limit: int) -> int:
-    """The last word edge in the second half, else the last place between two characters as a reader
-    sees them.
-    """
+    """The last word edge in the second half, else the last edge of a visible character."""
     at = limit
     while at and _is_joined(text, at):
         at -= 1
@@ -69,17 +65,15 @@ def _cut_at(text: str, limit: int) -> int:
 
 
 def _is_joined(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a place are one to a reader, as far as their
-    properties tell.
-    """
+    """Whether the characters on both sides of a place are one to a reader."""
     before, after = text[at - 1], text[at]
     if before == _ZERO_WIDTH_JOINER or _extends(after):
         return True
     if _is_flag_half(after):
         return _flag_halves_before(text, at) % 2 == 1
-    return (before == "\r" and after == "\n") or (
-        "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
-    )
+    is_line_end = before == "\r" and after == "\n"
+    is_surrogate_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+    return is_line_end or is_surrogate_pair
 
 
 def _extends(character: str) -> bool:

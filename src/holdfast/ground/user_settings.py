@@ -6,7 +6,8 @@ its key, the same in every clone of it.
     {"shared_context": true,
      "pinned_rules": ["Money is integer cents, never float."],
      "context_folder": "data/context",
-     "repositories": {"github.com/acme/payouts": {"shared_context": false, "pinned_rules": ["..."]}}}
+     "repositories": {
+         "github.com/acme/payouts": {"shared_context": false, "pinned_rules": ["..."]}}}
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MAX_BYTES = 1 << 20
 CONTEXT_FOLDER = "data/context"
 REPOSITORY_KEYS = ("shared_context", "pinned_rules")
 KEYS = (*REPOSITORY_KEYS, "context_folder", "repositories")
-MOST_IGNORED = 5  # are told at once; who mends them sees the next
+MOST_IGNORED = 5  # are reported at once; the next ones after these are fixed
 
 _NAME_WITHOUT_REMOTE = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|local-[0-9a-f]{16}")
 
@@ -41,7 +42,7 @@ class UserSettings:
     ignored: tuple[str, ...] = ()  # what is written there and means nothing, each in a sentence
 
     def shares_anything(self) -> bool:
-        """Told without asking which repository this is, which would start git."""
+        """Without finding out which repository this is, which would start git."""
         return bool(self.shared_context) or any(
             repository.get("shared_context") for repository in self.repositories.values()
         )
@@ -81,10 +82,8 @@ def _check_settings(found: Any, path: str) -> UserSettings:
     folder = found.get("context_folder", CONTEXT_FOLDER)
     if not isinstance(folder, str) or os.path.isabs(folder):
         raise InvalidValueError("context_folder", folder, f"in {path} is no folder of a repository")
-    rules, ignored = (
-        tuple(found.get("pinned_rules", ())),
-        tuple(islice(_describe_ignored(found, path), MOST_IGNORED)),
-    )
+    rules = tuple(found.get("pinned_rules", ()))
+    ignored = tuple(islice(_describe_ignored(found, path), MOST_IGNORED))
     return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
 
 
@@ -102,13 +101,12 @@ def _check_place(place: dict[str, Any], path: str) -> None:
 
 
 def _describe_ignored(found: dict[str, Any], path: str) -> Iterator[str]:
-    """A typo reads like a choice that was made, so it is told. Refused it is not: a later version
-    may know the key.
-    """
+    """A typo looks like a valid choice, so it is reported; a later version may know the key."""
     yield from _describe_unknown(found, KEYS, path)
     for name, repository in found.get("repositories", {}).items():
         if not _is_name(name):
-            yield f"{path} names a repository {shown(name)}, and none is called so. {_make_name_hint(name)}"
+            problem = f"{path} names a repository {shown(name)}, and none is called so."
+            yield f"{problem} {_make_name_hint(name)}"
         yield from _describe_unknown(repository, REPOSITORY_KEYS, f"{path}, under {shown(name)},")
 
 
@@ -123,9 +121,7 @@ def _describe_unknown(place: Iterable[str], known: tuple[str, ...], where: str) 
 
 
 def _is_name(name: str) -> bool:
-    """Whether a repository can be called so; a path never is, because it would mean another one
-    elsewhere.
-    """
+    """Whether a repository can be called so; a path cannot, since it depends on the machine."""
     if _NAME_WITHOUT_REMOTE.fullmatch(name):
         return True
     return not name.startswith(".") and name == normalise_remote(f"ssh://{name}")
@@ -135,4 +131,7 @@ def _make_name_hint(name: str) -> str:
     meant = normalise_remote(name) or normalise_remote(f"ssh://{name}")
     if meant and _is_name(meant):
         return f"Did you mean {meant!r}?"
-    return "`SHARED_CONTEXT_ENABLED=true holdfast workstream show` prints what the one you are in is called."
+    return (
+        "`SHARED_CONTEXT_ENABLED=true holdfast workstream show` "
+        "prints what the one you are in is called."
+    )

@@ -1,6 +1,4 @@
-"""Which working tree a folder belongs to, and which branch is checked out there, found without
-starting git.
-"""
+"""A folder's working tree and the branch that is checked out there, without starting git."""
 
 from __future__ import annotations
 
@@ -25,23 +23,21 @@ def find_worktree(folder: str) -> str:
 
 
 def find_branch(worktree: str) -> str | None:
-    """The branch that is checked out, from git's own files; None where there is none or nobody can
-    tell.
-    """
+    """The branch that is checked out, from git's own files; None where there is none."""
     place = os.path.join(worktree, ".git")
-    if os.path.isfile(place) and (
-        pointer := _read_after("gitdir:", place)
-    ):  # a linked worktree or a submodule
-        place = os.path.join(worktree, pointer)
-    ref = _read_after("ref:", os.path.join(place, "HEAD")) if os.path.isdir(place) else ""
+    if os.path.isfile(place):  # a linked worktree or a submodule
+        place = os.path.join(worktree, _read_after("gitdir:", place) or ".git")
+    if not os.path.isdir(place):
+        return None
+    ref = _read_after("ref:", os.path.join(place, "HEAD"))
     branch = ref.removeprefix(_BRANCH)
-    return branch if branch not in (ref, "", _ELSEWHERE) else None
+    if branch in (ref, "", _ELSEWHERE):
+        return None
+    return branch
 
 
 def _read_after(word: str, path: str) -> str:
-    """What stands behind a word that a file begins with; of anything else nothing, and a pipe is
-    not waited for.
-    """
+    """What follows a word that a file begins with, else empty; never waits for a pipe."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
@@ -49,6 +45,8 @@ def _read_after(word: str, path: str) -> str:
         finally:
             os.close(fd)
         found, _, rest = data.decode().partition(word)
-    except (OSError, ValueError):  # not there, not ours to read, no text, or no path at all
+    except (OSError, ValueError):  # missing, not readable, not a text, or not a path
         return ""
-    return "" if found or len(data) == LINE_BYTES else rest.strip()
+    if found or len(data) == LINE_BYTES:
+        return ""
+    return rest.strip()
