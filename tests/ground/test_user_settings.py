@@ -137,7 +137,7 @@ def test_any_number_of_typos_is_a_few_notes(tmp_path: Path):
 def test_a_file_that_is_no_json_says_where(tmp_path: Path):
     with pytest.raises(
         InvalidValueError,
-        match=r"is not JSON \(Expecting value: line 1 column 20.*mend or remove it",
+        match=r"is not JSON \(Expecting value: line 1 column 20.*fix or remove it",
     ):
         chosen(tmp_path, '{"shared_context": tru}')
 

@@ -63,9 +63,9 @@ def load_user_settings(home: str) -> UserSettings:
     try:
         found = canonical.parse_json(NAME, data.decode())
     except InvalidValueError as wrong:
-        raise InvalidValueError(NAME, path, f"{wrong.problem}; mend or remove it") from None
+        raise InvalidValueError(NAME, path, f"{wrong.problem}; fix or remove it") from None
     except UnicodeDecodeError:
-        raise InvalidValueError(NAME, path, "cannot be read as text; mend or remove it") from None
+        raise InvalidValueError(NAME, path, "cannot be read as text; fix or remove it") from None
     return _check_settings(found, path)
 
 
@@ -117,7 +117,7 @@ def _describe_unknown(place: Iterable[str], known: tuple[str, ...], where: str) 
 
             nearest = get_close_matches(key, known, n=1)
             hint = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(known)}."
-            yield f"{where} has {shown(key)}, which nobody reads. {hint}"
+            yield f"{where} has {shown(key)}, which is not a known setting. {hint}"
 
 
 def _is_name(name: str) -> bool:

@@ -21,8 +21,8 @@ PERMISSION_ADVICE = (
     "and may create roles, or a role that may has created holdfast_runtime before."
 )
 READ_ONLY_ADVICE = (
-    "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise somebody has set "
-    "default_transaction_read_only for the database or the role."
+    "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise "
+    "default_transaction_read_only is set for the database or the role."
 )
 LOST = (
     asyncpg.PostgresConnectionError,

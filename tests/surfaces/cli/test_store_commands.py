@@ -169,11 +169,11 @@ def test_a_role_that_walks_through_the_walls_is_noted(
     [
         (
             '{"shared_contxt": true}',
-            "settings.json has 'shared_contxt', which nobody reads. Did you mean 'shared_context'?",
+            "settings.json has 'shared_contxt', which is not a known setting. Did you mean 'shared_context'?",
         ),
         (
             '{"shared_context": tru}',
-            "is not JSON (Expecting value: line 1 column 20 (char 19)); mend or remove it.",
+            "is not JSON (Expecting value: line 1 column 20 (char 19)); fix or remove it.",
         ),
         ('{"shared_context": "yes"}', "settings.json is neither true nor false."),
         (

@@ -86,7 +86,7 @@ def test_settings_that_cannot_be_read_are_told_where_they_would_decide(
         add_shared_context(builder()).compile().invoke({"context": {"repo_path": str(repo.folder)}})
     )
 
-    assert "mend or remove it" in result["context"]["shared_context_error"]["message"]
+    assert "fix or remove it" in result["context"]["shared_context_error"]["message"]
     assert "shared_context" not in result["context"]
     assert not (data_folder / "holdfast.db").exists()
 
