@@ -28,7 +28,7 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
 
 
-def place_of(error: BaseException) -> str:
+def find_place(error: BaseException) -> str:
     """The file and line that an error comes from."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
@@ -42,7 +42,7 @@ def place_of(error: BaseException) -> str:
 
 def bug_message(error: BaseException) -> str:
     """What is said of an error that is none of ours, without anything of the person's own text."""
-    return f"This is a bug in Holdfast: {type(error).__name__} at {place_of(error)}."
+    return f"This is a bug in Holdfast: {type(error).__name__} at {find_place(error)}."
 
 
 class Action:

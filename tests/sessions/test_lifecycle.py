@@ -377,13 +377,13 @@ async def test_the_session_that_says_something_is_the_newest_with_context_or_hin
     await sessions.set_relevant_context(cleared.id, "ports", ["80"])
     await sessions.set_relevant_context(cleared.id, "ports", [])
 
-    assert (await sessions.find_telling_session("/w")).id == eventful.id
-    assert (await sessions.find_telling_session()).id == eventful.id
-    assert (await sessions.find_telling_session(client="b", native_id="n-1")).id == eventful.id
-    assert await sessions.find_telling_session(client="a", native_id="n-1") is None
-    assert await sessions.find_telling_session("/v") is None
+    assert (await sessions.find_session_to_continue("/w")).id == eventful.id
+    assert (await sessions.find_session_to_continue()).id == eventful.id
+    assert (await sessions.find_session_to_continue(client="b", native_id="n-1")).id == eventful.id
+    assert await sessions.find_session_to_continue(client="a", native_id="n-1") is None
+    assert await sessions.find_session_to_continue("/v") is None
     hinted = await sessions.create_session("a", "u1", worktree="/v")
     await sessions.update_metadata(hinted.id, {"envHint": "staging"})
     await sessions.set_relevant_context(cleared.id, "ports", ["81"])
-    assert (await sessions.find_telling_session("/w")).id == cleared.id
-    assert (await sessions.find_telling_session()).id == hinted.id
+    assert (await sessions.find_session_to_continue("/w")).id == cleared.id
+    assert (await sessions.find_session_to_continue()).id == hinted.id

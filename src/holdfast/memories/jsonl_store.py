@@ -21,9 +21,9 @@ from holdfast.ground.errors import FileMissingError
 from holdfast.ground.folder import Folder
 from holdfast.memories import rules
 from holdfast.memories.errors import ExportRefusedError, MemoryForgottenError
-from holdfast.memories.model import ImportReport, Memory, Recalled
+from holdfast.memories.model import Memory, MemoryImportReport, MemoryMatch
 from holdfast.memories.service import MemoryService
-from holdfast.memories.words import words
+from holdfast.memories.words import extract_words
 from holdfast.storage.journal import Journal
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ DEFAULT_PATH = "data/memory/vectorstore/memories.jsonl"
 MEMORY_FILE = "memory_file"
 
 
-async def import_memories(memories: MemoryService, path: str) -> ImportReport:
+async def import_memories(memories: MemoryService, path: str) -> MemoryImportReport:
     """Repeating it changes nothing; what was forgotten stays out. A file without one readable
     memory is refused.
     """
-    data, now = _read(path), clock.now()
+    data, now = _read_file(path), clock.now()
     contents = jsonl.parse_records(data)
     counts = {"imported": 0, "known": 0, "forgotten": 0}
     wrong: dict[int, str] = {one.line_number: one.reason for one in contents.damaged}
@@ -48,20 +48,20 @@ async def import_memories(memories: MemoryService, path: str) -> ImportReport:
         except InvalidValueError as error:
             wrong[number] = error.message
             continue
-        done, kept = await _brought_in(memories, statement, record)
+        done, kept = await _import_statement(memories, statement, record)
         counts[done] += 1
         more += kept is not None and not rules.is_whole(record, statement, kept)
     problems = [f"Line {number}: {wrong[number]}" for number in sorted(wrong)]
     if problems and not any(counts.values()):
         raise InvalidValueError("File", path, f"holds no memory that can be read ({problems[0]})")
     if not problems and not more:
-        await _note(memories, data)
+        await _record_file(memories, data)
     elif more:
         problems.append(
             f"{more:,} of {len(contents.records):,} lines have other keys, ids or texts than this store keeps of them, "
             "so no export replaces this file."
         )
-    return ImportReport(**counts, problems=tuple(problems))
+    return MemoryImportReport(**counts, problems=tuple(problems))
 
 
 async def export_memories(memories: MemoryService, path: str) -> int:
@@ -71,16 +71,16 @@ async def export_memories(memories: MemoryService, path: str) -> int:
     line that it does not know any more: an empty store must never empty somebody's file.
     """
     kept = [memory async for memory in memories.read_memories()]
-    with _locked_folder_of(path):
-        if there := _find(path):
+    with _lock_folder(path):
+        if there := _find_file(path):
             unknown = await _count_unknown(
-                memories, there, {rules.content_hash(memory.content) for memory in kept}
+                memories, there, {rules.hash_content(memory.content) for memory in kept}
             )
-            if unknown or not await _is_noted(memories, there):
+            if unknown or not await _is_recorded(memories, there):
                 raise ExportRefusedError(path, unknown)
-        data = "".join(map(_line, kept)).encode()
-        await _note(memories, data)  # before it is there: after a crash it is ours as well
-        with _about(path):
+        data = "".join(map(_format_line, kept)).encode()
+        await _record_file(memories, data)  # before it is there: after a crash it is ours as well
+        with _blame_file(path):
             files.write_atomic(path, data)
     return len(kept)
 
@@ -93,7 +93,7 @@ class TemporalMemoryStore:
 
     async def search(
         self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
-    ) -> list[Recalled]:
+    ) -> list[MemoryMatch]:
         """What answers a question, best first; a file is read as it is now, and one that is missing
         is empty.
         """
@@ -101,13 +101,13 @@ class TemporalMemoryStore:
             return await self.source.recall(query, limit=limit, min_relevance=min_relevance)
         asked, now = rules.check_query(query), clock.now()
         checked = rules.check_limit(limit), rules.check_share("min_relevance", min_relevance)
-        kept = [one for one in self._memories(now) if not one.is_expired(now)]
-        candidates = [(memory, words(memory.content)) for memory in kept]
+        kept = [one for one in self._list_memories(now) if not one.is_expired(now)]
+        candidates = [(memory, extract_words(memory.content)) for memory in kept]
         counts = {word: sum(word in has for _, has in candidates) for word in asked}
         weights = rules.weigh(asked, counts, len(kept))
         return rules.rank(candidates, weights, now=now, limit=checked[0], min_relevance=checked[1])
 
-    def _memories(self, now: Any) -> list[Memory]:
+    def _list_memories(self, now: Any) -> list[Memory]:
         found: dict[bytes, Memory] = {}
         for record in jsonl.read_records(os.fspath(self.source)).records:  # type: ignore[arg-type]  # a path, as above
             try:
@@ -115,24 +115,25 @@ class TemporalMemoryStore:
             except InvalidValueError:  # another line may be the answer; an import names this one
                 continue
             found.setdefault(
-                statement.content_hash, rules.as_memory(statement, _id_of(record, statement), now)
+                statement.content_hash,
+                rules.make_unstored_memory(statement, _choose_id(record, statement), now),
             )
         return list(found.values())
 
 
-def _read(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     if not os.path.lexists(path):
         raise FileMissingError(path)
-    return _find(path)
+    return _find_file(path)
 
 
-def _find(path: str) -> bytes:
-    with _about(path):
+def _find_file(path: str) -> bytes:
+    with _blame_file(path):
         return files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES) or b""
 
 
 @contextlib.contextmanager
-def _about(path: str) -> Iterator[None]:
+def _blame_file(path: str) -> Iterator[None]:
     """The file that was named is meant, and not the place where Holdfast keeps its own."""
     try:
         yield
@@ -141,12 +142,12 @@ def _about(path: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked_folder_of(path: str) -> Iterator[None]:
+def _lock_folder(path: str) -> Iterator[None]:
     """Made where it is missing, and locked itself: a lock file would stay beside somebody's file."""
     if not path:
         raise InvalidValueError("file", path, "is no name of a file")
     folder = os.path.dirname(os.path.abspath(path))
-    with _about(path):
+    with _blame_file(path):
         files.private_folder(folder)
         try:
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -156,21 +157,23 @@ def _locked_folder_of(path: str) -> Iterator[None]:
         yield
 
 
-async def _note(memories: MemoryService, data: bytes) -> None:
+async def _record_file(memories: MemoryService, data: bytes) -> None:
     """That a file of these bytes holds nothing but what this store has, or has forgotten."""
     await Journal(memories.db, memories.owner).add(
-        MEMORY_FILE, (), {}, entry_id=_note_id(memories, data)
+        MEMORY_FILE, (), {}, entry_id=_make_record_id(memories, data)
     )
 
 
-async def _is_noted(memories: MemoryService, data: bytes) -> bool:
+async def _is_recorded(memories: MemoryService, data: bytes) -> bool:
     return (
-        await Journal(memories.db, memories.owner).find(MEMORY_FILE, _note_id(memories, data))
+        await Journal(memories.db, memories.owner).find(
+            MEMORY_FILE, _make_record_id(memories, data)
+        )
         is not None
     )
 
 
-def _note_id(memories: MemoryService, data: bytes) -> str:
+def _make_record_id(memories: MemoryService, data: bytes) -> str:
     return ids.named_id(MEMORY_FILE, memories.owner.developer_id, canonical.sha256(data).hex())
 
 
@@ -190,7 +193,7 @@ async def _count_unknown(memories: MemoryService, data: bytes, known: set[bytes]
     return unknown
 
 
-async def _brought_in(
+async def _import_statement(
     memories: MemoryService, statement: Statement, record: Mapping[str, Any]
 ) -> tuple[str, Memory | None]:
     try:
@@ -200,7 +203,7 @@ async def _brought_in(
     return ("imported" if added.is_new else "known"), added.memory
 
 
-def _id_of(record: Mapping[str, Any], statement: Statement) -> str:
+def _choose_id(record: Mapping[str, Any], statement: Statement) -> str:
     given = record.get("id")
     return (
         str(given)
@@ -209,7 +212,7 @@ def _id_of(record: Mapping[str, Any], statement: Statement) -> str:
     )
 
 
-def _line(memory: Memory) -> str:
+def _format_line(memory: Memory) -> str:
     return (
         canonical.canonical_object(
             "memory", rules.as_record(memory), max_bytes=jsonl.MAX_FILE_BYTES

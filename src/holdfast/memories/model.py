@@ -45,7 +45,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class MemoryMatch:
     """A memory that answers a question: `relevance` passed the gate, `score` decided the order."""
 
     memory: Memory
@@ -57,7 +57,7 @@ class Recalled:
 
 
 @dataclass(frozen=True)
-class Remembered:
+class StoredMemory:
     """The memory, and whether it is new: a text that was known is corroborated instead."""
 
     memory: Memory
@@ -72,7 +72,7 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class ImportReport:
+class MemoryImportReport:
     """What an import brought in, what was there or is to stay out, and each line that could not be
     used.
     """
@@ -89,16 +89,16 @@ class ImportReport:
 TIMES = ("last_used_at", "expires_at", "created_at", "updated_at", "erased_at")
 
 
-def memory_from(row: Any) -> Memory:
+def make_memory(row: Any) -> Memory:
     fields = list(row[:14])
-    fields[4], fields[7] = _object(fields[4]), _texts(fields[7])
+    fields[4], fields[7] = _parse_object(fields[4]), _parse_texts(fields[7])
     fields[6] = round(float(fields[6]), 2)
-    fields[8] = _moment(fields[8])
-    fields[10:14] = map(_moment, fields[10:14])
+    fields[8] = _parse_moment(fields[8])
+    fields[10:14] = map(_parse_moment, fields[10:14])
     return Memory(*fields)
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_object(text: str) -> dict[str, Any]:
     """Another program's table may have a list there, or a text that is no JSON: it is kept, one
     step further in.
     """
@@ -111,10 +111,10 @@ def _object(text: str) -> dict[str, Any]:
     return {"metadata": value}
 
 
-def _texts(text: str) -> tuple[str, ...]:
+def _parse_texts(text: str) -> tuple[str, ...]:
     value = json.loads(text)
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
-def _moment(value: str | datetime | None) -> datetime | None:
+def _parse_moment(value: str | datetime | None) -> datetime | None:
     return clock.from_text(value) if isinstance(value, str) else value

@@ -18,8 +18,8 @@ from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock
-from holdfast.memories.model import Memory, Recalled
-from holdfast.memories.words import words
+from holdfast.memories.model import Memory, MemoryMatch
+from holdfast.memories.words import extract_words
 
 SOURCE_TYPES = ("explicit", "implicit", "bootstrap", "tool_output")
 
@@ -82,8 +82,8 @@ def check_statement(
     text = _check_filled("content", content, CONTENT_BYTES)
     return Statement(
         content=text,
-        content_hash=content_hash(text),
-        words=tuple(sorted(words(text))),
+        content_hash=hash_content(text),
+        words=tuple(sorted(extract_words(text))),
         category=None if category is None else check_label("category", category),
         metadata=canonical.canonical_object(
             "metadata", {} if metadata is None else metadata, max_bytes=METADATA_BYTES
@@ -93,7 +93,7 @@ def check_statement(
     )
 
 
-def said_by(statement: Statement, user_id: object, session_id: str | None) -> Statement:
+def with_source(statement: Statement, user_id: object, session_id: str | None) -> Statement:
     """With its namespace, which is the developer's own unless somebody says otherwise, and its
     first witness.
     """
@@ -101,7 +101,7 @@ def said_by(statement: Statement, user_id: object, session_id: str | None) -> St
     return replace(statement, user_id=named, lineage=() if session_id is None else (session_id,))
 
 
-def content_hash(content: str) -> bytes:
+def hash_content(content: str) -> bytes:
     """The same for texts that differ in case, in spaces or in how a letter is put together: they
     say the same.
     """
@@ -113,7 +113,7 @@ def check_query(query: object) -> list[str]:
     """The words that are asked for, all of them; a question of nothing but small words asks for
     none.
     """
-    return sorted(words(_check_filled("query", query, QUERY_BYTES)))
+    return sorted(extract_words(_check_filled("query", query, QUERY_BYTES)))
 
 
 def check_match(match: object) -> str:
@@ -170,19 +170,21 @@ def _check_count(field: str, value: object, least: int, most: int) -> int:
 # --- belief ---------------------------------------------------------------------------------------
 
 
-def corroborated(memory: Memory, session_id: str | None) -> Memory:
+def corroborate(memory: Memory, session_id: str | None) -> Memory:
     """A quarter nearer to 1; a session that has spoken before is no second witness."""
     if session_id is not None and session_id in memory.lineage:
         return memory
-    return _judged(memory, memory.confidence + WITNESS * (1 - memory.confidence), session_id)
+    return _with_confidence(
+        memory, memory.confidence + WITNESS * (1 - memory.confidence), session_id
+    )
 
 
-def contradicted(memory: Memory, session_id: str | None) -> Memory:
+def contradict(memory: Memory, session_id: str | None) -> Memory:
     """Half of the belief, whoever says so: a session may correct itself."""
-    return _judged(memory, DOUBT * memory.confidence, session_id)
+    return _with_confidence(memory, DOUBT * memory.confidence, session_id)
 
 
-def _judged(memory: Memory, confidence: float, session_id: str | None) -> Memory:
+def _with_confidence(memory: Memory, confidence: float, session_id: str | None) -> Memory:
     heard = (
         memory.lineage
         if session_id is None
@@ -192,11 +194,11 @@ def _judged(memory: Memory, confidence: float, session_id: str | None) -> Memory
     return replace(memory, confidence=bounded, lineage=heard[-MOST_LINEAGE:])
 
 
-def said_again(memory: Memory, expires_at: datetime | None, session_id: str | None) -> Memory:
+def repeat(memory: Memory, expires_at: datetime | None, session_id: str | None) -> Memory:
     """Corroborated, and kept as long as the longer of the two wants it: what had expired is back."""
     ends = (memory.expires_at, expires_at)
     return replace(
-        corroborated(memory, session_id),
+        corroborate(memory, session_id),
         expires_at=None if None in ends else max(filter(None, ends)),
     )
 
@@ -234,9 +236,9 @@ def rank(
     now: datetime,
     limit: int,
     min_relevance: float,
-) -> list[Recalled]:
+) -> list[MemoryMatch]:
     """Those that pass the gate, best first; the same candidates in the same order on every engine."""
-    found = [_rated(memory, relevance(has, weights), now) for memory, has in candidates]
+    found = [_rate(memory, measure_relevance(has, weights), now) for memory, has in candidates]
     passed = [one for one in found if one.relevance >= min_relevance and one.relevance > 0]
     passed.sort(
         key=lambda one: (-one.score, -clock.microseconds(one.memory.updated_at), one.memory.id)
@@ -244,19 +246,19 @@ def rank(
     return passed[:limit]
 
 
-def relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
+def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
     """The weight of the words that are there, of the weight of all that were asked for."""
     total = math.fsum(weights.values())
     met = math.fsum(weights[word] for word in set(has) if word in weights)
     return round(met / total, 4) if total else 0.0
 
 
-def _rated(memory: Memory, share: float, now: datetime) -> Recalled:
+def _rate(memory: Memory, share: float, now: datetime) -> MemoryMatch:
     age_days = max((now - memory.updated_at) / timedelta(days=1), 0.0)
     recency = 0.5 ** (age_days / HALF_LIFE_DAYS)
     used = min(1.0, math.log1p(memory.use_count) / math.log1p(100))
     bonus = RECENCY * recency + BELIEF * memory.confidence + USE * used
-    return Recalled(memory, share, round(share * (1 + bonus), 6))
+    return MemoryMatch(memory, share, round(share * (1 + bonus), 6))
 
 
 # --- what other programs have kept ----------------------------------------------------------------
@@ -306,7 +308,7 @@ def _check_time(field: str, value: object) -> datetime:
     return moment
 
 
-def as_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
+def make_unstored_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
     """What a line says, without a store that would keep it."""
     return Memory(
         id=memory_id,
@@ -337,7 +339,10 @@ def is_whole(record: Mapping[str, Any], statement: Statement, kept: Memory) -> b
     """Whether an export writes all that a line said. How a memory is judged and used is the store's
     own affair.
     """
-    given, ours = as_record(as_memory(statement, kept.id, kept.created_at)), as_record(kept)
+    given, ours = (
+        as_record(make_unstored_memory(statement, kept.id, kept.created_at)),
+        as_record(kept),
+    )
     said = {
         key: value
         for key, value in record.items()
@@ -348,8 +353,8 @@ def is_whole(record: Mapping[str, Any], statement: Statement, kept: Memory) -> b
     )
 
 
-def as_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
+def get_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
     """The words of a memory as its index has them; where the index is not ours, from the text
     itself.
     """
-    return words(memory.content) if stored is None else stored.split()
+    return extract_words(memory.content) if stored is None else stored.split()

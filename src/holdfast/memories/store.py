@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.ground import clock
 from holdfast.memories.errors import ForeignTableError
-from holdfast.memories.model import Memory, memory_from
-from holdfast.memories.rules import Statement, as_words
+from holdfast.memories.model import Memory, make_memory
+from holdfast.memories.rules import Statement, get_words
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room
 
@@ -31,15 +31,17 @@ class MemoryStore:
         self._adopted: bool | None = None
 
     async def find(self, memory_id: str) -> Memory | None:
-        return _first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
+        return _make_first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
 
     async def lock(self, tx: Transaction, memory_id: str) -> Memory | None:
-        return _first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
+        return _make_first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
 
     async def lock_content(
         self, tx: Transaction, content_hash: bytes, content: str
     ) -> Memory | None:
-        return _first(await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content))
+        return _make_first(
+            await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content)
+        )
 
     async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> Row | None:
         rows = await tx.run(QUERIES["find_tombstone"], *self.owner, content_hash)
@@ -73,35 +75,37 @@ class MemoryStore:
             _as_text(statement.created_at),
             _as_text(statement.updated_at),
         )
-        return _first(rows)
+        return _make_first(rows)
 
     async def save(self, tx: Transaction, memory: Memory) -> Memory | None:
         """Its belief, its lineage and its end; nothing else of a memory changes."""
         now = memory.confidence, _as_json(memory.lineage), _as_text(memory.expires_at)
-        return _first(await tx.run(QUERIES["save_judgement"], *self.owner, memory.id, *now))
+        return _make_first(await tx.run(QUERIES["save_judgement"], *self.owner, memory.id, *now))
 
     async def expire(self, memory_id: str) -> Memory | None:
-        return _first(await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id))
+        return _make_first(
+            await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id)
+        )
 
     async def forget(
         self, tx: Transaction, memory_id: str, content_hash: bytes, reason: str
     ) -> Memory | None:
-        return _first(
+        return _make_first(
             await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason)
         )
 
     async def list(self, after: str | None, limit: int) -> Sequence[Memory]:
         rows = await self.database.read(QUERIES["list_memories"], *self.owner, after, limit)
-        return [memory_from(row) for row in rows]
+        return [make_memory(row) for row in rows]
 
-    async def newest(self, below: str | None, limit: int) -> Sequence[Memory]:
+    async def list_newest(self, below: str | None, limit: int) -> Sequence[Memory]:
         rows = await self.database.read(QUERIES["newest_memories"], *self.owner, below, limit)
-        return [memory_from(row) for row in rows]
+        return [make_memory(row) for row in rows]
 
-    async def matching(self, text: str) -> Sequence[Memory]:
+    async def list_matching(self, text: str) -> Sequence[Memory]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         rows = await self.database.read(QUERIES["matching_memories"], *self.owner, text, escaped)
-        return [memory_from(row) for row in rows]
+        return [make_memory(row) for row in rows]
 
     async def count_words(
         self, words: Iterable[str], most: int, now: datetime
@@ -118,7 +122,7 @@ class MemoryStore:
         asked = _as_json(words), limit, clock.to_text(now)
         rows = await self.database.read(QUERIES["find_candidates"], *self.owner, *asked)
         return [
-            (memory, as_words(memory, row[14])) for row in rows for memory in [memory_from(row)]
+            (memory, get_words(memory, row[14])) for row in rows for memory in [make_memory(row)]
         ]
 
     async def note_use(self, memory_ids: Iterable[str]) -> None:
@@ -143,8 +147,8 @@ class MemoryStore:
             raise
 
 
-def _first(rows: Sequence[Row]) -> Memory | None:
-    return memory_from(rows[0]) if rows else None
+def _make_first(rows: Sequence[Row]) -> Memory | None:
+    return make_memory(rows[0]) if rows else None
 
 
 def _as_json(texts: Iterable[str]) -> str:

@@ -60,15 +60,15 @@ _UNSPACED = re.compile(
 )
 
 
-def words(text: str) -> frozenset[str]:
+def extract_words(text: str) -> frozenset[str]:
     """Each word that a text can be found by, once."""
     found: set[str] = set()
-    for token in _tokens(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
-        found.update(_of_token(token))
+    for token in _split_tokens(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
+        found.update(_split_token(token))
     return frozenset(found)
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _split_tokens(text: str) -> Iterator[str]:
     """What stands between spaces and punctuation; a mark belongs to the letter before it."""
     start = None
     for at, character in enumerate(text):
@@ -81,31 +81,31 @@ def _tokens(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-def _of_token(token: str) -> Iterator[str]:
+def _split_token(token: str) -> Iterator[str]:
     """Its parts, and where there are several the whole as well: `maxRetries` is found by either."""
     parts = [part for piece in re.split("[-_.]+", token) if piece for part in _HUMP.split(piece)]
     for part in parts:
-        yield from _of_part(_plain(part))
-    if len(parts) > 1 and (whole := _plain("".join(parts))[:WORD_CHARS]):
+        yield from _split_part(_fold(part))
+    if len(parts) > 1 and (whole := _fold("".join(parts))[:WORD_CHARS]):
         yield whole
 
 
-def _of_part(part: str) -> Iterator[str]:
+def _split_part(part: str) -> Iterator[str]:
     rest = 0
     for run in _UNSPACED.finditer(part):
-        yield from _spaced(part[rest : run.start()])
+        yield from _stem_part(part[rest : run.start()])
         pair = run[0]
         yield from (pair[at : at + 2] for at in range(max(len(pair) - 1, 1)))
         rest = run.end()
-    yield from _spaced(part[rest:])
+    yield from _stem_part(part[rest:])
 
 
-def _spaced(part: str) -> Iterator[str]:
+def _stem_part(part: str) -> Iterator[str]:
     if part and part not in STOP_WORDS:
         yield stem(SHORT_FORMS.get(part, part)[:WORD_CHARS])
 
 
-def _plain(part: str) -> str:
+def _fold(part: str) -> str:
     """Without case and accents."""
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", part.casefold()))
     return unicodedata.normalize("NFC", bare)
@@ -169,7 +169,7 @@ _STEP_4 = (
 )
 
 
-def _shape(word: str) -> str:
+def _find_shape(word: str) -> str:
     """`c` for each consonant and `v` for each vowel; a y after a consonant is a vowel."""
     shape = ""
     for letter in word:
@@ -179,11 +179,11 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    return len(re.findall("v+c+", _shape(word)))
+    return len(re.findall("v+c+", _find_shape(word)))
 
 
 def _ends_short(word: str) -> bool:
-    return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+    return _find_shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
 @lru_cache(maxsize=20_000)
@@ -193,52 +193,52 @@ def stem(word: str) -> str:
     """
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
-    for step in (_plural, _past, _last_y, _step_2, _step_3, _step_4, _last_e):
+    for step in (_drop_plural, _drop_past, _replace_y, _step_2, _step_3, _step_4, _drop_e):
         word = step(word)
     return word
 
 
-def _plural(word: str) -> str:
+def _drop_plural(word: str) -> str:
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-def _past(word: str) -> str:
+def _drop_past(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
     for ending in ("ed", "ing"):
         rest = word.removesuffix(ending)
-        if rest != word and "v" in _shape(rest):
-            return _mended(rest)
+        if rest != word and "v" in _find_shape(rest):
+            return _restore_ending(rest)
     return word
 
 
-def _mended(rest: str) -> str:
+def _restore_ending(rest: str) -> str:
     if rest.endswith(("at", "bl", "iz")):
         return f"{rest}e"
-    if rest[-1:] == rest[-2:-1] and _shape(rest)[-1:] == "c" and rest[-1] not in "lsz":
+    if rest[-1:] == rest[-2:-1] and _find_shape(rest)[-1:] == "c" and rest[-1] not in "lsz":
         return rest[:-1]
     return f"{rest}e" if _measure(rest) == 1 and _ends_short(rest) else rest
 
 
-def _last_y(word: str) -> str:
+def _replace_y(word: str) -> str:
     return (
         f"{word[:-1]}i"
-        if word.endswith("y") and len(word) > 2 and _shape(word)[-2] == "c"
+        if word.endswith("y") and len(word) > 2 and _find_shape(word)[-2] == "c"
         else word
     )
 
 
 def _step_2(word: str) -> str:
-    return _replaced(word, _STEP_2)
+    return _replace_ending(word, _STEP_2)
 
 
 def _step_3(word: str) -> str:
-    return _replaced(word, _STEP_3)
+    return _replace_ending(word, _STEP_3)
 
 
-def _replaced(word: str, table: dict[str, str]) -> str:
+def _replace_ending(word: str, table: dict[str, str]) -> str:
     for ending in table:
         if word.endswith(ending):
             rest = word.removesuffix(ending)
@@ -254,7 +254,7 @@ def _step_4(word: str) -> str:
     return word
 
 
-def _last_e(word: str) -> str:
+def _drop_e(word: str) -> str:
     rest = word.removesuffix("e")
     if rest != word and (_measure(rest) > 1 or (_measure(rest) == 1 and not _ends_short(rest))):
         word = rest

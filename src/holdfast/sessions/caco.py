@@ -25,7 +25,7 @@ WRONG = (Invalid, ContextFullError)  # about what was found; every other error i
 
 
 @dataclass(frozen=True)
-class ImportReport:
+class SessionImportReport:
     imported: int
     known: int
     problems: tuple[str, ...]
@@ -34,23 +34,23 @@ class ImportReport:
         return {**self.__dict__, "problems": list(self.problems)}
 
 
-async def import_caco(sessions: SessionService, folder: str) -> ImportReport:
+async def import_caco(sessions: SessionService, folder: str) -> SessionImportReport:
     """Every folder with a `meta.json`, each under its own name as native id."""
     imported = known = 0
     problems: list[str] = []
-    taken = await _taken_ids(sessions)
-    for native_id in _folders(folder):
-        if native_id in taken:
+    imported_ids = await _list_imported_ids(sessions)
+    for native_id in _list_folders(folder):
+        if native_id in imported_ids:
             known += 1
             continue
-        came_in, wrong = await _import_one(sessions, native_id, os.path.join(folder, native_id))
+        came_in, wrong = await _import_folder(sessions, native_id, os.path.join(folder, native_id))
         imported += came_in
         rest = " The rest came in." if came_in else ""
-        problems += [f"{_one_line(native_id)}: {problem}{rest}" for problem in wrong]
-    return ImportReport(imported, known, tuple(problems))
+        problems += [f"{_show_on_one_line(native_id)}: {problem}{rest}" for problem in wrong]
+    return SessionImportReport(imported, known, tuple(problems))
 
 
-def _folders(folder: str) -> list[str]:
+def _list_folders(folder: str) -> list[str]:
     if not os.path.lexists(folder):
         return []
     if not os.path.isdir(folder):
@@ -58,23 +58,23 @@ def _folders(folder: str) -> list[str]:
     return sorted(os.listdir(folder))
 
 
-def _one_line(name: str) -> str:
+def _show_on_one_line(name: str) -> str:
     """A folder may be called anything, and a problem is one line."""
     return name if name.isprintable() else shown(name)
 
 
-async def _taken_ids(sessions: SessionService) -> set[str | None]:
+async def _list_imported_ids(sessions: SessionService) -> set[str | None]:
     """What came in before: ended and forgotten sessions too, because an import must not bring those
     back.
     """
     return {
-        one.native_id
-        for one in await sessions.list_all_sessions()
-        if one.client == CLIENT and one.revision > 1
+        session.native_id
+        for session in await sessions.list_all_sessions()
+        if session.client == CLIENT and session.revision > 1
     }
 
 
-async def _import_one(
+async def _import_folder(
     sessions: SessionService, native_id: str, folder: str
 ) -> tuple[bool, list[str]]:
     """Whether it came in, and what was wrong. Without anything to keep it does not: the next import
@@ -120,7 +120,7 @@ def check_meta(meta: object) -> tuple[dict[str, Any], list[str]]:
         if (value := meta.get(field)) in (None, "", {}):
             continue
         try:
-            kept = _checked(field, value)
+            kept = _check_field(field, value)
         except WRONG as error:
             wrong.append(error.message)
         else:
@@ -130,7 +130,7 @@ def check_meta(meta: object) -> tuple[dict[str, Any], list[str]]:
     return checked, wrong
 
 
-def _checked(field: str, value: object) -> Any:
+def _check_field(field: str, value: object) -> Any:
     if field == "context":
         return context_sets.check_context(value)
     return rules.check_meta({field: value})[field]

@@ -113,7 +113,7 @@ def name_warning(set_name: str, *, kept: bool = True) -> str | None:
     return f"{set_name!r} is not a known context set{done}.{hint}"
 
 
-def context_event(
+def make_context_event(
     reason: str,
     session: Session,
     context: Mapping[str, Sequence[str]],
@@ -126,11 +126,13 @@ def context_event(
     if applet := context.get("applet"):
         data["applet"] = as_applet(applet)
     if change is not None and change.set_name == "files":
-        data |= _changed_files("added", change.added) | _changed_files("removed", change.removed)
+        data |= _describe_changed_files("added", change.added) | _describe_changed_files(
+            "removed", change.removed
+        )
     return data
 
 
-def _changed_files(what: str, paths: Sequence[str]) -> dict[str, Any]:
+def _describe_changed_files(what: str, paths: Sequence[str]) -> dict[str, Any]:
     if not paths:
         return {}
     return {f"{what}File": paths[0]} if len(paths) == 1 else {f"{what}Files": list(paths)}
@@ -143,16 +145,16 @@ def as_applet(items: Sequence[str]) -> dict[str, Any]:
     return {"slug": slug, "params": params} if params else {"slug": slug}
 
 
-def resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
+def make_resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
     """What a resumed session is told: environment, files that are still there, the last applet,
     other sets.
     """
     context: Mapping[str, list[str]] = metadata.get("context", {})
     parts = [f"Environment: {metadata['envHint']}"] if metadata.get("envHint") else []
     if files := context.get("files"):
-        parts.append(_files_text(files, exists))
+        parts.append(_describe_files(files, exists))
     if applet := context.get("applet"):
-        parts.append(_applet_text(applet))
+        parts.append(_describe_applet(applet))
     parts += [
         f"{name}: {', '.join(items)}"
         for name, items in sorted(context.items())
@@ -161,7 +163,7 @@ def resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> s
     return "\n\n".join(parts)
 
 
-def _files_text(files: Sequence[str], exists: Callable[[str], bool]) -> str:
+def _describe_files(files: Sequence[str], exists: Callable[[str], bool]) -> str:
     found = [path for path in files if exists(path)]
     gone = len(files) - len(found)
     lines = [f"- {path}" for path in found]
@@ -170,7 +172,7 @@ def _files_text(files: Sequence[str], exists: Callable[[str], bool]) -> str:
     return "\n".join(["Relevant files:", *lines])
 
 
-def _applet_text(items: Sequence[str]) -> str:
+def _describe_applet(items: Sequence[str]) -> str:
     applet = as_applet(items)
     params = applet.get("params", {})
     shown = f" ({', '.join(items[1:])})" if len(items) > 1 else ""

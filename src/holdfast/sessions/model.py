@@ -176,14 +176,18 @@ class Verification:
         return {**self.__dict__, "damage": list(self.damage), "ok": self.ok}
 
 
-def session_from(row: Any) -> Session:
+def make_session(row: Any) -> Session:
     fields = list(row)
-    fields[6:9] = _moment(fields[6]), _moment(fields[7]), json.loads(fields[8])
+    fields[6:9] = (
+        _parse_optional_moment(fields[6]),
+        _parse_optional_moment(fields[7]),
+        json.loads(fields[8]),
+    )
     fields[17] = fields[17].hex()
     return Session(*fields)
 
 
-def event_from(row: Any) -> SessionEvent:
+def make_event(row: Any) -> SessionEvent:
     """Past the constructor: a frozen dataclass sets each field by a call, and a window has many
     events.
     """
@@ -206,11 +210,11 @@ def event_from(row: Any) -> SessionEvent:
     at["created_at"] = clock.from_text(created_at) if isinstance(created_at, str) else created_at
     at["content_hash"] = content_hash.hex()
     at["chain_hash"] = chain_hash.hex()
-    at["erased_at"] = _moment(erased_at)
+    at["erased_at"] = _parse_optional_moment(erased_at)
     return event
 
 
-def appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
+def make_appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
     """An event that was just stored, or was there before, from what was sent and what the store
     answered.
     """
@@ -219,31 +223,31 @@ def appended_event(session_id: str, event: CheckedEvent, answer: Any) -> Session
     if erased_at is not None:
         content, parts_text = "", None
     row = (event.id, session_id, sequence, event.type, event.role, content, parts_text)
-    return event_from((*row, created_at, event.content_hash, chain_hash, erased_at))
+    return make_event((*row, created_at, event.content_hash, chain_hash, erased_at))
 
 
-def sequence_of(row: Any) -> int:
+def get_sequence(row: Any) -> int:
     """An event's number, where the event itself is not needed."""
     number: int = row[2]
     return number
 
 
-def texts_of(row: Any) -> tuple[str, str | None]:
+def get_texts(row: Any) -> tuple[str, str | None]:
     """An event's content and the canonical text of its parts."""
     return row[5], row[6]
 
 
-def sample_from(row: Any) -> EventSample:
-    return EventSample(row[0], row[1], _at(row[2]), row[3])
+def make_sample(row: Any) -> EventSample:
+    return EventSample(row[0], row[1], _parse_moment(row[2]), row[3])
 
 
-def state_from(row: Any) -> SessionState:
-    return SessionState(row[0], json.loads(row[1]), _at(row[2]))
+def make_state(row: Any) -> SessionState:
+    return SessionState(row[0], json.loads(row[1]), _parse_moment(row[2]))
 
 
-def _at(value: str | datetime) -> datetime:
+def _parse_moment(value: str | datetime) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
 
 
-def _moment(value: str | datetime | None) -> datetime | None:
-    return None if value is None else _at(value)
+def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
+    return None if value is None else _parse_moment(value)

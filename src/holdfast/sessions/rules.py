@@ -175,7 +175,7 @@ def fit_tokens(costs: list[int], used: int, max_tokens: int) -> int:
     return len(costs)
 
 
-def event_cost(content: str, parts_text: str | None) -> int:
+def count_event_tokens(content: str, parts_text: str | None) -> int:
     return tokens(content) + (tokens(parts_text) if parts_text else 0)
 
 

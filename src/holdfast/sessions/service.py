@@ -19,13 +19,13 @@ from holdfast.sessions.model import (
     SessionState,
     SetChange,
     Verification,
-    appended_event,
-    event_from,
-    sample_from,
-    sequence_of,
-    session_from,
-    state_from,
-    texts_of,
+    get_sequence,
+    get_texts,
+    make_appended_event,
+    make_event,
+    make_sample,
+    make_session,
+    make_state,
 )
 from holdfast.sessions.store import SessionStore
 from holdfast.storage.opening import as_database
@@ -84,28 +84,28 @@ class SessionService:
             native_id=label("native_id", native_id),
             repo=label("repo", repo),
             worktree=None if worktree is None else rules.check_worktree(worktree),
-            metadata=_as_metadata(
+            metadata=_format_metadata(
                 {} if name is None else {"name": rules.check_label("name", name)}
             ),
         )
-        return session_from(row)
+        return make_session(row)
 
     async def get_session(self, session_id: str) -> Session:
-        return session_from(await self.store.get_session(session_id))
+        return make_session(await self.store.get_session(session_id))
 
     async def lock_session(self, session_id: str) -> Session:
         """The same, and no other writer changes it before the transaction ends that this is called
         in.
         """
-        return session_from(await self.store.lock_session(session_id))
+        return make_session(await self.store.lock_session(session_id))
 
     async def find_session(self, id_or_name: str) -> Session:
         """By id, or the newest one of that name; raises when there is neither."""
         if row := await self.store.find_session(id_or_name):
-            return session_from(row)
+            return make_session(row)
         name = canonical.check_text("Session", id_or_name, max_bytes=rules.LABEL_BYTES)
         if rows := await self.store.list_named(name, 1):
-            return session_from(rows[0])
+            return make_session(rows[0])
         return await self.get_session(id_or_name)
 
     async def list_sessions(self, limit: int = 50, below: str | None = None) -> list[Session]:
@@ -113,7 +113,7 @@ class SessionService:
         rules.check_count("limit", limit, least=1)
         last = None if below is None else (await self.get_session(below)).id
         rows = await self.store.list_sessions(last, limit)
-        return [session_from(row) for row in rows]
+        return [make_session(row) for row in rows]
 
     async def list_all_sessions(self) -> list[Session]:
         """Every one of them, page by page."""
@@ -128,13 +128,13 @@ class SessionService:
         row = await self.store.find_active(
             rules.check_label("chatmode", chatmode), rules.check_label("user_id", user_id)
         )
-        return session_from(row) if row else None
+        return make_session(row) if row else None
 
     async def find_native_session(self, client: str, native_id: str) -> Session | None:
         """The open session that a client calls by this id."""
         checked = rules.check_label("client", client), rules.check_label("native_id", native_id)
         row = await self.store.find_native(*checked)
-        return session_from(row) if row else None
+        return make_session(row) if row else None
 
     async def find_current_sessions(
         self, worktree: str, client: str | None = None
@@ -143,16 +143,16 @@ class SessionService:
         rows = await self.store.list_open(
             rules.check_worktree(worktree), rules.check_optional_label("client", client)
         )
-        return [session_from(row) for row in rows]
+        return [make_session(row) for row in rows]
 
     async def find_unplaced_sessions(self, client: str) -> list[Session]:
         """The newest open session of a client that has neither worktree nor native id, and a second
         one.
         """
         rows = await self.store.list_unplaced(rules.check_label("client", client))
-        return [session_from(row) for row in rows]
+        return [make_session(row) for row in rows]
 
-    async def find_telling_session(
+    async def find_session_to_continue(
         self,
         worktree: str | None = None,
         *,
@@ -165,12 +165,12 @@ class SessionService:
         asking client itself does not count.
         """
         label = rules.check_optional_label
-        row = await self.store.find_telling(
+        row = await self.store.find_to_continue(
             None if worktree is None else rules.check_worktree(worktree),
             label("client", client),
             label("native_id", native_id),
         )
-        return session_from(row) if row else None
+        return make_session(row) if row else None
 
     async def list_names(self, begun: str = "", limit: int = 50) -> list[str]:
         """Names that begin like this, that of the newest session first; small and large letters of
@@ -196,14 +196,16 @@ class SessionService:
             rules.check_count("expected_revision", expected_revision)
 
         async def work(store: SessionStore) -> Session:
-            session = session_from(await store.lock_session(session_id))
+            session = make_session(await store.lock_session(session_id))
             if expected_revision is not None and session.revision != expected_revision:
                 raise RevisionConflictError(session.id, expected_revision, session.revision)
             metadata = {**session.metadata, **checked}
             kept = {key: value for key, value in metadata.items() if value is not None}
             event = None
             if "name" in checked:
-                event = OutboxMessage("session.renamed", _name_data(session.id, checked["name"]))
+                event = OutboxMessage(
+                    "session.renamed", _make_name_data(session.id, checked["name"])
+                )
             return await _save_metadata(store, session, kept, event)
 
         return await self.store.in_transaction(work)
@@ -212,7 +214,7 @@ class SessionService:
         """All of it at once, already checked; for imports."""
 
         async def work(store: SessionStore) -> Session:
-            session = session_from(await store.lock_session(session_id))
+            session = make_session(await store.lock_session(session_id))
             return await _save_metadata(store, session, metadata, None)
 
         return await self.store.in_transaction(work)
@@ -226,11 +228,11 @@ class SessionService:
         """
 
         async def work(store: SessionStore) -> Session:
-            session = session_from(await store.lock_session(session_id))
+            session = make_session(await store.lock_session(session_id))
             if session.ended_at is not None:
                 session = await _start_successor(store, session)
             metadata = {**session.metadata, "lastObservedAt": clock.to_text(clock.now())}
-            data = context_sets.context_event("resume", session, session.context)
+            data = context_sets.make_context_event("resume", session, session.context)
             return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
 
         return await self.store.in_transaction(work)
@@ -238,7 +240,7 @@ class SessionService:
     async def list_thread(self, session_id: str) -> list[Session]:
         """Every session that this line of work went through, oldest first."""
         session = await self.get_session(session_id)
-        return [session_from(row) for row in await self.store.list_thread(session.id)]
+        return [make_session(row) for row in await self.store.list_thread(session.id)]
 
     async def read_thread(self, session_id: str) -> AsyncIterator[SessionEvent]:
         """The events of all of them, read as one."""
@@ -266,7 +268,7 @@ class SessionService:
         """The sessions of one name, newest first."""
         checked = rules.check_label("name", name)
         rows = await self.store.list_named(checked, rules.check_count("limit", limit, least=1))
-        return [session_from(row) for row in rows]
+        return [make_session(row) for row in rows]
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -313,15 +315,15 @@ class SessionService:
         """
         rules.check_count("max_turns", max_turns)
         if max_tokens is None:
-            rows = await self.store.recent_events(
+            rows = await self.store.list_recent_events(
                 session_id, max_turns, None, None if max_turns else 1
             )
         else:
             rules.check_count("max_tokens", max_tokens)
-            rows = await self._recent_within(session_id, max_turns, max_tokens)
+            rows = await self._list_recent_within(session_id, max_turns, max_tokens)
         if not rows:
             await self.store.get_session(session_id)
-        return [event_from(row) for row in reversed(rows)]
+        return [make_event(row) for row in reversed(rows)]
 
     async def list_turn_events(
         self,
@@ -340,24 +342,24 @@ class SessionService:
             rules.check_count(field, value, least=1)
         if below is not None:
             rules.check_count("below", below)
-        rows = await self.store.turns_below(
+        rows = await self.store.list_turns_below(
             session_id, below, max_turns, max_events, max_chars, max_bytes
         )
         if not rows:
             await self.store.get_session(session_id)
-        return [event_from(row) for row in reversed(rows)]
+        return [make_event(row) for row in reversed(rows)]
 
     async def sample_events(self, session_id: str, limit: int = 24) -> list[EventSample]:
         """Events spread evenly over the log, first and last included: all of them, or so many."""
         rules.check_count("limit", limit, least=1)
         session = await self.get_session(session_id)
         rows = await self.store.sample_events(session.id, limit)
-        return [sample_from(row) for row in rows]
+        return [make_sample(row) for row in rows]
 
     async def find_first_request(self, session_id: str, max_chars: int = 200) -> str | None:
         """The first words of the first request, if there is one."""
         session = await self.get_session(session_id)
-        return await self.store.first_request(session.id, max_chars)
+        return await self.store.find_first_request(session.id, max_chars)
 
     async def list_events(
         self, session_id: str, after: int = 0, limit: int = PAGE
@@ -366,43 +368,43 @@ class SessionService:
         rules.check_count("after", after)
         rules.check_count("limit", limit, least=1)
         session = await self.get_session(session_id)
-        rows = await self.store.events_after(session.id, after, limit)
-        return [event_from(row) for row in rows]
+        rows = await self.store.list_events_after(session.id, after, limit)
+        return [make_event(row) for row in rows]
 
     async def get_event(self, event_id: str) -> SessionEvent:
         row = await self.store.find_event(rules.check_event_id(event_id))
         if row is None:
             raise EventNotFoundError(event_id)
-        return event_from(row)
+        return make_event(row)
 
     async def read_events(self, session_id: str, after: int = 0) -> AsyncIterator[SessionEvent]:
         """All events beyond a number, in order, page by page."""
         rules.check_count("after", after)
         session = await self.get_session(session_id)
-        while rows := await self.store.events_after(session.id, after, PAGE):
+        while rows := await self.store.list_events_after(session.id, after, PAGE):
             for row in rows:
-                yield event_from(row)
-            after = sequence_of(rows[-1])
+                yield make_event(row)
+            after = get_sequence(rows[-1])
 
     async def verify_session(self, session_id: str) -> Verification:
         """Walk the hash chain and name every place where the log was edited, cut, reordered or
         added to.
         """
-        newest = await self.store.recent_events(
+        newest = await self.store.list_recent_events(
             session_id, 0, None, 1
         )  # first, so that the count can only be ahead
         session = await self.get_session(session_id)
         check, after = chain.ChainCheck(session.id), 0
         while after < session.last_sequence and (
-            rows := await self.store.events_after(session.id, after, PAGE)
+            rows := await self.store.list_events_after(session.id, after, PAGE)
         ):
             if check.misses_tombstones(
                 rows
             ):  # asked for after the rows, because somebody may be forgetting right now
-                check.tombstones |= await self.store.erased_hashes(session.id)
-            check.walk(row for row in rows if sequence_of(row) <= session.last_sequence)
-            after = sequence_of(rows[-1])
-        last_stored = sequence_of(newest[0]) if newest else 0
+                check.tombstones |= await self.store.list_erased_hashes(session.id)
+            check.walk(row for row in rows if get_sequence(row) <= session.last_sequence)
+            after = get_sequence(rows[-1])
+        last_stored = get_sequence(newest[0]) if newest else 0
         check.finish(session.last_sequence, bytes.fromhex(session.head_hash), last_stored)
         return Verification(session.id, check.checked, check.erased, tuple(check.damage))
 
@@ -421,7 +423,8 @@ class SessionService:
             found += [event async for event in self.read_events(session_id)]
         if match is not None:
             found += [
-                event_from(row) for row in await self.store.matching_events(_checked_match(match))
+                make_event(row)
+                for row in await self.store.list_matching_events(_check_match(match))
             ]
         unique = {event.id: event for event in found if event.erased_at is None}
         return list(unique.values())
@@ -430,7 +433,7 @@ class SessionService:
         """Sessions whose scratchpad, name or context sets hold a text: only `forget_session` takes
         it from there.
         """
-        return await self.store.sessions_with_text(_checked_match(match))
+        return await self.store.list_sessions_with_text(_check_match(match))
 
     async def forget_events(self, event_ids: Sequence[str], *, reason: str = "asked for") -> int:
         """Erase contents and leave hashes and tombstones, so that the chain still verifies; not to
@@ -462,11 +465,11 @@ class SessionService:
     # --- the scratchpad ---------------------------------------------------------------------------
 
     async def get_state(self, session_id: str) -> SessionState:
-        return state_from(await self.store.get_state(session_id))
+        return make_state(await self.store.get_state(session_id))
 
     async def update_state(self, session_id: str, scratchpad: dict[str, Any]) -> SessionState:
         """Merge into the scratchpad: objects merge, null removes a key, everything else replaces."""
-        return state_from(
+        return make_state(
             await self.store.update_state(session_id, rules.check_scratchpad(scratchpad))
         )
 
@@ -478,9 +481,9 @@ class SessionService:
         """Change one context set and notify every listener, or change nothing."""
 
         async def work(store: SessionStore) -> SetChange:
-            session = session_from(await store.lock_session(session_id))
+            session = make_session(await store.lock_session(session_id))
             change = context_sets.change_set(session.context, set_name, items, mode)
-            data = context_sets.context_event("changed", session, change.context, change)
+            data = context_sets.make_context_event("changed", session, change.context, change)
             metadata = {**session.metadata, "context": change.context}
             await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
             return replace(change, session_id=session.id)
@@ -500,10 +503,10 @@ class SessionService:
         checked = context_sets.check_context(context)
 
         async def work(store: SessionStore) -> Session:
-            session = session_from(await store.lock_session(session_id))
+            session = make_session(await store.lock_session(session_id))
             before = {"files": session.context.get("files", [])}
             files = context_sets.change_set(before, "files", checked.get("files", []))
-            data = context_sets.context_event("changed", session, checked, files)
+            data = context_sets.make_context_event("changed", session, checked, files)
             metadata = {**session.metadata, "context": checked}
             return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
 
@@ -555,7 +558,7 @@ class SessionService:
         """
         session = await self.get_session(session_id)
         folder = session.worktree or ""
-        return context_sets.resume_text(
+        return context_sets.make_resume_text(
             session.metadata, lambda path: exists(os.path.join(folder, path))
         )
 
@@ -569,12 +572,14 @@ class SessionService:
         answers = await self.store.append_events(session_id, distinct, expected_sequence)
         known = str(session_id).lower()
         stored = {
-            event.id: appended_event(known, event, answer)
+            event.id: make_appended_event(known, event, answer)
             for event, answer in zip(distinct, answers, strict=True)
         }
         return [stored[event.id] for event in events]
 
-    async def _recent_within(self, session_id: str, max_turns: int, max_tokens: int) -> list[Any]:
+    async def _list_recent_within(
+        self, session_id: str, max_turns: int, max_tokens: int
+    ) -> list[Any]:
         """Page by page from the newest on, until the tokens are spent: the cost follows the limit,
         not the log.
         """
@@ -582,14 +587,14 @@ class SessionService:
         used = 0
         page = FIRST_PAGE if max_turns else 1
         below = None
-        while rows := await self.store.recent_events(session_id, max_turns, below, page):
-            costs = [rules.event_cost(*texts_of(row)) for row in rows]
+        while rows := await self.store.list_recent_events(session_id, max_turns, below, page):
+            costs = [rules.count_event_tokens(*get_texts(row)) for row in rows]
             fitting = rules.fit_tokens(costs, used, max_tokens)
             kept += rows[: fitting if kept else max(fitting, 1)]
             used += sum(costs[:fitting])
             if fitting < len(rows) or not max_turns:
                 break
-            below = sequence_of(kept[-1])
+            below = get_sequence(kept[-1])
             page = min(page * 2, PAGE)
         return kept
 
@@ -617,9 +622,9 @@ async def _save_metadata(
     """Write a locked session's metadata and the message together; where nothing changes, neither."""
     if _with_context(metadata) == _with_context(session.metadata):
         return session
-    text = _as_metadata(metadata)
+    text = _format_metadata(metadata)
     topic = None if message is None else message.topic
-    data = None if message is None else _as_event_data(message.data)
+    data = None if message is None else _format_event_data(message.data)
     revision = await store.save_metadata(session.id, text, topic, data)
     return replace(session, metadata=metadata, name=metadata.get("name"), revision=revision)
 
@@ -637,10 +642,10 @@ async def _start_successor(store: SessionStore, old: Session) -> Session:
         repo=old.repo,
         worktree=old.worktree,
         resumed_from=old.id,
-        metadata=_as_metadata(old.metadata),
+        metadata=_format_metadata(old.metadata),
         scratchpad=scratchpad,
     )
-    return session_from(row)
+    return make_session(row)
 
 
 async def _clear_session(store: SessionStore, session: Session) -> None:
@@ -648,16 +653,16 @@ async def _clear_session(store: SessionStore, session: Session) -> None:
     erased too.
     """
     await store.clear_session(session.id)
-    context = context_sets.context_event("changed", session, {})
-    for topic, data in ((CONTEXT, context), ("session.renamed", _name_data(session.id, None))):
-        await store.save_metadata(session.id, _as_metadata({}), topic, _as_event_data(data))
+    context = context_sets.make_context_event("changed", session, {})
+    for topic, data in ((CONTEXT, context), ("session.renamed", _make_name_data(session.id, None))):
+        await store.save_metadata(session.id, _format_metadata({}), topic, _format_event_data(data))
 
 
-def _name_data(session_id: str, name: str | None) -> dict[str, Any]:
+def _make_name_data(session_id: str, name: str | None) -> dict[str, Any]:
     return {"session_id": session_id, "name": name}
 
 
-def _checked_match(match: object) -> str:
+def _check_match(match: object) -> str:
     checked = canonical.check_text("match", match, max_bytes=rules.CONTENT_BYTES)
     if not checked.strip():
         raise InvalidValueError("match", checked, "is empty")
@@ -669,11 +674,11 @@ def _with_context(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {"context": {}, **metadata}
 
 
-def _as_metadata(metadata: Mapping[str, Any]) -> str:
+def _format_metadata(metadata: Mapping[str, Any]) -> str:
     return canonical.canonical_object("metadata", dict(metadata), max_bytes=rules.METADATA_BYTES)
 
 
-def _as_event_data(data: Mapping[str, Any]) -> str:
+def _format_event_data(data: Mapping[str, Any]) -> str:
     """A full context fits into the metadata; an event names its files once more, and those that
     came and went.
     """

@@ -91,7 +91,7 @@ class SessionStore:
     async def find_session(self, session_id: object) -> Row | None:
         if (known := ids.parse_id(session_id)) is None:
             return None
-        return first(await self.database.read(QUERIES["find_session"], *self.owner, known))
+        return get_first(await self.database.read(QUERIES["find_session"], *self.owner, known))
 
     async def get_session(self, session_id: object) -> Row:
         if (row := await self.find_session(session_id)) is None:
@@ -103,18 +103,18 @@ class SessionStore:
         known = ids.parse_id(session_id)
         if known is None:
             raise errors.SessionNotFoundError(session_id)
-        row = first(await self.database.write(QUERIES["lock_session"], *self.owner, known))
+        row = get_first(await self.database.write(QUERIES["lock_session"], *self.owner, known))
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
 
     async def find_active(self, chatmode: str, user_id: str) -> Row | None:
-        return first(
+        return get_first(
             await self.database.read(QUERIES["active_session"], *self.owner, chatmode, user_id)
         )
 
     async def find_native(self, client: str, native_id: str) -> Row | None:
-        return first(
+        return get_first(
             await self.database.read(QUERIES["native_session"], *self.owner, client, native_id)
         )
 
@@ -133,10 +133,10 @@ class SessionStore:
     async def list_unplaced(self, client: str) -> list[Row]:
         return await self.database.read(QUERIES["unplaced_sessions"], *self.owner, client)
 
-    async def find_telling(
+    async def find_to_continue(
         self, worktree: str | None, client: str | None, native_id: str | None
     ) -> Row | None:
-        return first(
+        return get_first(
             await self.database.read(
                 QUERIES["telling_session"], *self.owner, worktree, client, native_id
             )
@@ -210,10 +210,10 @@ class SessionStore:
         if refused == "missing":
             return errors.SessionNotFoundError(session_id)
         if refused == "ended":
-            return errors.SessionEndedError(session_id, as_moment(ended_at))
+            return errors.SessionEndedError(session_id, parse_moment(ended_at))
         return errors.EventConflictError(event_id)
 
-    async def recent_events(
+    async def list_recent_events(
         self, session_id: object, max_turns: int, below: int | None, limit: int | None
     ) -> list[Row]:
         """Newest first."""
@@ -224,12 +224,12 @@ class SessionStore:
             QUERIES["recent_events"], *self.owner, known, before, below, limit
         )
 
-    async def events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
+    async def list_events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
         return await self.database.read(
             QUERIES["events_after"], *self.owner, session_id, after, limit
         )
 
-    async def turns_below(
+    async def list_turns_below(
         self,
         session_id: object,
         below: int | None,
@@ -250,14 +250,14 @@ class SessionStore:
         rows = await self.database.read(QUERIES["sample_events"], *self.owner, session_id, limit)
         return sorted(rows, key=lambda row: row[0])
 
-    async def first_request(self, session_id: str, max_chars: int) -> str | None:
-        row = first(
+    async def find_first_request(self, session_id: str, max_chars: int) -> str | None:
+        row = get_first(
             await self.database.read(QUERIES["first_request"], *self.owner, session_id, max_chars)
         )
         return None if row is None else row[0]
 
     async def find_event(self, event_id: str) -> Row | None:
-        return first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
+        return get_first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
 
     async def has_event(self, event_id: str, content_hash: bytes | None = None) -> bool:
         """Whether an event was stored; with a hash, whether it has that content or was erased."""
@@ -267,11 +267,11 @@ class SessionStore:
         *_, known_hash, _chain_hash, erased_at = row
         return erased_at is not None or known_hash == content_hash
 
-    async def matching_events(self, text: str) -> list[Row]:
+    async def list_matching_events(self, text: str) -> list[Row]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         return await self.database.read(QUERIES["matching_events"], *self.owner, text, escaped)
 
-    async def sessions_with_text(self, text: str) -> list[str]:
+    async def list_sessions_with_text(self, text: str) -> list[str]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         rows = await self.database.read(QUERIES["sessions_with_text"], *self.owner, escaped)
         return [row[0] for row in rows]
@@ -289,7 +289,7 @@ class SessionStore:
     async def clear_session(self, session_id: str) -> None:
         await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
 
-    async def erased_hashes(self, session_id: str) -> dict[str, bytes]:
+    async def list_erased_hashes(self, session_id: str) -> dict[str, bytes]:
         rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)
         return {event_id: content_hash for event_id, content_hash in rows}  # noqa: C416  # rows are no pairs to mypy
 
@@ -299,7 +299,7 @@ class SessionStore:
         known = ids.parse_id(session_id)
         if known is None:
             raise errors.SessionNotFoundError(session_id)
-        row = first(await self.database.read(QUERIES["get_state"], *self.owner, known))
+        row = get_first(await self.database.read(QUERIES["get_state"], *self.owner, known))
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
@@ -315,7 +315,7 @@ class SessionStore:
         if known is None:
             raise errors.SessionNotFoundError(session_id)
         query = QUERIES["update_state"]
-        row = first(await self.database.write(query, *self.owner, known, patch))
+        row = get_first(await self.database.write(query, *self.owner, known, patch))
         if row is None:
             raise _make_ended_error(await self.get_session(session_id))
         return row
@@ -332,11 +332,11 @@ class SessionStore:
         return row
 
 
-def first(rows: Sequence[Row]) -> Row | None:
+def get_first(rows: Sequence[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def as_moment(value: str | datetime) -> datetime:
+def parse_moment(value: str | datetime) -> datetime:
     from holdfast.ground import clock  # only an error needs `datetime`
 
     return clock.from_text(value) if isinstance(value, str) else value
@@ -360,4 +360,4 @@ def _get_last_sequence(row: Row) -> int:
 
 
 def _make_ended_error(row: Row) -> errors.SessionEndedError:
-    return errors.SessionEndedError(_get_id(row), as_moment(row[7]))
+    return errors.SessionEndedError(_get_id(row), parse_moment(row[7]))

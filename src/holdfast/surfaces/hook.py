@@ -50,13 +50,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if len(given) != 2 or (client := find_client(given[0])) is None:
             raise InvalidValueError("hook", given, "is not wired to a client that is known")
-        take(client, given[1])
+        handle(client, given[1])
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
-        _note(error, client.NAME if client else None)
+        _log_failure(error, client.NAME if client else None)
     return 0
 
 
-def take(client: Client, event_name: str) -> None:
+def handle(client: Client, event_name: str) -> None:
     """Keep what the client says on stdin, where there is something to keep."""
     try:
         payload = read_payload(0)
@@ -66,7 +66,7 @@ def take(client: Client, event_name: str) -> None:
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
     if event := client.parse(event_name, payload):
-        keep(event)
+        store_event(event)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:
@@ -88,19 +88,19 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
         if (
             data[-64:].rstrip().endswith(b"}")
             and not _has_more(descriptor, 0)
-            and (payload := _parsed(data))
+            and (payload := _parse(data))
         ):
             return payload
     if size > PAYLOAD_BYTES:
         raise InvalidValueError("payload", size, f"is longer than {PAYLOAD_BYTES:,} bytes")
-    return _parsed(data, at_the_end=True)
+    return _parse(data, is_complete=True)
 
 
-def keep(event: HookEvent) -> None:
+def store_event(event: HookEvent) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
-    settings, wrong = _settings()
+    settings, wrong = _load_settings()
     for error in wrong.values():
-        _note(error, event.client)
+        _log_failure(error, event.client)
     if sqlite_path(settings.database) is None:
         _silence()
     record = capture.make_record(event, settings, wrong)
@@ -126,7 +126,7 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
         "hook": event_name,
         "payload": fitted(storable(text), CONTENT_BYTES),
     }
-    with App(_settings()[0], wait_seconds=WAIT_SECONDS) as app:
+    with App(_load_settings()[0], wait_seconds=WAIT_SECONDS) as app:
         app.spool.keep(said, error)
 
 
@@ -141,14 +141,14 @@ def find_last_failure(home: str) -> dict[str, str | None] | None:
         except HoldfastError:  # somebody put something else in its place
             continue
         for line in reversed(lines):
-            if (noted := _parsed(bytearray(line))) and noted.get("event") == FAILED:
+            if (noted := _parse(bytearray(line))) and noted.get("event") == FAILED:
                 return {fact: str(noted[fact]) if fact in noted else None for fact in FAILURE_FACTS}
     return None
 
 
 def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> None:
     try:
-        database = app.database if may_store and _spool_is_free(app) else None
+        database = app.database if may_store and _is_spool_free(app) else None
     except BaseException as error:
         app.spool.add(
             record
@@ -176,17 +176,17 @@ def _has_more(descriptor: int, seconds: float) -> bool:
     return bool(select.select([descriptor], [], [], max(0.0, seconds))[0])
 
 
-def _parsed(data: bytearray, *, at_the_end: bool = False) -> dict[str, Any] | None:
+def _parse(data: bytearray, *, is_complete: bool = False) -> dict[str, Any] | None:
     try:
-        payload = json.loads(data, parse_int=_integer)
+        payload = json.loads(data, parse_int=_parse_integer)
     except (ValueError, RecursionError) as error:
-        if at_the_end and data.strip():
-            raise _unreadable(data, error) from None
+        if is_complete and data.strip():
+            raise _make_unreadable_error(data, error) from None
         return None
     return payload if isinstance(payload, dict) else None
 
 
-def _integer(digits: str) -> int | str:
+def _parse_integer(digits: str) -> int | str:
     """As a text where it has more digits than Python reads: no number is worth the event that it
     stands in.
     """
@@ -196,7 +196,7 @@ def _integer(digits: str) -> int | str:
         return digits
 
 
-def _unreadable(data: bytearray, error: Exception) -> UnreadableError:
+def _make_unreadable_error(data: bytearray, error: Exception) -> UnreadableError:
     reason = "is nested too deep" if isinstance(error, RecursionError) else f"is not JSON ({error})"
     return UnreadableError("payload", data.decode("utf-8", "replace"), reason)
 
@@ -220,7 +220,7 @@ def _silence() -> None:
     )  # without one, the library's own words go to stderr
 
 
-def _settings() -> tuple[Settings, dict[str, InvalidValueError]]:
+def _load_settings() -> tuple[Settings, dict[str, InvalidValueError]]:
     """And which are wrong: what is said until they are mended waits in the spool."""
     environment, wrong = dict(os.environ), dict[str, InvalidValueError]()
     while True:
@@ -233,7 +233,7 @@ def _settings() -> tuple[Settings, dict[str, InvalidValueError]]:
             environment[error.field] = ""
 
 
-def _spool_is_free(app: App) -> bool:
+def _is_spool_free(app: App) -> bool:
     """The usual case is a look at the disk; the spool's code is loaded only when something waits."""
     try:
         names = os.listdir(os.path.join(app.settings.home, "spool"))
@@ -245,7 +245,7 @@ def _spool_is_free(app: App) -> bool:
     return app.spool.is_empty()
 
 
-def _note(error: BaseException, client: str | None) -> None:
+def _log_failure(error: BaseException, client: str | None) -> None:
     """A code in the log, never a word of what the agent said."""
     try:
         from holdfast.ground.log import Log
@@ -253,7 +253,7 @@ def _note(error: BaseException, client: str | None) -> None:
         field = getattr(
             error, "field", None
         )  # the name of a setting that is wrong, never what it was set to
-        log = Log(_settings()[0].home)
+        log = Log(_load_settings()[0].home)
         log(
             FAILED,
             client=client,

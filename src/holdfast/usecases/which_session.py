@@ -67,7 +67,7 @@ class SessionChoice:
 # --- who calls ------------------------------------------------------------------------------------
 
 
-def who_calls(
+def identify_caller(
     introduced_as: object,
     *,
     environment: Mapping[str, str] | None = None,
@@ -77,18 +77,20 @@ def who_calls(
     """From what a client says of itself, its environment (on this machine) and what it adds to a
     request.
     """
-    name = client_name(introduced_as)
+    name = find_client_name(introduced_as)
     # One program may run inside another's shell and inherit its environment: only its own variables
     # count.
     own = [client for client in list_clients() if name in (None, client.NAME)]
-    named = [_variable(environment, client.PROJECT_VARIABLE) for client in own]
+    named = [_get_variable(environment, client.PROJECT_VARIABLE) for client in own]
     folder = next(filter(None, named), folder)
-    worktree = None if folder is None else _worktree_of(folder)
+    worktree = None if folder is None else _find_worktree(folder)
     said = [
-        (client.NAME, as_label(_inside(meta, client.NATIVE_ID_META))) for client in list_clients()
+        (client.NAME, as_label(_get_nested(meta, client.NATIVE_ID_META)))
+        for client in list_clients()
     ]
     said += [
-        (client.NAME, as_label(_variable(environment, client.NATIVE_ID_VARIABLE))) for client in own
+        (client.NAME, as_label(_get_variable(environment, client.NATIVE_ID_VARIABLE)))
+        for client in own
     ]
     for client_said, native_id in said:
         if native_id:
@@ -96,7 +98,7 @@ def who_calls(
     return Caller(name, None, worktree)
 
 
-def client_name(introduced_as: object) -> str | None:
+def find_client_name(introduced_as: object) -> str | None:
     """Our name for an agent program; an unknown one keeps its own, as far as that is a label."""
     label = as_label(introduced_as)
     if label is None:
@@ -117,11 +119,11 @@ def as_label(text: object) -> str | None:
     return " ".join(words)[:LABEL_CHARS].strip() or None
 
 
-def _variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
+def _get_variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
     return (environment or {}).get(name) if name else None
 
 
-def _inside(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
+def _get_nested(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
     """What lies at the end of a path of names, however strange the things on the way."""
     found: object = meta if names else None
     for name in names:
@@ -129,7 +131,7 @@ def _inside(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
     return found
 
 
-def _worktree_of(folder: str) -> str | None:
+def _find_worktree(folder: str) -> str | None:
     from holdfast.usecases.location import (
         locate_worktree,
     )  # it loads rooms, which a door does when it has work
@@ -214,7 +216,7 @@ async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     One with context sets or a hint comes before one that has only events, because a client's own
     session has events as soon as it asks.
     """
-    return await scope.sessions.find_telling_session(
+    return await scope.sessions.find_session_to_continue(
         caller.worktree, client=caller.client, native_id=caller.native_id
     )
 
