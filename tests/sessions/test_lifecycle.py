@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidValueError
+from holdfast.errors import Action, InvalidValueError
 from holdfast.ground import settings
 from holdfast.sessions.errors import RevisionConflictError, SessionEndedError, SessionNotFoundError
-from holdfast.sessions.service import PAGE
+from holdfast.sessions.reading import PAGE
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 
@@ -225,7 +225,7 @@ async def test_an_ended_session_takes_no_event_and_no_state(sessions):
                 4,
                 409,
             )
-            assert f"holdfast session resume {s.id}" in str(refusal.value)
+            assert refusal.value.next_actions == (Action("session.resume", session_id=s.id),)
 
 
 async def test_a_race_of_ends_tells_listeners_once(sessions):

@@ -1,8 +1,7 @@
 """Session meta that another program has kept: `~/.caco/sessions/<id>/meta.json`.
 
-Names, hints, times and context sets come in as sessions of their own, once each. What cannot be
-read is named, and the rest comes in; only a store that is not there stops an import, because then
-nothing more can.
+Names, hints, times and context sets are imported as sessions of their own, once each. What cannot
+be read is reported, and the rest is imported; only a store that cannot be reached stops an import.
 """
 
 from __future__ import annotations
@@ -64,21 +63,17 @@ def _show_on_one_line(name: str) -> str:
 
 
 async def _list_imported_ids(sessions: SessionService) -> set[str | None]:
-    """What came in before: ended and forgotten sessions too, because an import must not bring those
-    back.
-    """
-    return {
-        session.native_id
-        for session in await sessions.list_all_sessions()
-        if session.client == CLIENT and session.revision > 1
-    }
+    """Also of ended and forgotten sessions, because an import must not restore those."""
+    known = await sessions.list_all_sessions()
+    imported = [session for session in known if session.client == CLIENT and session.revision > 1]
+    return {session.native_id for session in imported}
 
 
 async def _import_folder(
     sessions: SessionService, native_id: str, folder: str
 ) -> tuple[bool, list[str]]:
-    """Whether it came in, and what was wrong. Without anything to keep it does not: the next import
-    looks again.
+    """Whether it was imported, and what was wrong; a folder with nothing to keep is read again by
+    the next import.
     """
     try:
         metadata, wrong = check_meta(_read_meta(folder))
@@ -98,9 +93,8 @@ def _read_meta(folder: str) -> Any:
         raise InvalidValueError("file", name, "is not a session's folder; it was left as it is")
     try:
         data = files.find_bytes(os.path.join(folder, META), max_bytes=META_BYTES)
-    except (
-        StoreUnreachableError
-    ) as error:  # to its words it is the store, and the advice would be about that
+    except StoreUnreachableError as error:
+        # Its own message would name the store, and advise about that.
         raise InvalidValueError("file", META, f"cannot be read: {error.cause}") from None
     if data is None:
         raise InvalidValueError("folder", name, f"holds no {META}, so there is nothing to import")
@@ -117,14 +111,16 @@ def check_meta(meta: object) -> tuple[dict[str, Any], list[str]]:
     checked: dict[str, Any] = {}
     wrong: list[str] = []
     for field in FIELDS:
-        if (value := meta.get(field)) in (None, "", {}):
+        value = meta.get(field)
+        if value in (None, "", {}):
             continue
         try:
             kept = _check_field(field, value)
         except WRONG as error:
             wrong.append(error.message)
         else:
-            checked |= {field: kept} if kept else {}
+            if kept:
+                checked[field] = kept
     if not checked and not wrong:
         raise InvalidValueError(META, sorted(meta), "has nothing to import", known=FIELDS)
     return checked, wrong

@@ -176,21 +176,19 @@ class Verification:
         return {**self.__dict__, "damage": list(self.damage), "ok": self.ok}
 
 
+SEED_COLUMNS = 9  # of a session, from `id` to `metadata`
+
+
 def make_session(row: Any) -> Session:
-    fields = list(row)
-    fields[6:9] = (
-        _parse_optional_moment(fields[6]),
-        _parse_optional_moment(fields[7]),
-        json.loads(fields[8]),
-    )
-    fields[17] = fields[17].hex()
+    *labels, started_at, ended_at, metadata = row[:SEED_COLUMNS]
+    *own, head_hash = row[SEED_COLUMNS:]
+    times = _parse_moment(started_at), _parse_optional_moment(ended_at)
+    fields = (*labels, *times, json.loads(metadata), *own, head_hash.hex())
     return Session(*fields)
 
 
 def make_event(row: Any) -> SessionEvent:
-    """Past the constructor: a frozen dataclass sets each field by a call, and a window has many
-    events.
-    """
+    """Without the constructor, which sets each field by a call: a window has many events."""
     event = object.__new__(SessionEvent)
     at = event.__dict__
     (
@@ -215,9 +213,7 @@ def make_event(row: Any) -> SessionEvent:
 
 
 def make_appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
-    """An event that was just stored, or was there before, from what was sent and what the store
-    answered.
-    """
+    """An event from what was sent and what the store answered: just stored, or known before."""
     _, sequence, created_at, chain_hash, erased_at, *_ = answer
     content, parts_text = event.content, event.parts_text
     if erased_at is not None:
@@ -238,11 +234,13 @@ def get_texts(row: Any) -> tuple[str, str | None]:
 
 
 def make_sample(row: Any) -> EventSample:
-    return EventSample(row[0], row[1], _parse_moment(row[2]), row[3])
+    sequence, event_type, created_at, size = row
+    return EventSample(sequence, event_type, _parse_moment(created_at), size)
 
 
 def make_state(row: Any) -> SessionState:
-    return SessionState(row[0], json.loads(row[1]), _parse_moment(row[2]))
+    session_id, scratchpad, updated_at = row
+    return SessionState(session_id, json.loads(scratchpad), _parse_moment(updated_at))
 
 
 def _parse_moment(value: str | datetime) -> datetime:
