@@ -1,6 +1,4 @@
-"""What memories are about: the statement itself, how well it answers a question, and what an import
-did.
-"""
+"""What memories are about: the statement, how well it answers a question, and what is imported."""
 
 from __future__ import annotations
 
@@ -39,9 +37,8 @@ class Memory:
         return self.expires_at is not None and self.expires_at <= now
 
     def to_dict(self) -> dict[str, Any]:
-        times = {name: getattr(self, name) for name in TIMES}
-        texts = {name: clock.to_text(at) if at else None for name, at in times.items()}
-        return {**self.__dict__, "lineage": list(self.lineage), **texts}
+        times = {name: _format_moment(getattr(self, name)) for name in TIMES}
+        return {**self.__dict__, "lineage": list(self.lineage), **times}
 
 
 @dataclass(frozen=True)
@@ -73,9 +70,7 @@ class StoredMemory:
 
 @dataclass(frozen=True)
 class MemoryImportReport:
-    """What an import brought in, what was there or is to stay out, and each line that could not be
-    used.
-    """
+    """How many were imported, known or forgotten before, and each line that could not be used."""
 
     imported: int = 0
     known: int = 0
@@ -86,22 +81,48 @@ class MemoryImportReport:
         return {**self.__dict__, "problems": list(self.problems)}
 
 
+COLUMNS = 14
 TIMES = ("last_used_at", "expires_at", "created_at", "updated_at", "erased_at")
 
 
 def make_memory(row: Any) -> Memory:
-    fields = list(row[:14])
-    fields[4], fields[7] = _parse_object(fields[4]), _parse_texts(fields[7])
-    fields[6] = round(float(fields[6]), 2)
-    fields[8] = _parse_moment(fields[8])
-    fields[10:14] = map(_parse_moment, fields[10:14])
-    return Memory(*fields)
+    """A memory from the first columns of a row; there may be more of them."""
+    (
+        memory_id,
+        user_id,
+        content,
+        category,
+        metadata,
+        source_type,
+        confidence,
+        lineage,
+        last_used_at,
+        use_count,
+        expires_at,
+        created_at,
+        updated_at,
+        erased_at,
+    ) = row[:COLUMNS]
+    return Memory(
+        memory_id,
+        user_id,
+        content,
+        category,
+        _parse_object(metadata),
+        source_type,
+        round(float(confidence), 2),
+        _parse_texts(lineage),
+        _parse_optional_moment(last_used_at),
+        use_count,
+        _parse_optional_moment(expires_at),
+        _parse_moment(created_at),
+        _parse_moment(updated_at),
+        _parse_optional_moment(erased_at),
+    )
 
 
 def _parse_object(text: str) -> dict[str, Any]:
-    """Another program's table may have a list there, or a text that is no JSON: it is kept, one
-    step further in.
-    """
+    """Another program's table may have a list, or a text that is not JSON: it is kept inside."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -113,8 +134,18 @@ def _parse_object(text: str) -> dict[str, Any]:
 
 def _parse_texts(text: str) -> tuple[str, ...]:
     value = json.loads(text)
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    if not isinstance(value, list):
+        return ()
+    return tuple(item for item in value if isinstance(item, str))
 
 
-def _parse_moment(value: str | datetime | None) -> datetime | None:
+def _parse_moment(value: str | datetime) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
+
+
+def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
+    return None if value is None else _parse_moment(value)
+
+
+def _format_moment(moment: datetime | None) -> str | None:
+    return clock.to_text(moment) if moment else None

@@ -1,5 +1,6 @@
-"""The only file that turns memory verbs into queries. JSON and times cross as text, the same to
-both engines.
+"""The only file that turns memory verbs into queries.
+
+JSON and times are passed as text, the same to both engines.
 """
 
 from __future__ import annotations
@@ -43,24 +44,27 @@ class MemoryStore:
             await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content)
         )
 
-    async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> Row | None:
+    async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> str | None:
+        """The id of the memory that was forgotten with this content."""
         rows = await tx.run(QUERIES["find_tombstone"], *self.owner, content_hash)
-        return rows[0] if rows else None
+        if not rows:
+            return None
+        memory_id, *_ = rows[0]
+        return str(memory_id)
 
     async def find_tombstones(self, hashes: Iterable[bytes]) -> set[bytes]:
-        asked = _as_json(one.hex() for one in hashes)
-        return {
-            row[0]
-            for row in await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)
-        }
+        asked = _as_json(digest.hex() for digest in hashes)
+        rows = await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)
+        return {digest for (digest,) in rows}
 
     async def add(self, tx: Transaction, memory_id: str, statement: Statement) -> Memory | None:
         """None when the id is taken."""
+        _, developer_id = self.owner
         rows = await tx.run(
             QUERIES["add_memory"],
             *self.owner,
             memory_id,
-            statement.user_id or self.owner[1],
+            statement.user_id or developer_id,
             statement.content,
             statement.content_hash,
             _as_json(statement.words),
@@ -113,17 +117,16 @@ class MemoryStore:
         """In how many memories each word is, and how many memories there are."""
         asked = _as_json(words), most, clock.to_text(now)
         rows = await self.database.read(QUERIES["count_words"], *self.owner, *asked)
-        counts = {row[0]: row[1] for row in rows}
-        return counts, counts.pop("")
+        counts = {word: count for word, count in rows}  # noqa: C416  # a row is not a pair to mypy
+        total = counts.pop("")
+        return counts, total
 
     async def find_candidates(
         self, words: Iterable[str], limit: int, now: datetime
     ) -> Sequence[tuple[Memory, Iterable[str]]]:
         asked = _as_json(words), limit, clock.to_text(now)
         rows = await self.database.read(QUERIES["find_candidates"], *self.owner, *asked)
-        return [
-            (memory, get_words(memory, row[14])) for row in rows for memory in [make_memory(row)]
-        ]
+        return [_make_candidate(row) for row in rows]
 
     async def note_use(self, memory_ids: Iterable[str]) -> None:
         await self.database.write(QUERIES["note_use"], *self.owner, _as_json(memory_ids))
@@ -137,18 +140,31 @@ class MemoryStore:
 
     @contextlib.asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Somebody else's table has rules of its own: what those refuse is no bug of ours."""
+        """Another program's table has rules of its own: what those refuse is not a bug of ours."""
         try:
             yield
         except Exception as error:
-            said = (error.__cause__ or error) if isinstance(error, IdTakenError) else error
-            if (said is not error or getattr(error, "sqlstate", None)) and await self.is_adopted():
-                raise ForeignTableError(str(said).splitlines()[0]) from error
+            refusal = _find_refusal(error)
+            if refusal is not None and await self.is_adopted():
+                raise ForeignTableError(str(refusal).splitlines()[0]) from error
             raise
+
+
+def _find_refusal(error: Exception) -> BaseException | None:
+    """The error of the database's own, if it is one."""
+    if isinstance(error, IdTakenError) and error.__cause__ is not None:
+        return error.__cause__
+    return error if getattr(error, "sqlstate", None) else None
 
 
 def _make_first(rows: Sequence[Row]) -> Memory | None:
     return make_memory(rows[0]) if rows else None
+
+
+def _make_candidate(row: Row) -> tuple[Memory, Iterable[str]]:
+    memory = make_memory(row)
+    *_, stored_words = row
+    return memory, get_words(memory, stored_words)
 
 
 def _as_json(texts: Iterable[str]) -> str:
