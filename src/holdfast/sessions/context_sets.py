@@ -37,11 +37,13 @@ def change_set(
         raise InvalidValueError("mode", mode, "is unknown", known=MODES)
     current = context.get(name, [])
     kept = new if mode == "replace" else merge_items(current, new)
+    added = [item for item in kept if item not in current]
+    removed = [item for item in current if item not in kept]
     return SetChange(
         set_name=name,
         items=tuple(kept),
-        added=tuple(item for item in kept if item not in current),
-        removed=tuple(item for item in current if item not in kept),
+        added=tuple(added),
+        removed=tuple(removed),
         context=put_set(context, name, kept),
         warning=name_warning(name),
     )

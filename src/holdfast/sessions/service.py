@@ -492,10 +492,8 @@ class SessionService:
         distinct = rules.drop_repeated(events)
         answers = await self.store.append_events(session_id, distinct, expected_sequence)
         known = str(session_id).lower()
-        stored = {
-            event.id: make_appended_event(known, event, answer)
-            for event, answer in zip(distinct, answers, strict=True)
-        }
+        pairs = zip(distinct, answers, strict=True)
+        stored = {event.id: make_appended_event(known, event, answer) for event, answer in pairs}
         return [stored[event.id] for event in events]
 
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
