@@ -1,5 +1,6 @@
-"""Holdfast: the context layer for coding agents. Repo state beats memory, and nothing acknowledged
-is ever lost.
+"""Holdfast: the context layer for coding agents.
+
+Repository state beats memory, and nothing acknowledged is ever lost.
 
 Names are loaded when they are first used, so that a hook process pays for none of them.
 """

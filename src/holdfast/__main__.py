@@ -1,6 +1,4 @@
-"""`holdfast …` and `python -m holdfast …`. Hooks and agents go straight to their doors; the rest
-pays for the CLI.
-"""
+"""`holdfast …` and `python -m holdfast …`; hooks and MCP servers do not load the CLI."""
 
 from __future__ import annotations
 
@@ -13,9 +11,8 @@ def main() -> int:
     if sys.argv[1:2] == ["hook"] and not {"--help", "-h"}.intersection(sys.argv):
         from holdfast.surfaces import hook
 
-        os._exit(
-            hook.main(sys.argv[2:])
-        )  # everything is on disk; taking the interpreter apart would only take time
+        # Everything is on disk; ending the interpreter properly would only take time.
+        os._exit(hook.main(sys.argv[2:]))
     if sys.argv[1:] == ["mcp"]:
         with suppress(ModuleNotFoundError):  # the command says which extra is missing
             from holdfast.surfaces.mcp import stdio

@@ -1,4 +1,4 @@
-"""The composition root: settings, then the store, then the services. Nothing else constructs them."""
+"""The composition root: settings, then the store, then the services; only here are they made."""
 
 from __future__ import annotations
 
@@ -47,9 +47,8 @@ class App:
         self._database: Database | None = None
         self._runner: Any = None
         self._is_late = False
-        self.left_behind = (
-            False  # whether a thread may still wait for something that nobody waits for any more
-        )
+        # Whether a thread may still wait for something that is not needed any more.
+        self.left_behind = False
         self._spool: Spool | None = None
 
     def __enter__(self) -> App:
@@ -71,7 +70,7 @@ class App:
         await self._opening.__aexit__(None, None, None)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """To its end: by hand where nothing ever waits, on a loop of our own where it does."""
+        """To its end: without a loop on SQLite, where nothing ever waits; else on our own loop."""
         if sqlite_path(self.settings.database):
             return drive(coroutine)
         import asyncio
@@ -86,9 +85,7 @@ class App:
         return result
 
     def _end_loop(self) -> None:
-        """To close a runner is to wait for its threads, and one that looks up a host's name cannot
-        be interrupted.
-        """
+        """Closing a runner waits for its threads, and a look-up of a host cannot be stopped."""
         if self.wait_seconds is None or not (self._is_late or self._database is None):
             self._runner.close()
             return
@@ -110,9 +107,7 @@ class App:
         return Scope(self.database, self.settings.owner)
 
     def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:
-        """Context in the repository that a folder is in; `share` is what a program says about the
-        flag.
-        """
+        """Context in the repository of a folder; `share` is what a program sets the flag to."""
         from holdfast.workstreams.service import WorkstreamService
 
         return WorkstreamService(self.settings, self.scope.journal, folder=folder, share=share)
@@ -130,7 +125,7 @@ class App:
         return self.workstreams(self.folder)
 
     def bundles(self, work: WorkstreamService) -> BundleService:
-        """What an agent is handed about that repository."""
+        """What an agent receives about that repository."""
         from holdfast.bundles.service import BundleService
         from holdfast.clients import text_limit
         from holdfast.ground.user_settings import load_user_settings
@@ -164,13 +159,13 @@ class App:
         """Store what waited while the store was busy or down."""
         if self.spool.is_empty():
             return 0
-        _ = (
-            self.database
-        )  # opened first: whatever is wrong with the store is no fault of what waits
+        _ = self.database  # opened first: an error of the store is not an error of what waits
         return self.run(self.drain(limit))
 
     async def drain(self, limit: int | None = None) -> int:
-        return 0 if self.spool.is_empty() else await self.spool.drain(self._store_record, limit)
+        if self.spool.is_empty():
+            return 0
+        return await self.spool.drain(self._store_record, limit)
 
     def count(self) -> Accounting:
         _ = self.database
@@ -179,21 +174,18 @@ class App:
     async def take_stock(self, *, every_row: bool = False) -> Accounting:
         """Where every accepted input is: stored, spooled or rejected, and none lost.
 
-        A server that is asked all the time looks at the end of each log; `every_row` finds a hole
-        in the middle too.
+        A server, which is asked often, looks at the end of each log; `every_row` finds a hole in
+        the middle too.
         """
         from holdfast.storage.accounting import Accounting
 
         await self.drain()
         store = self.scope.sessions.store
-        numbered, stored, sessions = await (
-            store.count_events() if every_row else store.count_ends()
-        )
-        spooled, rejected, lost = (
-            self.spool.count_spooled(),
-            self.spool.count_rejected(),
-            self.spool.count_lost(),
-        )
+        counting = store.count_events() if every_row else store.count_ends()
+        numbered, stored, sessions = await counting
+        spooled = self.spool.count_spooled()
+        rejected = self.spool.count_rejected()
+        lost = self.spool.count_lost()
         return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
 
     async def _store_record(self, record: dict[str, Any]) -> None:

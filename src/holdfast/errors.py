@@ -20,35 +20,32 @@ def shown(value: object) -> str:
     """A value as it appears in a message: quoted, escaped, and short however long it is."""
     try:
         text = ascii(value)
-    except (
-        RecursionError,
-        ValueError,
-    ):  # nested without end, or a number of more digits than Python prints
+    except (RecursionError, ValueError):
+        # Nested without end, or a number of more digits than Python prints.
         return f"(a {type(value).__name__})"
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
+    if len(text) <= SHOWN_CHARS:
+        return text
+    return f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
 
 
-def place_of(error: BaseException) -> str:
+def find_place(error: BaseException) -> str:
     """The file and line that an error comes from."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    return (
-        f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
-        if frame
-        else "an unknown place"
-    )
+    if frame is None:
+        return "an unknown place"
+    path = frame.tb_frame.f_code.co_filename
+    return f"{os.path.basename(path)}:{frame.tb_lineno}"
 
 
 def bug_message(error: BaseException) -> str:
-    """What is said of an error that is none of ours, without anything of the person's own text."""
-    return f"This is a bug in Holdfast: {type(error).__name__} at {place_of(error)}."
+    """The message of an unexpected error, without any text of the user's own."""
+    return f"This is a bug in Holdfast: {type(error).__name__} at {find_place(error)}."
 
 
 class Action:
-    """What can be done next: a verb with its arguments. A plain class, because every hook process
-    loads this module.
-    """
+    """What can be done next: a verb with its arguments. Not a dataclass: every hook loads this."""
 
     __slots__ = ("arguments", "verb")
 
@@ -56,10 +53,9 @@ class Action:
         self.verb, self.arguments = verb, arguments
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Action) and (self.verb, self.arguments) == (
-            other.verb,
-            other.arguments,
-        )
+        if not isinstance(other, Action):
+            return False
+        return self.verb == other.verb and self.arguments == other.arguments
 
     def __hash__(self) -> int:
         return hash(self.verb)
@@ -107,12 +103,13 @@ class KeyReusedError(Conflict):
     def __init__(self, key: str):
         self.key = key
         super().__init__(
-            f"Idempotency key '{key}' was used for another request. Repeat that request unchanged, or use a new key."
+            f"Idempotency key '{key}' was used for another request. "
+            "Repeat that request unchanged, or use a new key."
         )
 
 
 class NoWorkingTreeError(Refused):
-    """A server for a team has nobody's files."""
+    """A server for a team has no files of a developer."""
 
     code = "no_working_tree"
 

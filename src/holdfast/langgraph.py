@@ -52,9 +52,8 @@ def _check_langgraph() -> None:
     from holdfast.errors import ExtraMissingError
 
     try:
-        found = find_spec(
-            "langgraph.graph"
-        )  # not its parent: other packages have a part of that folder
+        # Not its parent: other packages have a part of that folder.
+        found = find_spec("langgraph.graph")
     except ImportError:
         found = None
     if found is None:

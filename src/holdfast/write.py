@@ -9,8 +9,8 @@ A transaction is opened where one is needed: for a key, for a condition, or wher
 for it because several verbs belong together. Any other verb runs on the plain database: one round
 trip, and its commit is grouped with those of others.
 
-An effect on files is no part of the store's transaction. There the key is kept after the effect, so
-the verb must be repeatable: a request that is sent again after a crash between the two finds its
+An effect on files is not part of the store's transaction. There the key is kept after the effect,
+so the verb must be repeatable: a request that is sent again after a crash between the two finds its
 own entry.
 """
 
@@ -87,7 +87,7 @@ async def _check_and_run(scope: Scope, request: Request[R], verb: Verb[R]) -> R:
 
 @runtime_checkable
 class HasSubject(Protocol):
-    """A result that has a name by which it can be read again: what a verb returns that takes a key."""
+    """What a verb returns that takes a key: a result with a name by which it can be read again."""
 
     @property
     def subject(self) -> str: ...
@@ -144,9 +144,7 @@ async def _attempt_in_files(scope: Scope, request: Request[R], key: _Key, verb: 
     result = await _check_and_run(scope, request, verb)
 
     async def keep(database: Database) -> str | None:
-        """What another caller with the same key was told meanwhile; None where this one is the
-        first.
-        """
+        """The result of another caller with the same key; None where this caller is the first."""
         inside = Scope(database, scope.owner)
         subject = await key.find_subject(inside)
         if subject is None:
@@ -154,7 +152,9 @@ async def _attempt_in_files(scope: Scope, request: Request[R], key: _Key, verb: 
         return subject
 
     known = await in_transaction(scope.database, keep)
-    return Done(result) if known is None else await _repeat(scope, request, known)
+    if known is None:
+        return Done(result)
+    return await _repeat(scope, request, known)
 
 
 async def _repeat(scope: Scope, request: Request[R], subject: str) -> Done[R]:

@@ -18,7 +18,7 @@ from holdfast.bundles.service import BundleService
 from holdfast.errors import Action, InvalidValueError, StoreBusyError
 from holdfast.ground.settings import load_settings, owner_of
 from holdfast.memories.model import Memory
-from holdfast.memories.model import Recalled as Found
+from holdfast.memories.model import MemoryMatch as Found
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.storage.journal import Journal
 from holdfast.workstreams.errors import SharedContextOffError

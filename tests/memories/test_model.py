@@ -2,7 +2,7 @@
 
 import json
 
-from holdfast.memories.model import ImportReport, Recalled, Remembered, memory_from
+from holdfast.memories.model import MemoryImportReport, MemoryMatch, StoredMemory, make_memory
 
 ROW = (
     *("m-1", "u1", "kept", None, '{"a":1}', "explicit", 0.8, '["s-1"]', None, 2, None),
@@ -11,7 +11,7 @@ ROW = (
 
 
 def test_a_row_becomes_a_memory_and_a_document():
-    memory = memory_from(ROW)
+    memory = make_memory(ROW)
 
     assert (memory.metadata, memory.lineage, memory.use_count) == ({"a": 1}, ("s-1",), 2)
     assert json.loads(json.dumps(memory.to_dict())) == {
@@ -33,15 +33,15 @@ def test_a_row_becomes_a_memory_and_a_document():
 
 
 def test_an_answer_says_how_well_it_answers_and_whether_it_is_new():
-    memory = memory_from(ROW)
+    memory = make_memory(ROW)
 
-    assert Recalled(memory, 0.5, 0.6).to_dict() == {
+    assert MemoryMatch(memory, 0.5, 0.6).to_dict() == {
         **memory.to_dict(),
         "relevance": 0.5,
         "score": 0.6,
     }
-    assert Remembered(memory, True).to_dict() == {**memory.to_dict(), "is_new": True}
-    assert ImportReport(problems=("x",)).to_dict() == {
+    assert StoredMemory(memory, True).to_dict() == {**memory.to_dict(), "is_new": True}
+    assert MemoryImportReport(problems=("x",)).to_dict() == {
         "imported": 0,
         "known": 0,
         "forgotten": 0,

@@ -12,7 +12,7 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
 from holdfast.memories import rules
 from holdfast.memories.model import Memory
-from holdfast.memories.words import words
+from holdfast.memories.words import extract_words
 
 NOW = clock.from_text("2026-11-16T09:04:00Z")
 confidences = st.integers(0, 100).map(lambda n: n / 100)
@@ -21,7 +21,7 @@ sessions = st.sampled_from(["s-1", "s-2", "s-3", None])
 
 def memory(content: str = "kept", **changes: Any) -> Memory:
     statement = rules.check_statement(content, None, "explicit", None, None, NOW)
-    return replace(rules.as_memory(statement, "m-1", NOW), **changes)
+    return replace(rules.make_unstored_memory(statement, "m-1", NOW), **changes)
 
 
 # --- belief ---------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def test_belief_stays_between_nothing_and_certainty(
 ):
     held = memory(confidence=start)
     for agrees, session in judgements:
-        held = (rules.corroborated if agrees else rules.contradicted)(held, session)
+        held = (rules.corroborate if agrees else rules.contradict)(held, session)
         assert 0 <= held.confidence <= 1
         assert round(held.confidence, 2) == held.confidence
         assert len(set(held.lineage)) == len(held.lineage)
@@ -43,22 +43,22 @@ def test_belief_stays_between_nothing_and_certainty(
 def test_to_agree_never_lowers_and_to_differ_never_raises(start: float, session: str | None):
     held = memory(confidence=start)
 
-    assert rules.corroborated(held, session).confidence >= start
-    assert rules.contradicted(held, session).confidence <= start
+    assert rules.corroborate(held, session).confidence >= start
+    assert rules.contradict(held, session).confidence <= start
 
 
 def test_a_witness_counts_once():
-    once = rules.corroborated(memory(), "s-1")
+    once = rules.corroborate(memory(), "s-1")
 
-    assert rules.corroborated(once, "s-1") == once
-    assert rules.corroborated(once, "s-2").confidence > once.confidence
-    assert rules.corroborated(once, None).confidence > once.confidence
+    assert rules.corroborate(once, "s-1") == once
+    assert rules.corroborate(once, "s-2").confidence > once.confidence
+    assert rules.corroborate(once, None).confidence > once.confidence
 
 
 def test_a_lineage_keeps_the_newest():
     held = memory(confidence=0.0)
     for number in range(rules.MOST_LINEAGE + 5):
-        held = rules.contradicted(held, f"s-{number}")
+        held = rules.contradict(held, f"s-{number}")
 
     assert len(held.lineage) == rules.MOST_LINEAGE
     assert held.lineage[-1] == f"s-{rules.MOST_LINEAGE + 4}"
@@ -82,9 +82,7 @@ def test_said_again_it_is_kept_as_long_as_the_longer_of_the_two(
     def at(one: int | None) -> datetime | None:
         return None if one is None else NOW + timedelta(days=one)
 
-    assert rules.said_again(memory(expires_at=at(kept_for)), at(said_for), "s-1").expires_at == at(
-        days
-    )
+    assert rules.repeat(memory(expires_at=at(kept_for)), at(said_for), "s-1").expires_at == at(days)
 
 
 # --- the same statement ---------------------------------------------------------------------------
@@ -92,10 +90,10 @@ def test_said_again_it_is_kept_as_long_as_the_longer_of_the_two(
 
 @given(st.text(min_size=1))
 def test_spaces_and_case_do_not_make_another_statement(text: str):
-    assert rules.content_hash(f"  {text} \n") == rules.content_hash(text)
+    assert rules.hash_content(f"  {text} \n") == rules.hash_content(text)
     if text.lower().upper() == text.upper():
         assert (
-            rules.content_hash(text.lower()) == rules.content_hash(text.upper())
+            rules.hash_content(text.lower()) == rules.hash_content(text.upper())
             or not text.isascii()
         )
 
@@ -103,7 +101,7 @@ def test_spaces_and_case_do_not_make_another_statement(text: str):
 def test_other_words_are_another_statement():
     texts = ["a b", "ab", "a. b", "b a"]
 
-    assert len({rules.content_hash(text) for text in texts}) == len(texts)
+    assert len({rules.hash_content(text) for text in texts}) == len(texts)
 
 
 # --- relevance ------------------------------------------------------------------------------------
@@ -119,7 +117,7 @@ some_words = st.lists(st.sampled_from("abcdefgh"), unique=True)
 )
 def test_relevance_is_a_share(asked: list[str], has: list[str], counts: dict[str, int], total: int):
     weights = rules.weigh(asked, counts, total)
-    share = rules.relevance(has, weights)
+    share = rules.measure_relevance(has, weights)
 
     assert 0 <= share <= 1
     assert (share == 1.0) >= (bool(asked) and set(asked) <= set(has))
@@ -135,8 +133,8 @@ def test_a_rarer_word_never_weighs_less(first: int, second: int, total: int):
 
 
 def ranked(*memories: Memory, query: str = "kept", **changes: Any) -> list[str]:
-    candidates = [(one, words(one.content)) for one in memories]
-    weights = rules.weigh(words(query), {}, len(memories))
+    candidates = [(one, extract_words(one.content)) for one in memories]
+    weights = rules.weigh(extract_words(query), {}, len(memories))
     options = {"now": NOW, "limit": 10, "min_relevance": 0.35} | changes
     return [found.memory.id for found in rules.rank(candidates, weights, **options)]
 
@@ -199,7 +197,7 @@ def test_a_record_that_is_written_out_reads_back_the_same():
     record = rules.as_record(held)
     again = rules.check_record(record, NOW + timedelta(days=1))
 
-    assert rules.as_memory(again, held.id, NOW + timedelta(days=1)) == held
+    assert rules.make_unstored_memory(again, held.id, NOW + timedelta(days=1)) == held
     assert "erased_at" not in record
 
 

@@ -330,7 +330,7 @@ async def test_a_role_without_our_group_cannot_search(postgres: Cluster, postgre
 async def test_words_arrive_in_the_index_as_the_rule_cuts_them(
     postgres_memories: MemoryService, postgres: Cluster, postgres_database: str
 ):
-    from holdfast.memories.words import words
+    from holdfast.memories.words import extract_words
 
     text = "validateIban() prüft 数据库 in src/payouts/bank.py"
     await postgres_memories.remember(text)
@@ -339,4 +339,4 @@ async def test_words_arrive_in_the_index_as_the_rule_cuts_them(
         postgres.dsn(postgres_database),
         "select to_jsonb(tsvector_to_array(content_tsv))::text from memori.memories",
     )
-    assert set(json.loads(stored)) == words(text)
+    assert set(json.loads(stored)) == extract_words(text)

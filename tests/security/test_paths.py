@@ -88,7 +88,7 @@ def try_everything(text):
     hook.main([text, text])
     for client, event in (("claude", "PostToolUse"), ("gemini", "BeforeAgent")):
         if found := find_client(client).parse(event, payload(client, event, text)):
-            hook.keep(found)
+            hook.store_event(found)
     for name in ("HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"):
         before = os.environ.pop(name, None)
         os.environ[name] = text

@@ -86,7 +86,7 @@ async def test_each_link_follows_the_one_before_on_both_engines(sessions):
     await sessions.append_event(s.id, "model_message", "assistant", "c")
 
     check = chain.ChainCheck(s.id)
-    check.walk(await sessions.store.events_after(s.id, 0, 10))
+    check.walk(await sessions.store.list_events_after(s.id, 0, 10))
 
     assert check.damage == []
     assert check.head.hex() == (await sessions.get_session(s.id)).head_hash

@@ -42,7 +42,7 @@ async def test_a_session_comes_in_with_its_name_hints_times_and_context(sessions
 
     report = await caco.import_caco(sessions, str(caco_folder))
 
-    assert report == caco.ImportReport(imported=1, known=0, problems=())
+    assert report == caco.SessionImportReport(imported=1, known=0, problems=())
     s = await sessions.find_session("issue 123")
     assert s.metadata == META
     assert (s.client, s.native_id, s.chatmode) == ("caco", "abc", "caco")
@@ -152,9 +152,9 @@ async def test_a_folder_without_anything_to_import_is_named_and_starts_no_sessio
 
 
 async def test_no_folder_of_that_program_is_nothing_to_import(sessions, caco_folder):
-    assert await caco.import_caco(sessions, str(caco_folder / "missing")) == caco.ImportReport(
-        0, 0, ()
-    )
+    assert await caco.import_caco(
+        sessions, str(caco_folder / "missing")
+    ) == caco.SessionImportReport(0, 0, ())
 
 
 async def test_a_file_in_the_place_of_a_folder_is_named(sessions, caco_folder):

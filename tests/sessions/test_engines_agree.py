@@ -269,7 +269,7 @@ def test_parts_come_back_equal_from_both_engines_and_hash_the_same(both, scale):
             found = [event async for event in sessions.read_events(s.id)]
             assert [event.parts for event in found] == several
             assert (await sessions.verify_session(s.id)).ok
-            rows = await sessions.store.events_after(s.id, 0, 10)
+            rows = await sessions.store.list_events_after(s.id, 0, 10)
             return [(event.content_hash, row[6]) for event, row in zip(found, rows, strict=True)]
 
         sqlite, postgres = (both.run(stored(sessions)) for sessions in both.services)

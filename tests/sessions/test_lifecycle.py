@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidValueError
+from holdfast.errors import Action, InvalidValueError
 from holdfast.ground import settings
 from holdfast.sessions.errors import RevisionConflictError, SessionEndedError, SessionNotFoundError
-from holdfast.sessions.service import PAGE
+from holdfast.sessions.reading import PAGE
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 
@@ -225,7 +225,7 @@ async def test_an_ended_session_takes_no_event_and_no_state(sessions):
                 4,
                 409,
             )
-            assert f"holdfast session resume {s.id}" in str(refusal.value)
+            assert refusal.value.next_actions == (Action("session.resume", session_id=s.id),)
 
 
 async def test_a_race_of_ends_tells_listeners_once(sessions):
@@ -377,13 +377,13 @@ async def test_the_session_that_says_something_is_the_newest_with_context_or_hin
     await sessions.set_relevant_context(cleared.id, "ports", ["80"])
     await sessions.set_relevant_context(cleared.id, "ports", [])
 
-    assert (await sessions.find_telling_session("/w")).id == eventful.id
-    assert (await sessions.find_telling_session()).id == eventful.id
-    assert (await sessions.find_telling_session(client="b", native_id="n-1")).id == eventful.id
-    assert await sessions.find_telling_session(client="a", native_id="n-1") is None
-    assert await sessions.find_telling_session("/v") is None
+    assert (await sessions.find_session_to_continue("/w")).id == eventful.id
+    assert (await sessions.find_session_to_continue()).id == eventful.id
+    assert (await sessions.find_session_to_continue(client="b", native_id="n-1")).id == eventful.id
+    assert await sessions.find_session_to_continue(client="a", native_id="n-1") is None
+    assert await sessions.find_session_to_continue("/v") is None
     hinted = await sessions.create_session("a", "u1", worktree="/v")
     await sessions.update_metadata(hinted.id, {"envHint": "staging"})
     await sessions.set_relevant_context(cleared.id, "ports", ["81"])
-    assert (await sessions.find_telling_session("/w")).id == cleared.id
-    assert (await sessions.find_telling_session()).id == hinted.id
+    assert (await sessions.find_session_to_continue("/w")).id == cleared.id
+    assert (await sessions.find_session_to_continue()).id == hinted.id

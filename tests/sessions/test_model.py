@@ -53,13 +53,13 @@ def test_what_the_seed_does_not_have_needs_no_value():
 
 def test_they_are_frozen():
     with pytest.raises(FrozenInstanceError):
-        model.event_from(EVENT_ROW).content = "other"
+        model.make_event(EVENT_ROW).content = "other"
 
 
 def test_a_session_reads_rows_of_both_engines():
     """SQLite answers with texts, PostgreSQL with moments."""
-    text = model.session_from(SESSION_ROW)
-    moment = model.session_from((*SESSION_ROW[:6], AT, AT, *SESSION_ROW[8:]))
+    text = model.make_session(SESSION_ROW)
+    moment = model.make_session((*SESSION_ROW[:6], AT, AT, *SESSION_ROW[8:]))
 
     assert text.started_at == moment.started_at == moment.ended_at == AT
     assert text.ended_at is None
@@ -68,8 +68,8 @@ def test_a_session_reads_rows_of_both_engines():
 
 
 def test_an_event_reads_rows_of_both_engines():
-    text = model.event_from(EVENT_ROW)
-    moment = model.event_from((*EVENT_ROW[:6], None, AT, b"\x01", b"\x02", AT))
+    text = model.make_event(EVENT_ROW)
+    moment = model.make_event((*EVENT_ROW[:6], None, AT, b"\x01", b"\x02", AT))
 
     assert text.created_at == moment.created_at == moment.erased_at == AT
     assert (text.parts, moment.parts) == ({"a": 1}, None)
@@ -78,16 +78,16 @@ def test_an_event_reads_rows_of_both_engines():
 
 def test_every_answer_is_json_after_to_dict():
     """Doors print it as it is, so nothing may be left that JSON does not have."""
-    ended = model.session_from((*SESSION_ROW[:7], AT, *SESSION_ROW[8:]))
-    erased = model.event_from((*EVENT_ROW[:10], AT))
-    state = model.state_from(("s1", '{"a":1}', AT_TEXT))
+    ended = model.make_session((*SESSION_ROW[:7], AT, *SESSION_ROW[8:]))
+    erased = model.make_event((*EVENT_ROW[:10], AT))
+    state = model.make_state(("s1", '{"a":1}', AT_TEXT))
     change = model.SetChange("files", ("/b",), ("/b",), ("/a",), {"files": ["/b"]})
     found = model.Verification("s1", 7, 1, ("number 3 was edited",))
 
     assert json.loads(json.dumps(ended.to_dict()))["ended_at"] == AT_TEXT
-    assert model.session_from(SESSION_ROW).to_dict()["ended_at"] is None
+    assert model.make_session(SESSION_ROW).to_dict()["ended_at"] is None
     assert json.loads(json.dumps(erased.to_dict()))["erased_at"] == AT_TEXT
-    assert model.event_from(EVENT_ROW).to_dict()["erased_at"] is None
+    assert model.make_event(EVENT_ROW).to_dict()["erased_at"] is None
     assert state.to_dict() == {"session_id": "s1", "scratchpad": {"a": 1}, "updated_at": AT_TEXT}
     assert change.to_dict() == {"context": {"files": ["/b"]}, "added": ["/b"], "removed": ["/a"]}
     assert found.to_dict() == {

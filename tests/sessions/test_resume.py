@@ -171,26 +171,26 @@ async def test_a_session_about_nothing_has_nothing_to_tell(sessions):
 
 
 def test_files_that_are_all_gone_are_counted():
-    text = context_sets.resume_text({"context": {"files": ["/a", "/b"]}}, lambda path: False)
+    text = context_sets.make_resume_text({"context": {"files": ["/a", "/b"]}}, lambda path: False)
 
     assert text == "Relevant files:\n(2 files not found)"
 
 
 def test_files_that_are_all_there_need_no_count():
     assert (
-        context_sets.resume_text({"context": {"files": ["/a"]}}, lambda path: True)
+        context_sets.make_resume_text({"context": {"files": ["/a"]}}, lambda path: True)
         == "Relevant files:\n- /a"
     )
 
 
 def test_an_applet_without_parameters_is_offered_by_its_name():
-    text = context_sets.resume_text({"context": {"applet": ["notes"]}}, lambda path: True)
+    text = context_sets.make_resume_text({"context": {"applet": ["notes"]}}, lambda path: True)
 
     assert text == "Last applet: notes. It can be opened again at /?applet=notes"
 
 
 def test_a_parameter_cannot_make_the_offer_open_another_applet():
-    text = context_sets.resume_text(
+    text = context_sets.make_resume_text(
         {"context": {"applet": ["notes", "applet=shell", "path=/a&applet=x"]}}, bool
     )
 

@@ -207,7 +207,7 @@ def test_no_expected_sequence_expects_nothing():
     ("content", "parts", "cost"), [("", None, 0), ("abcd", None, 1), ("abcde", "{}", 3)]
 )
 def test_an_event_costs_about_a_token_for_four_characters(content, parts, cost):
-    assert rules.event_cost(content, parts) == cost
+    assert rules.count_event_tokens(content, parts) == cost
 
 
 @given(st.lists(st.integers(0, 20), max_size=8), st.integers(0, 30), st.integers(0, 60))

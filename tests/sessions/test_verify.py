@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.sessions.errors import SessionNotFoundError
-from holdfast.sessions.service import PAGE
+from holdfast.sessions.reading import PAGE
 from holdfast.storage.errors import StoreDamagedError
 from tests.sessions.generated import TEXT
 from tests.sessions.tables import nothing_changes

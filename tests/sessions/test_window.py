@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.sessions import rules
 from holdfast.sessions.errors import SessionNotFoundError
-from holdfast.sessions.service import FIRST_PAGE
+from holdfast.sessions.reading import FIRST_PAGE
 from holdfast.sessions.store import QUERIES
 from tests.rig.postgres import APP
 from tests.sessions.tables import nothing_changes

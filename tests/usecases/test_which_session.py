@@ -11,10 +11,10 @@ from holdfast.sessions.service import SessionService
 from holdfast.usecases.which_session import (
     Caller,
     as_label,
-    client_name,
+    find_client_name,
     find_latest,
     find_session,
-    who_calls,
+    identify_caller,
 )
 
 
@@ -43,7 +43,7 @@ CODEX = {"x-codex-turn-metadata": {"session_id": "c-1", "thread_id": "c-1", "tur
 )
 def test_clients_have_our_names_and_strangers_their_own(introduced_as: object, name: str | None):
     """What a stranger calls itself becomes one short line."""
-    assert client_name(introduced_as) == name
+    assert find_client_name(introduced_as) == name
 
 
 def test_half_a_surrogate_pair_is_no_label():
@@ -51,18 +51,20 @@ def test_half_a_surrogate_pair_is_no_label():
 
 
 def test_a_native_id_comes_from_claudes_environment():
-    caller = who_calls("claude-code", environment={"CLAUDE_CODE_SESSION_ID": "n-1"})
+    caller = identify_caller("claude-code", environment={"CLAUDE_CODE_SESSION_ID": "n-1"})
 
     assert caller.to_list() == ["claude", "n-1", None]
 
 
 def test_a_native_id_comes_from_what_codex_adds_to_a_call():
-    assert who_calls("codex-mcp-client", meta=CODEX).to_list() == ["codex", "c-1", None]
+    assert identify_caller("codex-mcp-client", meta=CODEX).to_list() == ["codex", "c-1", None]
 
 
 @pytest.mark.parametrize("turn", [None, 5, "{}", [], {}, {"session_id": 5}, {"session_id": ""}])
 def test_a_strange_addition_is_no_native_id(turn: Any):
-    assert who_calls("codex-mcp-client", meta={"x-codex-turn-metadata": turn}).native_id is None
+    assert (
+        identify_caller("codex-mcp-client", meta={"x-codex-turn-metadata": turn}).native_id is None
+    )
 
 
 @pytest.mark.parametrize("name", ["codex-mcp-client", "gemini-cli-mcp-client", "opencode"])
@@ -70,9 +72,9 @@ def test_another_client_inside_claudes_shell_is_not_claude(name: str, tmp_path: 
     """It inherits the environment; its calls are its own."""
     env = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": "/elsewhere"}
 
-    caller = who_calls(name, environment=env, folder=str(tmp_path))
+    caller = identify_caller(name, environment=env, folder=str(tmp_path))
 
-    assert caller.to_list() == [client_name(name), None, str(tmp_path)]
+    assert caller.to_list() == [find_client_name(name), None, str(tmp_path)]
 
 
 def test_a_worktree_is_the_project_that_claude_names(tmp_path: Path):
@@ -81,10 +83,12 @@ def test_a_worktree_is_the_project_that_claude_names(tmp_path: Path):
     inner.mkdir(parents=True)
     (tmp_path / "project" / ".git").mkdir()
 
-    named = who_calls("claude-code", environment={"CLAUDE_PROJECT_DIR": str(inner)}, folder="/")
+    named = identify_caller(
+        "claude-code", environment={"CLAUDE_PROJECT_DIR": str(inner)}, folder="/"
+    )
 
     assert named.worktree == str(tmp_path / "project")
-    assert who_calls("x", folder=str(inner)).worktree == str(tmp_path / "project")
+    assert identify_caller("x", folder=str(inner)).worktree == str(tmp_path / "project")
 
 
 async def test_a_session_that_is_named_is_meant_by_id_or_by_name(sessions: SessionService):

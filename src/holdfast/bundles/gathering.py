@@ -98,7 +98,7 @@ class Gatherer:
             return next((each for each in here if _says_something(each)), None)
         if not place or (session and _says_something(session)):
             return session
-        return await self.sessions.find_telling_session(place) or session
+        return await self.sessions.find_session_to_continue(place) or session
 
     async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
         if session is None or not session.last_sequence:

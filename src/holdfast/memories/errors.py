@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.errors import Action, Conflict, NotFound, Refused, shown
+from holdfast.ground.text import plural
 
 
 class MemoryNotFoundError(NotFound):
@@ -23,35 +24,37 @@ class ExportRefusedError(Conflict):
 
     def __init__(self, path: str, unknown: int):
         self.path, self.unknown = path, unknown
-        lines = f"{unknown:,} line{'' if unknown == 1 else 's'} that this store does not know"
+        problem = "something that this store did not write"
+        if unknown:
+            problem = f"{plural(unknown, 'line')} that this store does not know"
         super().__init__(
-            f"File {shown(path)} has {lines if unknown else 'something that this store did not write'}, so it was left "
-            "as it is. Bring it in first; where that says that no export replaces it, name another file.",
+            f"File {shown(path)} has {problem}, so it was left as it is. Bring it in first; "
+            "where that says that no export replaces it, name another file.",
             next_actions=[Action("memory.import", path=path)],
         )
 
 
 class MemoryForgottenError(Refused):
-    """A text that somebody wanted gone, about to come back."""
+    """A text that was forgotten is not stored again."""
 
     code = "memory_forgotten"
 
     def __init__(self, memory_id: str):
         self.memory_id = memory_id
         super().__init__(
-            f"This text was forgotten (memory {memory_id}), and what was forgotten is not kept again. Nothing was "
-            "stored. Say it in other words if it should be remembered after all."
+            f"This text was forgotten (memory {memory_id}), and what was forgotten is not kept "
+            "again. Nothing was stored. Say it in other words if it should be remembered after all."
         )
 
 
 class ForeignTableError(Refused):
-    """What another program's table does not take."""
+    """A row that another program's table does not accept."""
 
     code = "foreign_table"
 
     def __init__(self, problem: str):
         self.problem = problem
         super().__init__(
-            f"The table memori.memories was made by another program and does not take this: {problem}. Nothing was "
-            "stored. Say it so that it fits, or change the table."
+            "The table memori.memories was made by another program and does not take this: "
+            f"{problem}. Nothing was stored. Say it so that it fits, or change the table."
         )

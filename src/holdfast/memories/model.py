@@ -1,6 +1,4 @@
-"""What memories are about: the statement itself, how well it answers a question, and what an import
-did.
-"""
+"""What memories are about: the statement, how well it answers a question, and what is imported."""
 
 from __future__ import annotations
 
@@ -39,13 +37,12 @@ class Memory:
         return self.expires_at is not None and self.expires_at <= now
 
     def to_dict(self) -> dict[str, Any]:
-        times = {name: getattr(self, name) for name in TIMES}
-        texts = {name: clock.to_text(at) if at else None for name, at in times.items()}
-        return {**self.__dict__, "lineage": list(self.lineage), **texts}
+        times = {name: _format_moment(getattr(self, name)) for name in TIMES}
+        return {**self.__dict__, "lineage": list(self.lineage), **times}
 
 
 @dataclass(frozen=True)
-class Recalled:
+class MemoryMatch:
     """A memory that answers a question: `relevance` passed the gate, `score` decided the order."""
 
     memory: Memory
@@ -57,7 +54,7 @@ class Recalled:
 
 
 @dataclass(frozen=True)
-class Remembered:
+class StoredMemory:
     """The memory, and whether it is new: a text that was known is corroborated instead."""
 
     memory: Memory
@@ -72,10 +69,8 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class ImportReport:
-    """What an import brought in, what was there or is to stay out, and each line that could not be
-    used.
-    """
+class MemoryImportReport:
+    """How many were imported, known or forgotten before, and each line that could not be used."""
 
     imported: int = 0
     known: int = 0
@@ -86,22 +81,48 @@ class ImportReport:
         return {**self.__dict__, "problems": list(self.problems)}
 
 
+COLUMNS = 14
 TIMES = ("last_used_at", "expires_at", "created_at", "updated_at", "erased_at")
 
 
-def memory_from(row: Any) -> Memory:
-    fields = list(row[:14])
-    fields[4], fields[7] = _object(fields[4]), _texts(fields[7])
-    fields[6] = round(float(fields[6]), 2)
-    fields[8] = _moment(fields[8])
-    fields[10:14] = map(_moment, fields[10:14])
-    return Memory(*fields)
+def make_memory(row: Any) -> Memory:
+    """A memory from the first columns of a row; there may be more of them."""
+    (
+        memory_id,
+        user_id,
+        content,
+        category,
+        metadata,
+        source_type,
+        confidence,
+        lineage,
+        last_used_at,
+        use_count,
+        expires_at,
+        created_at,
+        updated_at,
+        erased_at,
+    ) = row[:COLUMNS]
+    return Memory(
+        memory_id,
+        user_id,
+        content,
+        category,
+        _parse_object(metadata),
+        source_type,
+        round(float(confidence), 2),
+        _parse_texts(lineage),
+        _parse_optional_moment(last_used_at),
+        use_count,
+        _parse_optional_moment(expires_at),
+        _parse_moment(created_at),
+        _parse_moment(updated_at),
+        _parse_optional_moment(erased_at),
+    )
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Another program's table may have a list there, or a text that is no JSON: it is kept, one
-    step further in.
-    """
+def _parse_object(text: str) -> dict[str, Any]:
+    """Another program's table may have a list, or a text that is not JSON: it is kept inside."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -111,10 +132,20 @@ def _object(text: str) -> dict[str, Any]:
     return {"metadata": value}
 
 
-def _texts(text: str) -> tuple[str, ...]:
+def _parse_texts(text: str) -> tuple[str, ...]:
     value = json.loads(text)
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    if not isinstance(value, list):
+        return ()
+    return tuple(item for item in value if isinstance(item, str))
 
 
-def _moment(value: str | datetime | None) -> datetime | None:
+def _parse_moment(value: str | datetime) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
+
+
+def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
+    return None if value is None else _parse_moment(value)
+
+
+def _format_moment(moment: datetime | None) -> str | None:
+    return clock.to_text(moment) if moment else None

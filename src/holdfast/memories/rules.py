@@ -1,9 +1,9 @@
 """What may be remembered, how belief in it moves, and what answers a question.
 
 Relevance is the share of a question's words that a memory has, each weighted by how rare it is
-among one's memories; a word that no memory has weighs most, so a question about something else is
-declined. It alone decides whether a memory is an answer. How new, believed and used the memory is
-only changes the order among answers.
+among all memories; a word that no memory has weighs most, so a question about something else is
+declined. Relevance alone decides whether a memory is an answer. How new, believed and used the
+memory is only changes the order among answers.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock
-from holdfast.memories.model import Memory, Recalled
-from holdfast.memories.words import words
+from holdfast.memories.model import Memory, MemoryMatch
+from holdfast.memories.words import extract_words
 
 SOURCE_TYPES = ("explicit", "implicit", "bootstrap", "tool_output")
 
@@ -48,7 +48,7 @@ RECENCY, BELIEF, USE = 0.10, 0.10, 0.05  # how much each can add to an answer's 
 
 @dataclass(frozen=True)
 class Statement:
-    """What is to be stored, checked: the same shape for what is said now and for what is imported."""
+    """What is to be stored, checked; the same for what is remembered now and what is imported."""
 
     content: str
     content_hash: bytes
@@ -82,42 +82,47 @@ def check_statement(
     text = _check_filled("content", content, CONTENT_BYTES)
     return Statement(
         content=text,
-        content_hash=content_hash(text),
-        words=tuple(sorted(words(text))),
-        category=None if category is None else check_label("category", category),
-        metadata=canonical.canonical_object(
-            "metadata", {} if metadata is None else metadata, max_bytes=METADATA_BYTES
-        ),
+        content_hash=hash_content(text),
+        words=tuple(sorted(extract_words(text))),
+        category=_check_optional_label("category", category),
+        metadata=_format_metadata(metadata),
         source_type=source_type,
-        expires_at=None if ttl_days is None else now + timedelta(days=_check_days(ttl_days)),
+        expires_at=_find_end(now, ttl_days),
     )
 
 
-def said_by(statement: Statement, user_id: object, session_id: str | None) -> Statement:
-    """With its namespace, which is the developer's own unless somebody says otherwise, and its
-    first witness.
-    """
-    named = None if user_id is None else check_label("user_id", user_id)
-    return replace(statement, user_id=named, lineage=() if session_id is None else (session_id,))
+def _format_metadata(metadata: object) -> str:
+    given = {} if metadata is None else metadata
+    return canonical.canonical_object("metadata", given, max_bytes=METADATA_BYTES)
 
 
-def content_hash(content: str) -> bytes:
-    """The same for texts that differ in case, in spaces or in how a letter is put together: they
-    say the same.
-    """
-    said = " ".join(unicodedata.normalize("NFC", content).casefold().split())
-    return canonical.sha256(said.encode())
+def _find_end(now: datetime, ttl_days: object) -> datetime | None:
+    if ttl_days is None:
+        return None
+    days = _check_count("ttl_days", ttl_days, 1, MOST_TTL_DAYS)
+    return now + timedelta(days=days)
+
+
+def with_source(statement: Statement, user_id: object, session_id: str | None) -> Statement:
+    """With its namespace, if another than the developer's own is given, and its first witness."""
+    lineage = () if session_id is None else (session_id,)
+    return replace(statement, user_id=_check_optional_label("user_id", user_id), lineage=lineage)
+
+
+def hash_content(content: str) -> bytes:
+    """The same for texts that differ only in case, in spaces or in how a letter is encoded."""
+    folded = unicodedata.normalize("NFC", content).casefold()
+    text = " ".join(folded.split())
+    return canonical.sha256(text.encode())
 
 
 def check_query(query: object) -> list[str]:
-    """The words that are asked for, all of them; a question of nothing but small words asks for
-    none.
-    """
-    return sorted(words(_check_filled("query", query, QUERY_BYTES)))
+    """All words that are asked for; none where the question has only stop words."""
+    return sorted(extract_words(_check_filled("query", query, QUERY_BYTES)))
 
 
 def check_match(match: object) -> str:
-    """As long as an event may be: it is looked for there as well."""
+    """As long as an event may be, because events are searched as well."""
     return _check_filled("match", match, MATCH_BYTES)
 
 
@@ -132,7 +137,7 @@ def check_share(field: str, value: object) -> float:
 
 
 def check_id(memory_id: object) -> str | None:
-    """An id as it may be, or None for what no memory can be called."""
+    """The id, or None for what cannot be an id of a memory."""
     try:
         return check_label("memory_id", memory_id)
     except InvalidValueError:
@@ -148,15 +153,15 @@ def check_label(field: str, value: object) -> str:
     return checked
 
 
+def _check_optional_label(field: str, value: object) -> str | None:
+    return None if value is None else check_label(field, value)
+
+
 def _check_filled(field: str, value: object, max_bytes: int) -> str:
     checked = canonical.check_text(field, value, max_bytes=max_bytes)
     if not checked.strip():
         raise InvalidValueError(field, checked, "is empty")
     return checked
-
-
-def _check_days(value: object) -> int:
-    return _check_count("ttl_days", value, 1, MOST_TTL_DAYS)
 
 
 def _check_count(field: str, value: object, least: int, most: int) -> int:
@@ -170,50 +175,47 @@ def _check_count(field: str, value: object, least: int, most: int) -> int:
 # --- belief ---------------------------------------------------------------------------------------
 
 
-def corroborated(memory: Memory, session_id: str | None) -> Memory:
-    """A quarter nearer to 1; a session that has spoken before is no second witness."""
+def corroborate(memory: Memory, session_id: str | None) -> Memory:
+    """A quarter nearer to 1; a session counts as a witness only once."""
     if session_id is not None and session_id in memory.lineage:
         return memory
-    return _judged(memory, memory.confidence + WITNESS * (1 - memory.confidence), session_id)
+    doubt = 1 - memory.confidence
+    return _with_confidence(memory, memory.confidence + WITNESS * doubt, session_id)
 
 
-def contradicted(memory: Memory, session_id: str | None) -> Memory:
-    """Half of the belief, whoever says so: a session may correct itself."""
-    return _judged(memory, DOUBT * memory.confidence, session_id)
+def contradict(memory: Memory, session_id: str | None) -> Memory:
+    """Half of the belief, also by a session that stated it: a session may correct itself."""
+    return _with_confidence(memory, DOUBT * memory.confidence, session_id)
 
 
-def _judged(memory: Memory, confidence: float, session_id: str | None) -> Memory:
-    heard = (
-        memory.lineage
-        if session_id is None
-        else tuple(dict.fromkeys([*memory.lineage, session_id]))
-    )
+def _with_confidence(memory: Memory, confidence: float, session_id: str | None) -> Memory:
+    witnesses = memory.lineage
+    if session_id is not None:
+        witnesses = tuple(dict.fromkeys([*witnesses, session_id]))
     bounded = min(1.0, max(0.0, round(confidence, 2)))
-    return replace(memory, confidence=bounded, lineage=heard[-MOST_LINEAGE:])
+    return replace(memory, confidence=bounded, lineage=witnesses[-MOST_LINEAGE:])
 
 
-def said_again(memory: Memory, expires_at: datetime | None, session_id: str | None) -> Memory:
-    """Corroborated, and kept as long as the longer of the two wants it: what had expired is back."""
-    ends = (memory.expires_at, expires_at)
-    return replace(
-        corroborated(memory, session_id),
-        expires_at=None if None in ends else max(filter(None, ends)),
-    )
+def repeat(memory: Memory, expires_at: datetime | None, session_id: str | None) -> Memory:
+    """Corroborated, and kept until the later of both ends: an expired one is valid again."""
+    end = None
+    if memory.expires_at is not None and expires_at is not None:
+        end = max(memory.expires_at, expires_at)
+    return replace(corroborate(memory, session_id), expires_at=end)
 
 
 # --- what answers a question ----------------------------------------------------------------------
 
 
 def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[str, float]:
-    """How much each word says: the rarer among the memories, the more; among a handful nothing is
-    common.
-    """
-    of = max(total, LEAST_TOTAL)
-    return {
-        word: math.log(1 + (max(of - n, 0) + 0.5) / (n + 0.5))
-        for word in asked
-        for n in [counts.get(word, 0)]
-    }
+    """The rarer a word is among the memories, the more; in a small number no word is common."""
+    population = max(total, LEAST_TOTAL)
+    return {word: _weigh_word(counts.get(word, 0), population) for word in asked}
+
+
+def _weigh_word(count: int, population: int) -> float:
+    others = max(population - count, 0)
+    return math.log(1 + (others + 0.5) / (count + 0.5))
 
 
 def choose_words(counts: Mapping[str, int]) -> list[str]:
@@ -234,29 +236,33 @@ def rank(
     now: datetime,
     limit: int,
     min_relevance: float,
-) -> list[Recalled]:
-    """Those that pass the gate, best first; the same candidates in the same order on every engine."""
-    found = [_rated(memory, relevance(has, weights), now) for memory, has in candidates]
-    passed = [one for one in found if one.relevance >= min_relevance and one.relevance > 0]
-    passed.sort(
-        key=lambda one: (-one.score, -clock.microseconds(one.memory.updated_at), one.memory.id)
-    )
-    return passed[:limit]
+) -> list[MemoryMatch]:
+    """Those that are relevant enough, best first; in the same order on every engine."""
+    found = [_rate(memory, measure_relevance(has, weights), now) for memory, has in candidates]
+    passed = [match for match in found if match.relevance >= min_relevance and match.relevance > 0]
+    return sorted(passed, key=_order)[:limit]
 
 
-def relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
-    """The weight of the words that are there, of the weight of all that were asked for."""
+def _order(match: MemoryMatch) -> tuple[float, int, str]:
+    """The best first; of equal ones the newest, then by id."""
+    return -match.score, -clock.microseconds(match.memory.updated_at), match.memory.id
+
+
+def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
+    """The weight of the words that a memory has, as a share of all that were asked for."""
     total = math.fsum(weights.values())
+    if not total:
+        return 0.0
     met = math.fsum(weights[word] for word in set(has) if word in weights)
-    return round(met / total, 4) if total else 0.0
+    return round(met / total, 4)
 
 
-def _rated(memory: Memory, share: float, now: datetime) -> Recalled:
+def _rate(memory: Memory, share: float, now: datetime) -> MemoryMatch:
     age_days = max((now - memory.updated_at) / timedelta(days=1), 0.0)
     recency = 0.5 ** (age_days / HALF_LIFE_DAYS)
     used = min(1.0, math.log1p(memory.use_count) / math.log1p(100))
     bonus = RECENCY * recency + BELIEF * memory.confidence + USE * used
-    return Recalled(memory, share, round(share * (1 + bonus), 6))
+    return MemoryMatch(memory, share, round(share * (1 + bonus), 6))
 
 
 # --- what other programs have kept ----------------------------------------------------------------
@@ -265,23 +271,25 @@ CONTENT_KEYS = ("content", "text", "memory")
 
 
 def check_record(record: Mapping[str, Any], now: datetime) -> Statement:
-    """One line of a JSONL store; keys that nobody knows are left alone."""
-    content = next((record[key] for key in CONTENT_KEYS if record.get(key) is not None), None)
+    """One line of a JSONL store; unknown keys are ignored."""
     given = {key: value for key, value in record.items() if value is not None}
-    metadata = given.get("metadata", {})
+    contents = [given[key] for key in CONTENT_KEYS if key in given]
     checked = check_statement(
-        content, given.get("category"), given.get("source_type", "bootstrap"), None, metadata, now
+        contents[0] if contents else None,
+        given.get("category"),
+        given.get("source_type", "bootstrap"),
+        None,
+        given.get("metadata", {}),
+        now,
     )
-    times: dict[str, Any] = {
-        name: _check_time(name, given[name]) for name in RECORD_TIMES if name in given
-    }
+    known = [name for name in RECORD_TIMES if name in given]
+    times: dict[str, Any] = {name: _check_time(name, given[name]) for name in known}
+    user_id = given.get("user_id", "")
     return replace(
         checked,
         confidence=round(check_share("confidence", given.get("confidence", CONFIDENCE)), 2),
         lineage=_check_lineage(given.get("lineage", ())),
-        user_id=check_label("user_id", given["user_id"])
-        if given.get("user_id", "") != ""
-        else None,
+        user_id=None if user_id == "" else check_label("user_id", user_id),
         use_count=_check_count("use_count", given.get("use_count", 0), 0, LARGEST_COUNT),
         **times,
     )
@@ -293,7 +301,8 @@ RECORD_TIMES = ("last_used_at", "expires_at", "created_at", "updated_at")
 def _check_lineage(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise InvalidValueError("lineage", value, "is not a list of session ids")
-    return tuple(dict.fromkeys(check_label("lineage", one) for one in value))[-MOST_LINEAGE:]
+    session_ids = dict.fromkeys(check_label("lineage", session_id) for session_id in value)
+    return tuple(session_ids)[-MOST_LINEAGE:]
 
 
 def _check_time(field: str, value: object) -> datetime:
@@ -306,8 +315,8 @@ def _check_time(field: str, value: object) -> datetime:
     return moment
 
 
-def as_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
-    """What a line says, without a store that would keep it."""
+def make_unstored_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
+    """The memory of a line that is not in a store."""
     return Memory(
         id=memory_id,
         user_id=statement.user_id or "",
@@ -327,29 +336,24 @@ def as_memory(statement: Statement, memory_id: str, now: datetime) -> Memory:
 
 def as_record(memory: Memory) -> dict[str, Any]:
     """The line of a memory in an export."""
-    return {key: value for key, value in memory.to_dict().items() if key != "erased_at"}
+    record = memory.to_dict()
+    del record["erased_at"]
+    return record
 
 
 OWN_JUDGEMENT = {"confidence", "lineage", "last_used_at", "use_count", "expires_at", "updated_at"}
 
 
 def is_whole(record: Mapping[str, Any], statement: Statement, kept: Memory) -> bool:
-    """Whether an export writes all that a line said. How a memory is judged and used is the store's
-    own affair.
-    """
-    given, ours = as_record(as_memory(statement, kept.id, kept.created_at)), as_record(kept)
-    said = {
-        key: value
-        for key, value in record.items()
-        if value is not None and key not in OWN_JUDGEMENT
-    }
-    return said.get("id", kept.id) == kept.id and all(
-        key in ours and given[key] == ours[key] for key in said
-    )
+    """Whether an export writes all of a line, except how the memory is judged and used."""
+    given = as_record(make_unstored_memory(statement, kept.id, kept.created_at))
+    ours = as_record(kept)
+    filled = {key for key, value in record.items() if value is not None}
+    if "id" in filled and record["id"] != kept.id:
+        return False
+    return all(key in ours and given[key] == ours[key] for key in filled - OWN_JUDGEMENT)
 
 
-def as_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
-    """The words of a memory as its index has them; where the index is not ours, from the text
-    itself.
-    """
-    return words(memory.content) if stored is None else stored.split()
+def get_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
+    """As our index has them, or from the text where another program made the index."""
+    return extract_words(memory.content) if stored is None else stored.split()

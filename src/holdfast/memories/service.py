@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.ground import clock, ids, settings
 from holdfast.memories import rules
 from holdfast.memories.errors import MemoryForgottenError, MemoryNotFoundError
-from holdfast.memories.model import Memory, Recalled, Remembered
+from holdfast.memories.model import Memory, MemoryMatch, StoredMemory
 from holdfast.memories.store import MemoryStore
 from holdfast.storage.opening import as_database
 
@@ -25,9 +25,8 @@ T = TypeVar("T")
 
 PAGE = 500
 
-_noting: set[Task[None]] = (
-    set()
-)  # held here, because a loop only keeps weak references to its tasks
+# Held here, because a loop only keeps weak references to its tasks.
+_use_tasks: set[Task[None]] = set()
 
 
 class MemoryService:
@@ -54,49 +53,51 @@ class MemoryService:
         session_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         user_id: str | None = None,
-    ) -> Remembered:
-        """Keep a statement. One that is known is corroborated instead; one that was forgotten is
-        refused.
-        """
+    ) -> StoredMemory:
+        """Keep a statement; a known one is corroborated instead, a forgotten one is refused."""
         checked = rules.check_statement(
             content, category, source_type, ttl_days, metadata, clock.now()
         )
-        session = _checked_session(session_id)
-        statement = rules.said_by(checked, user_id, session)
+        session = _check_session(session_id)
+        statement = rules.with_source(checked, user_id, session)
 
-        async def work(tx: Transaction) -> Remembered:
-            if known := await self._known(tx, statement):
-                again = rules.said_again(known, statement.expires_at, session)
-                return Remembered(await self._saved(tx, known, again), is_new=False)
-            return Remembered(await self._added(tx, statement), is_new=True)
+        async def work(tx: Transaction) -> StoredMemory:
+            known = await self._lock_known(tx, statement)
+            if known is None:
+                return StoredMemory(await self._add(tx, statement), is_new=True)
+            repeated = rules.repeat(known, statement.expires_at, session)
+            return StoredMemory(await self._save(tx, known, repeated), is_new=False)
 
         return await self._write(work)
 
-    async def add_statement(self, statement: Statement, memory_id: str | None = None) -> Remembered:
-        """One that another program has kept, as it was, or the one that is known. What was
-        forgotten is refused.
+    async def add_statement(
+        self, statement: Statement, memory_id: str | None = None
+    ) -> StoredMemory:
+        """Add another program's statement unchanged, or return the known one; a forgotten one is
+        refused.
         """
 
-        async def work(tx: Transaction) -> Remembered:
-            if known := await self._known(tx, statement):
-                return Remembered(known, is_new=False)
-            return Remembered(await self._added(tx, statement, memory_id), is_new=True)
+        async def work(tx: Transaction) -> StoredMemory:
+            known = await self._lock_known(tx, statement)
+            if known is None:
+                return StoredMemory(await self._add(tx, statement, memory_id), is_new=True)
+            return StoredMemory(known, is_new=False)
 
         return await self._write(work)
 
     async def corroborate(self, memory_id: str, session_id: str | None = None) -> Memory:
-        """Believe it more: somebody says the same."""
-        return await self._judge(memory_id, rules.corroborated, session_id)
+        """Believe it more: the same was stated again."""
+        return await self._judge(memory_id, rules.corroborate, session_id)
 
     async def contradict(self, memory_id: str, session_id: str | None = None) -> Memory:
-        """Believe it less: somebody says otherwise."""
-        return await self._judge(memory_id, rules.contradicted, session_id)
+        """Believe it less: the opposite was stated."""
+        return await self._judge(memory_id, rules.contradict, session_id)
 
     async def expire(self, memory_id: str) -> Memory:
         """From now on it answers no question; expired again, it stays as it is."""
-        checked = _checked_id(memory_id)
+        checked = _check_id(memory_id)
         async with self.store.writing():
-            return _there(await self.store.expire(checked), memory_id)
+            return _require(await self.store.expire(checked), memory_id)
 
     # --- finding ----------------------------------------------------------------------------------
 
@@ -105,26 +106,29 @@ class MemoryService:
         return await self.store.find(checked) if checked else None
 
     async def get_memory(self, memory_id: str) -> Memory:
-        return _there(await self.store.find(_checked_id(memory_id)), memory_id)
+        return _require(await self.store.find(_check_id(memory_id)), memory_id)
 
     async def recall(
         self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
-    ) -> list[Recalled]:
+    ) -> list[MemoryMatch]:
         """What answers a question, best first; nothing where no memory is relevant enough."""
-        asked = rules.check_query(query)
-        checked = rules.check_limit(limit), rules.check_share("min_relevance", min_relevance)
-        found = await self._answers(asked, *checked)
+        words = rules.check_query(query)
+        most = rules.check_limit(limit)
+        least = rules.check_share("min_relevance", min_relevance)
+        found = await self._find_answers(words, most, least)
         if found:
-            await self._note_use([one.memory.id for one in found])
+            await self._note_use([match.memory.id for match in found])
         return found
 
     async def list_memories(self, limit: int = PAGE, below: str | None = None) -> Sequence[Memory]:
         """Newest first, expired ones too; `below` is the last id of the page before."""
         checked = rules.check_limit(limit)
-        last = None if below is None else (await self.get_memory(below)).id
+        last = None
+        if below is not None:
+            last = (await self.get_memory(below)).id
         found: list[Memory] = []
-        while page := await self.store.newest(last, checked):
-            found += await self._not_forgotten(page)
+        while page := await self.store.list_newest(last, checked):
+            found += await self._drop_forgotten(page)
             last = page[-1].id
             if len(found) >= checked or len(page) < checked:
                 break
@@ -132,13 +136,13 @@ class MemoryService:
 
     async def read_memories(self) -> AsyncIterator[Memory]:
         """All of them, the oldest first."""
-        async for page in self._pages():
-            for memory in await self._not_forgotten(page):
+        async for page in self._read_pages():
+            for memory in await self._drop_forgotten(page):
                 yield memory
 
     async def is_adopted(self) -> bool:
-        """Whether the table was there before Holdfast: then it has no walls, and every developer's
-        rows are one.
+        """Whether the table is older than Holdfast: it then has no row-level security, and all
+        developers share its rows.
         """
         return await self.store.is_adopted()
 
@@ -146,33 +150,32 @@ class MemoryService:
 
     async def list_memories_with_text(self, match: str) -> Sequence[Memory]:
         """Those that hold a piece of text exactly as it is written, in any part of them."""
-        return await self.store.matching(rules.check_match(match))
+        return await self.store.list_matching(rules.check_match(match))
 
     async def was_forgotten(self, content: str) -> bool:
         """Whether exactly this statement was erased once, and so is not kept again."""
 
         async def work(tx: Transaction) -> bool:
-            return await self.store.find_tombstone(tx, rules.content_hash(content)) is not None
+            return await self.store.find_tombstone(tx, rules.hash_content(content)) is not None
 
         return await self.db.transaction(work)
 
     async def forget(self, memory_id: str, *, reason: str = "asked for") -> Memory:
-        """Erase the text, wherever it stands, and leave its hash, so that nothing brings it back;
-        not to be undone.
-        """
-        checked = _checked_id(memory_id), rules.check_label("reason", reason)
-        same = await self._same_content(checked[0])
+        """Erase the text for good, in every row; its hash stays, so that it is not stored again."""
+        checked_id = _check_id(memory_id)
+        why = rules.check_label("reason", reason)
+        same = await self._list_same_content(checked_id)
 
         async def work(tx: Transaction) -> Memory:
-            known = _there(await self.store.lock(tx, checked[0]), memory_id)
+            known = _require(await self.store.lock(tx, checked_id), memory_id)
             if known.erased_at is not None:
                 return known
-            digest = rules.content_hash(known.content)
+            digest = rules.hash_content(known.content)
             for other in same:
                 found = await self.store.lock(tx, other)
-                if found is not None and rules.content_hash(found.content) == digest:
-                    await self.store.forget(tx, other, digest, checked[1])
-            return _there(await self.store.forget(tx, known.id, digest, checked[1]), memory_id)
+                if found is not None and rules.hash_content(found.content) == digest:
+                    await self.store.forget(tx, other, digest, why)
+            return _require(await self.store.forget(tx, known.id, digest, why), memory_id)
 
         forgotten = await self._write(work)
         await self.db.scrub()
@@ -180,44 +183,46 @@ class MemoryService:
 
     # --- within -----------------------------------------------------------------------------------
 
-    async def _answers(
+    async def _find_answers(
         self, asked: Sequence[str], limit: int, min_relevance: float
-    ) -> list[Recalled]:
+    ) -> list[MemoryMatch]:
         if not asked:
             return []
         now = clock.now()
         counts, total = await self.store.count_words(asked, rules.MOST_COUNTED, now)
-        if not (chosen := rules.choose_words(counts)):
+        chosen = rules.choose_words(counts)
+        if not chosen:
             return []
         found = await self.store.find_candidates(chosen, rules.CANDIDATES, now)
-        kept = {memory.id for memory in await self._not_forgotten([memory for memory, _ in found])}
-        candidates = [(memory, has) for memory, has in found if memory.id in kept]
+        kept = await self._drop_forgotten([memory for memory, _ in found])
+        kept_ids = {memory.id for memory in kept}
+        candidates = [(memory, has) for memory, has in found if memory.id in kept_ids]
         weights = rules.weigh(asked, counts, total)
         return rules.rank(candidates, weights, now=now, limit=limit, min_relevance=min_relevance)
 
-    async def _not_forgotten(self, memories: Sequence[Memory]) -> Sequence[Memory]:
-        """In a table of somebody else a text that was forgotten may stand again."""
+    async def _drop_forgotten(self, memories: Sequence[Memory]) -> Sequence[Memory]:
+        """In another program's table a text that was forgotten may be stored again."""
         if not memories or not await self.store.is_adopted():
             return memories
-        hashes = [rules.content_hash(memory.content) for memory in memories]
+        hashes = [rules.hash_content(memory.content) for memory in memories]
         gone = await self.store.find_tombstones(hashes)
-        return [
-            memory for memory, digest in zip(memories, hashes, strict=True) if digest not in gone
-        ]
+        pairs = zip(memories, hashes, strict=True)
+        return [memory for memory, digest in pairs if digest not in gone]
 
-    async def _same_content(self, memory_id: str) -> list[str]:
-        """Other rows that say the same as this one; only somebody else's table has such."""
-        if not await self.store.is_adopted() or (known := await self.store.find(memory_id)) is None:
+    async def _list_same_content(self, memory_id: str) -> list[str]:
+        """Other rows with the same content; only another program's table has such."""
+        if not await self.store.is_adopted():
             return []
-        digest = rules.content_hash(known.content)
-        return [
-            memory.id
-            async for page in self._pages()
-            for memory in page
-            if memory.id != memory_id and rules.content_hash(memory.content) == digest
-        ]
+        known = await self.store.find(memory_id)
+        if known is None:
+            return []
+        digest = rules.hash_content(known.content)
+        same: list[str] = []
+        async for page in self._read_pages():
+            same += [memory.id for memory in page if rules.hash_content(memory.content) == digest]
+        return [found for found in same if found != memory_id]
 
-    async def _pages(self) -> AsyncIterator[Sequence[Memory]]:
+    async def _read_pages(self) -> AsyncIterator[Sequence[Memory]]:
         after = None
         while page := await self.store.list(after, PAGE):
             yield page
@@ -227,49 +232,56 @@ class MemoryService:
         async with self.store.writing():
             return await self.db.transaction(work)
 
-    async def _known(self, tx: Transaction, statement: Statement) -> Memory | None:
-        """The memory that says this, held until the end; what was forgotten is refused, wherever it
-        stands again.
-        """
+    async def _lock_known(self, tx: Transaction, statement: Statement) -> Memory | None:
+        """The memory with this content, locked until the end; what was forgotten is refused."""
         known = await self.store.lock_content(tx, statement.content_hash, statement.content)
-        if tombstone := await self.store.find_tombstone(tx, statement.content_hash):
-            raise MemoryForgottenError(tombstone[0])
+        forgotten_id = await self.store.find_tombstone(tx, statement.content_hash)
+        if forgotten_id is not None:
+            raise MemoryForgottenError(forgotten_id)
         return known
 
-    async def _added(
+    async def _add(
         self, tx: Transaction, statement: Statement, memory_id: str | None = None
     ) -> Memory:
-        added = await self.store.add(tx, memory_id, statement) if memory_id else None
-        return added or _there(await self.store.add(tx, ids.new_id(), statement), memory_id)
+        """Under its own id, or under a new one where that is taken."""
+        added = None
+        if memory_id:
+            added = await self.store.add(tx, memory_id, statement)
+        if added is None:
+            added = await self.store.add(tx, ids.new_id(), statement)
+        return _require(added, memory_id)
 
     async def _judge(
         self, memory_id: str, rule: Callable[[Memory, str | None], Memory], session_id: str | None
     ) -> Memory:
-        checked, session = _checked_id(memory_id), _checked_session(session_id)
+        checked = _check_id(memory_id)
+        session = _check_session(session_id)
 
         async def work(tx: Transaction) -> Memory:
-            known = _there(await self.store.lock(tx, checked), memory_id)
+            known = _require(await self.store.lock(tx, checked), memory_id)
             if known.erased_at is not None:
                 raise MemoryNotFoundError(memory_id)
-            return await self._saved(tx, known, rule(known, session))
+            return await self._save(tx, known, rule(known, session))
 
         return await self._write(work)
 
-    async def _saved(self, tx: Transaction, known: Memory, changed: Memory) -> Memory:
-        return known if changed == known else _there(await self.store.save(tx, changed), known.id)
+    async def _save(self, tx: Transaction, known: Memory, changed: Memory) -> Memory:
+        if changed == known:
+            return known
+        return _require(await self.store.save(tx, changed), known.id)
 
     async def _note_use(self, memory_ids: list[str]) -> None:
-        """After the answer where a loop runs, and in any case without a word when it does not work."""
+        """After the answer where a loop runs; no error of it is reported."""
         asyncio = sys.modules.get("asyncio")
         if asyncio is None or asyncio._get_running_loop() is None:
-            await self._noted(memory_ids)
+            await self._try_note_use(memory_ids)
             return
-        task = asyncio.create_task(self._noted(memory_ids))
-        _noting.add(task)
-        task.add_done_callback(_noting.discard)
+        task = asyncio.create_task(self._try_note_use(memory_ids))
+        _use_tasks.add(task)
+        task.add_done_callback(_use_tasks.discard)
 
-    async def _noted(self, memory_ids: list[str]) -> None:
-        with contextlib.suppress(HoldfastError, OSError):  # nobody's answer depends on it
+    async def _try_note_use(self, memory_ids: list[str]) -> None:
+        with contextlib.suppress(HoldfastError, OSError):  # no answer depends on it
             async with self.store.writing():
                 await self.store.note_use(memory_ids)
 
@@ -279,20 +291,21 @@ async def finish_noting() -> None:
     import asyncio
 
     loop = asyncio.get_running_loop()
-    await asyncio.gather(*(task for task in _noting if task.get_loop() is loop))
+    await asyncio.gather(*(task for task in _use_tasks if task.get_loop() is loop))
 
 
-def _checked_id(memory_id: object) -> str:
-    if (checked := rules.check_id(memory_id)) is None:
+def _check_id(memory_id: object) -> str:
+    checked = rules.check_id(memory_id)
+    if checked is None:
         raise MemoryNotFoundError(memory_id)
     return checked
 
 
-def _checked_session(session_id: object) -> str | None:
+def _check_session(session_id: object) -> str | None:
     return None if session_id is None else rules.check_label("session_id", session_id)
 
 
-def _there(memory: Memory | None, memory_id: object) -> Memory:
+def _require(memory: Memory | None, memory_id: object) -> Memory:
     if memory is None:
         raise MemoryNotFoundError(memory_id)
     return memory

@@ -1,5 +1,6 @@
-"""The only file that turns memory verbs into queries. JSON and times cross as text, the same to
-both engines.
+"""The only file that turns memory verbs into queries.
+
+JSON and times are passed as text, the same to both engines.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.ground import clock
 from holdfast.memories.errors import ForeignTableError
-from holdfast.memories.model import Memory, memory_from
-from holdfast.memories.rules import Statement, as_words
+from holdfast.memories.model import Memory, make_memory
+from holdfast.memories.rules import Statement, get_words
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room
 
@@ -31,34 +32,39 @@ class MemoryStore:
         self._adopted: bool | None = None
 
     async def find(self, memory_id: str) -> Memory | None:
-        return _first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
+        return _make_first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
 
     async def lock(self, tx: Transaction, memory_id: str) -> Memory | None:
-        return _first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
+        return _make_first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
 
     async def lock_content(
         self, tx: Transaction, content_hash: bytes, content: str
     ) -> Memory | None:
-        return _first(await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content))
+        return _make_first(
+            await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content)
+        )
 
-    async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> Row | None:
+    async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> str | None:
+        """The id of the memory that was forgotten with this content."""
         rows = await tx.run(QUERIES["find_tombstone"], *self.owner, content_hash)
-        return rows[0] if rows else None
+        if not rows:
+            return None
+        memory_id, *_ = rows[0]
+        return str(memory_id)
 
     async def find_tombstones(self, hashes: Iterable[bytes]) -> set[bytes]:
-        asked = _as_json(one.hex() for one in hashes)
-        return {
-            row[0]
-            for row in await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)
-        }
+        asked = _as_json(digest.hex() for digest in hashes)
+        rows = await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)
+        return {digest for (digest,) in rows}
 
     async def add(self, tx: Transaction, memory_id: str, statement: Statement) -> Memory | None:
         """None when the id is taken."""
+        _, developer_id = self.owner
         rows = await tx.run(
             QUERIES["add_memory"],
             *self.owner,
             memory_id,
-            statement.user_id or self.owner[1],
+            statement.user_id or developer_id,
             statement.content,
             statement.content_hash,
             _as_json(statement.words),
@@ -73,35 +79,37 @@ class MemoryStore:
             _as_text(statement.created_at),
             _as_text(statement.updated_at),
         )
-        return _first(rows)
+        return _make_first(rows)
 
     async def save(self, tx: Transaction, memory: Memory) -> Memory | None:
         """Its belief, its lineage and its end; nothing else of a memory changes."""
         now = memory.confidence, _as_json(memory.lineage), _as_text(memory.expires_at)
-        return _first(await tx.run(QUERIES["save_judgement"], *self.owner, memory.id, *now))
+        return _make_first(await tx.run(QUERIES["save_judgement"], *self.owner, memory.id, *now))
 
     async def expire(self, memory_id: str) -> Memory | None:
-        return _first(await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id))
+        return _make_first(
+            await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id)
+        )
 
     async def forget(
         self, tx: Transaction, memory_id: str, content_hash: bytes, reason: str
     ) -> Memory | None:
-        return _first(
+        return _make_first(
             await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason)
         )
 
     async def list(self, after: str | None, limit: int) -> Sequence[Memory]:
         rows = await self.database.read(QUERIES["list_memories"], *self.owner, after, limit)
-        return [memory_from(row) for row in rows]
+        return [make_memory(row) for row in rows]
 
-    async def newest(self, below: str | None, limit: int) -> Sequence[Memory]:
+    async def list_newest(self, below: str | None, limit: int) -> Sequence[Memory]:
         rows = await self.database.read(QUERIES["newest_memories"], *self.owner, below, limit)
-        return [memory_from(row) for row in rows]
+        return [make_memory(row) for row in rows]
 
-    async def matching(self, text: str) -> Sequence[Memory]:
+    async def list_matching(self, text: str) -> Sequence[Memory]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         rows = await self.database.read(QUERIES["matching_memories"], *self.owner, text, escaped)
-        return [memory_from(row) for row in rows]
+        return [make_memory(row) for row in rows]
 
     async def count_words(
         self, words: Iterable[str], most: int, now: datetime
@@ -109,17 +117,16 @@ class MemoryStore:
         """In how many memories each word is, and how many memories there are."""
         asked = _as_json(words), most, clock.to_text(now)
         rows = await self.database.read(QUERIES["count_words"], *self.owner, *asked)
-        counts = {row[0]: row[1] for row in rows}
-        return counts, counts.pop("")
+        counts = {word: count for word, count in rows}  # noqa: C416  # a row is not a pair to mypy
+        total = counts.pop("")
+        return counts, total
 
     async def find_candidates(
         self, words: Iterable[str], limit: int, now: datetime
     ) -> Sequence[tuple[Memory, Iterable[str]]]:
         asked = _as_json(words), limit, clock.to_text(now)
         rows = await self.database.read(QUERIES["find_candidates"], *self.owner, *asked)
-        return [
-            (memory, as_words(memory, row[14])) for row in rows for memory in [memory_from(row)]
-        ]
+        return [_make_candidate(row) for row in rows]
 
     async def note_use(self, memory_ids: Iterable[str]) -> None:
         await self.database.write(QUERIES["note_use"], *self.owner, _as_json(memory_ids))
@@ -133,18 +140,31 @@ class MemoryStore:
 
     @contextlib.asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Somebody else's table has rules of its own: what those refuse is no bug of ours."""
+        """Another program's table has rules of its own: what those refuse is not a bug of ours."""
         try:
             yield
         except Exception as error:
-            said = (error.__cause__ or error) if isinstance(error, IdTakenError) else error
-            if (said is not error or getattr(error, "sqlstate", None)) and await self.is_adopted():
-                raise ForeignTableError(str(said).splitlines()[0]) from error
+            refusal = _find_refusal(error)
+            if refusal is not None and await self.is_adopted():
+                raise ForeignTableError(str(refusal).splitlines()[0]) from error
             raise
 
 
-def _first(rows: Sequence[Row]) -> Memory | None:
-    return memory_from(rows[0]) if rows else None
+def _find_refusal(error: Exception) -> BaseException | None:
+    """The error of the database's own, if it is one."""
+    if isinstance(error, IdTakenError) and error.__cause__ is not None:
+        return error.__cause__
+    return error if getattr(error, "sqlstate", None) else None
+
+
+def _make_first(rows: Sequence[Row]) -> Memory | None:
+    return make_memory(rows[0]) if rows else None
+
+
+def _make_candidate(row: Row) -> tuple[Memory, Iterable[str]]:
+    memory = make_memory(row)
+    *_, stored_words = row
+    return memory, get_words(memory, stored_words)
 
 
 def _as_json(texts: Iterable[str]) -> str:

@@ -15,19 +15,20 @@ from functools import lru_cache
 
 WORD_CHARS = 64
 
-# Words that a question is made of and not about; of apostrophes only the letters around them are
-# left.
+# Words that a question is made of and not about; apostrophes are left out.
 _STOP_WORDS = """
-a about again all also always am an and another any anybody anyone anything are as at be because been before being
-between both but by came can cannot cant could did didnt do does doesnt doing done dont down during each either else
-even ever every everything few for from gave get gets getting give given gives go goes going gone got had has hasnt
-have having he her here hers him his how however i if im in instead into is isnt it its ive just keep know let lets
-like made make makes making many may me might mine more most much must my need needed needs neither never no nobody
-none nor not nothing now of off often on once one only or other our ours out over own please quite rather really
-said same say says shall she should shouldnt so some somebody someone something still such take taken tell than that
-thats the their theirs them then there these they thing things this those though through to told too under until up
-upon us use used uses using very via want wanted wants was wasnt way we well went were what whats when where whereas
-whether which while who whom whose why will with within without wont would yes yet you your yours
+a about again all also always am an and another any anybody anyone anything are as at be because
+been before being between both but by came can cannot cant could did didnt do does doesnt doing done
+dont down during each either else even ever every everything few for from gave get gets getting give
+given gives go goes going gone got had has hasnt have having he her here hers him his how however i
+if im in instead into is isnt it its ive just keep know let lets like made make makes making many
+may me might mine more most much must my need needed needs neither never no nobody none nor not
+nothing now of off often on once one only or other our ours out over own please quite rather really
+said same say says shall she should shouldnt so some somebody someone something still such take
+taken tell than that thats the their theirs them then there these they thing things this those
+though through to told too under until up upon us use used uses using very via want wanted wants was
+wasnt way we well went were what whats when where whereas whether which while who whom whose why
+will with within without wont would yes yet you your yours
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 # What developers write short and ask for long, or the other way round.
@@ -55,20 +56,20 @@ _APOSTROPHES = re.compile("['’ʼ](?=\\w)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 # Scripts that are written without spaces, and Korean, whose endings are glued on.
 _UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003134f]+"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
 
 
-def words(text: str) -> frozenset[str]:
+def extract_words(text: str) -> frozenset[str]:
     """Each word that a text can be found by, once."""
     found: set[str] = set()
-    for token in _tokens(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
-        found.update(_of_token(token))
+    for token in _split_tokens(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
+        found.update(_split_token(token))
     return frozenset(found)
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _split_tokens(text: str) -> Iterator[str]:
     """What stands between spaces and punctuation; a mark belongs to the letter before it."""
     start = None
     for at, character in enumerate(text):
@@ -81,31 +82,35 @@ def _tokens(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-def _of_token(token: str) -> Iterator[str]:
+def _split_token(token: str) -> Iterator[str]:
     """Its parts, and where there are several the whole as well: `maxRetries` is found by either."""
-    parts = [part for piece in re.split("[-_.]+", token) if piece for part in _HUMP.split(piece)]
+    parts: list[str] = []
+    for piece in re.split("[-_.]+", token):
+        if piece:
+            parts += _HUMP.split(piece)
     for part in parts:
-        yield from _of_part(_plain(part))
-    if len(parts) > 1 and (whole := _plain("".join(parts))[:WORD_CHARS]):
+        yield from _split_part(_fold(part))
+    whole = _fold("".join(parts))[:WORD_CHARS]
+    if len(parts) > 1 and whole:
         yield whole
 
 
-def _of_part(part: str) -> Iterator[str]:
+def _split_part(part: str) -> Iterator[str]:
     rest = 0
     for run in _UNSPACED.finditer(part):
-        yield from _spaced(part[rest : run.start()])
+        yield from _stem_part(part[rest : run.start()])
         pair = run[0]
         yield from (pair[at : at + 2] for at in range(max(len(pair) - 1, 1)))
         rest = run.end()
-    yield from _spaced(part[rest:])
+    yield from _stem_part(part[rest:])
 
 
-def _spaced(part: str) -> Iterator[str]:
+def _stem_part(part: str) -> Iterator[str]:
     if part and part not in STOP_WORDS:
         yield stem(SHORT_FORMS.get(part, part)[:WORD_CHARS])
 
 
-def _plain(part: str) -> str:
+def _fold(part: str) -> str:
     """Without case and accents."""
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", part.casefold()))
     return unicodedata.normalize("NFC", bare)
@@ -169,7 +174,7 @@ _STEP_4 = (
 )
 
 
-def _shape(word: str) -> str:
+def _find_shape(word: str) -> str:
     """`c` for each consonant and `v` for each vowel; a y after a consonant is a vowel."""
     shape = ""
     for letter in word:
@@ -179,66 +184,67 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    return len(re.findall("v+c+", _shape(word)))
+    return len(re.findall("v+c+", _find_shape(word)))
 
 
 def _ends_short(word: str) -> bool:
-    return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+    return _find_shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """A word without its English ending: `migrations` and `migrating` are both `migrat`. Anything
-    else as it is.
-    """
+    """A word without its English ending: `migrations` and `migrating` are both `migrat`."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
-    for step in (_plural, _past, _last_y, _step_2, _step_3, _step_4, _last_e):
+    for step in (_drop_plural, _drop_past, _replace_y, _step_2, _step_3, _step_4, _drop_e):
         word = step(word)
     return word
 
 
-def _plural(word: str) -> str:
+def _drop_plural(word: str) -> str:
     if word.endswith(("sses", "ies")):
         return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+    if word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
 
 
-def _past(word: str) -> str:
+def _drop_past(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
     for ending in ("ed", "ing"):
         rest = word.removesuffix(ending)
-        if rest != word and "v" in _shape(rest):
-            return _mended(rest)
+        if rest != word and "v" in _find_shape(rest):
+            return _restore_ending(rest)
     return word
 
 
-def _mended(rest: str) -> str:
+def _restore_ending(rest: str) -> str:
     if rest.endswith(("at", "bl", "iz")):
         return f"{rest}e"
-    if rest[-1:] == rest[-2:-1] and _shape(rest)[-1:] == "c" and rest[-1] not in "lsz":
+    is_doubled = rest[-1:] == rest[-2:-1] and _find_shape(rest)[-1:] == "c"
+    if is_doubled and rest[-1] not in "lsz":
         return rest[:-1]
-    return f"{rest}e" if _measure(rest) == 1 and _ends_short(rest) else rest
+    if _measure(rest) == 1 and _ends_short(rest):
+        return f"{rest}e"
+    return rest
 
 
-def _last_y(word: str) -> str:
-    return (
-        f"{word[:-1]}i"
-        if word.endswith("y") and len(word) > 2 and _shape(word)[-2] == "c"
-        else word
-    )
+def _replace_y(word: str) -> str:
+    if word.endswith("y") and len(word) > 2 and _find_shape(word)[-2] == "c":
+        return f"{word[:-1]}i"
+    return word
 
 
 def _step_2(word: str) -> str:
-    return _replaced(word, _STEP_2)
+    return _replace_ending(word, _STEP_2)
 
 
 def _step_3(word: str) -> str:
-    return _replaced(word, _STEP_3)
+    return _replace_ending(word, _STEP_3)
 
 
-def _replaced(word: str, table: dict[str, str]) -> str:
+def _replace_ending(word: str, table: dict[str, str]) -> str:
     for ending in table:
         if word.endswith(ending):
             rest = word.removesuffix(ending)
@@ -249,13 +255,21 @@ def _replaced(word: str, table: dict[str, str]) -> str:
 def _step_4(word: str) -> str:
     for ending in _STEP_4:
         if word.endswith(ending):
-            rest = word.removesuffix("ion" if ending in ("sion", "tion") else ending)
+            removed = "ion" if ending in ("sion", "tion") else ending
+            rest = word.removesuffix(removed)
             return rest if _measure(rest) > 1 else word
     return word
 
 
-def _last_e(word: str) -> str:
-    rest = word.removesuffix("e")
-    if rest != word and (_measure(rest) > 1 or (_measure(rest) == 1 and not _ends_short(rest))):
-        word = rest
-    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+def _drop_e(word: str) -> str:
+    if word.endswith("e") and _is_long(word[:-1]):
+        word = word[:-1]
+    if word.endswith("ll") and _measure(word) > 1:
+        return word[:-1]
+    return word
+
+
+def _is_long(word: str) -> bool:
+    if _measure(word) == 1:
+        return not _ends_short(word)
+    return _measure(word) > 1

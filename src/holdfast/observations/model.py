@@ -56,9 +56,7 @@ class TurnStep:
 
 @dataclass(frozen=True)
 class SessionTurn:
-    """From one request to the next. Without a request it is the rest of one, or what came before
-    the first.
-    """
+    """From one request to the next; without one it is the rest of a turn, or the beginning."""
 
     first: int
     last: int

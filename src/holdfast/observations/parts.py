@@ -1,8 +1,8 @@
 """Looking into the structured parts of an event.
 
 What parts hold is up to the program that wrote them: agent programs and frameworks keep the same
-thing under different names, and anything may stand anywhere. So every look is a careful one, and
-finds nothing rather than fails.
+thing under different names, and any value may be of any type. So no function here fails: it finds
+nothing instead.
 """
 
 from __future__ import annotations
@@ -53,9 +53,15 @@ def get_command(given: object) -> str:
     """What was run, as a person would type it; a list is a program and its arguments."""
     value = find_value(given, COMMAND_KEYS)
     if isinstance(value, list):
-        words = [word for word in value if isinstance(word, str)]
-        value = words[-1] if words[:2] in SHELLS else " ".join(words)
+        value = _join_words(value)
     return as_text(value).strip()
+
+
+def _join_words(values: list[object]) -> str:
+    words = [word for word in values if isinstance(word, str)]
+    if words[:2] in SHELLS:
+        return words[-1]
+    return " ".join(words)
 
 
 def list_texts(given: object) -> list[str]:
@@ -68,8 +74,11 @@ def find_value(value: object, keys: Sequence[str]) -> Any:
     """The first of these keys that an object has; None of anything else."""
     if not isinstance(value, Mapping):
         return None
-    found = [value[key] for key in keys if value.get(key) is not None]
-    return found[0] if found else None
+    for key in keys:
+        found = value.get(key)
+        if found is not None:
+            return found
+    return None
 
 
 def list_values(value: object) -> list[object]:

@@ -31,7 +31,7 @@ _HIDES = re.compile(r"(?<!\|)\|(?!\|)|\|\|\s*(?:true|:|echo)\b|;\s*(?:true|:|ech
 
 
 def grade_command(command: str, result: LoggedEvent) -> tuple[Verdict, str]:
-    """Whether it worked, and how that is known: an exit code, a flag of the client, or not at all."""
+    """Whether it worked, and how that is known: by an exit code, a flag of the client, or not."""
     answer = parts.parse_object(result.content)
     places = [answer, result.parts, parts.find_value(result.parts, RESULT_KEYS)]
     code = _find_exit_code(places)
@@ -41,7 +41,8 @@ def grade_command(command: str, result: LoggedEvent) -> tuple[Verdict, str]:
         return _grade_by_flags(places)
     if code == 0 and _HIDES.search(command) and "pipefail" not in command:
         return "unknown", "exit 0, but of the last program in the line only"
-    return ("passed" if code == 0 else "failed"), f"exit {code}"
+    verdict: Verdict = "passed" if code == 0 else "failed"
+    return verdict, f"exit {code}"
 
 
 def grade_gate(event: LoggedEvent) -> Verdict:
@@ -51,7 +52,9 @@ def grade_gate(event: LoggedEvent) -> Verdict:
     status = parts.as_text(parts.find_value(event.parts, STATUS_KEYS)).casefold()
     if status in PASSED_WORDS:
         return "passed"
-    return "failed" if status in FAILED_WORDS else "unknown"
+    if status in FAILED_WORDS:
+        return "failed"
+    return "unknown"
 
 
 def _find_exit_code(places: list[Any]) -> int | None:
@@ -63,9 +66,7 @@ def _find_exit_code(places: list[Any]) -> int | None:
 
 
 def _find_exit_in_text(content: str, answer: object) -> int | None:
-    """Where clients write it: on a line of its own near the beginning or the end, never inside an
-    output.
-    """
+    """On a line of its own near the beginning or the end, where clients write it."""
     text = content
     if answer:
         text = next(iter(parts.list_texts(answer)), "")

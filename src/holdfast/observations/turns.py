@@ -1,8 +1,8 @@
 """Turns out of events: what was asked, what was touched and run, what was answered.
 
-A log is written for machines: forty tool results between a question and its answer. A person asks
-what became of the question. So events are gathered into turns, and of every tool only what a person
-would ask about is taken out: which file, which command, did it work.
+A log is written for machines: forty tool results between a question and its answer. A person wants
+to know what the question led to. So events are grouped into turns, and of every tool only what a
+person would ask about is kept: which file, which command, did it work.
 
 Pure: events in, frozen types out.
 """
@@ -94,16 +94,19 @@ def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, i
         return calls.pop(call_id, None)
     if not steps or parts.get_input(event.parts):
         return None
-    waits = steps[-1].event.type == "tool_call" and steps[-1].result is None
-    return len(steps) - 1 if waits else None
+    last = steps[-1]
+    if last.event.type == "tool_call" and last.result is None:
+        return len(steps) - 1
+    return None
 
 
 def _make_step(event: LoggedEvent) -> TurnStep:
     if event.type in TOOL_TYPES:
         return TurnStep(event, title_tool(event), "tool")
-    verdict = rules.grade_gate(event) if event.type == "validation_gate" else None
     title = cut(parts.as_line(event.content), TITLE_CHARS)
-    return TurnStep(event, title, event.type, verdict)
+    if event.type == "validation_gate":
+        return TurnStep(event, title, event.type, rules.grade_gate(event))
+    return TurnStep(event, title, event.type)
 
 
 def title_tool(event: LoggedEvent) -> str:
@@ -120,7 +123,7 @@ def title_tool(event: LoggedEvent) -> str:
 
 
 def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
-    """Each once; an edited one stays edited however often it was read."""
+    """Each file once; an edited one stays edited when it is read later."""
     found: dict[str, bool] = {}
     for step in steps:
         for file in _list_touched(step.event):

@@ -1,1 +1,1 @@
-"""Sessions: one agent's run of work, its append-only events, its scratchpad and its context sets."""
+"""Sessions: one agent's run of work, with its events, its scratchpad and its context sets."""

@@ -1,8 +1,7 @@
 """Session meta that another program has kept: `~/.caco/sessions/<id>/meta.json`.
 
-Names, hints, times and context sets come in as sessions of their own, once each. What cannot be
-read is named, and the rest comes in; only a store that is not there stops an import, because then
-nothing more can.
+Names, hints, times and context sets are imported as sessions of their own, once each. What cannot
+be read is reported, and the rest is imported; only a store that cannot be reached stops an import.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WRONG = (Invalid, ContextFullError)  # about what was found; every other error i
 
 
 @dataclass(frozen=True)
-class ImportReport:
+class SessionImportReport:
     imported: int
     known: int
     problems: tuple[str, ...]
@@ -34,23 +33,23 @@ class ImportReport:
         return {**self.__dict__, "problems": list(self.problems)}
 
 
-async def import_caco(sessions: SessionService, folder: str) -> ImportReport:
+async def import_caco(sessions: SessionService, folder: str) -> SessionImportReport:
     """Every folder with a `meta.json`, each under its own name as native id."""
     imported = known = 0
     problems: list[str] = []
-    taken = await _taken_ids(sessions)
-    for native_id in _folders(folder):
-        if native_id in taken:
+    imported_ids = await _list_imported_ids(sessions)
+    for native_id in _list_folders(folder):
+        if native_id in imported_ids:
             known += 1
             continue
-        came_in, wrong = await _import_one(sessions, native_id, os.path.join(folder, native_id))
+        came_in, wrong = await _import_folder(sessions, native_id, os.path.join(folder, native_id))
         imported += came_in
         rest = " The rest came in." if came_in else ""
-        problems += [f"{_one_line(native_id)}: {problem}{rest}" for problem in wrong]
-    return ImportReport(imported, known, tuple(problems))
+        problems += [f"{_show_on_one_line(native_id)}: {problem}{rest}" for problem in wrong]
+    return SessionImportReport(imported, known, tuple(problems))
 
 
-def _folders(folder: str) -> list[str]:
+def _list_folders(folder: str) -> list[str]:
     if not os.path.lexists(folder):
         return []
     if not os.path.isdir(folder):
@@ -58,27 +57,23 @@ def _folders(folder: str) -> list[str]:
     return sorted(os.listdir(folder))
 
 
-def _one_line(name: str) -> str:
+def _show_on_one_line(name: str) -> str:
     """A folder may be called anything, and a problem is one line."""
     return name if name.isprintable() else shown(name)
 
 
-async def _taken_ids(sessions: SessionService) -> set[str | None]:
-    """What came in before: ended and forgotten sessions too, because an import must not bring those
-    back.
-    """
-    return {
-        one.native_id
-        for one in await sessions.list_all_sessions()
-        if one.client == CLIENT and one.revision > 1
-    }
+async def _list_imported_ids(sessions: SessionService) -> set[str | None]:
+    """Also of ended and forgotten sessions, because an import must not restore those."""
+    known = await sessions.list_all_sessions()
+    imported = [session for session in known if session.client == CLIENT and session.revision > 1]
+    return {session.native_id for session in imported}
 
 
-async def _import_one(
+async def _import_folder(
     sessions: SessionService, native_id: str, folder: str
 ) -> tuple[bool, list[str]]:
-    """Whether it came in, and what was wrong. Without anything to keep it does not: the next import
-    looks again.
+    """Whether it was imported, and what was wrong; a folder with nothing to keep is read again by
+    the next import.
     """
     try:
         metadata, wrong = check_meta(_read_meta(folder))
@@ -98,9 +93,8 @@ def _read_meta(folder: str) -> Any:
         raise InvalidValueError("file", name, "is not a session's folder; it was left as it is")
     try:
         data = files.find_bytes(os.path.join(folder, META), max_bytes=META_BYTES)
-    except (
-        StoreUnreachableError
-    ) as error:  # to its words it is the store, and the advice would be about that
+    except StoreUnreachableError as error:
+        # Its own message would name the store, and advise about that.
         raise InvalidValueError("file", META, f"cannot be read: {error.cause}") from None
     if data is None:
         raise InvalidValueError("folder", name, f"holds no {META}, so there is nothing to import")
@@ -117,20 +111,22 @@ def check_meta(meta: object) -> tuple[dict[str, Any], list[str]]:
     checked: dict[str, Any] = {}
     wrong: list[str] = []
     for field in FIELDS:
-        if (value := meta.get(field)) in (None, "", {}):
+        value = meta.get(field)
+        if value in (None, "", {}):
             continue
         try:
-            kept = _checked(field, value)
+            kept = _check_field(field, value)
         except WRONG as error:
             wrong.append(error.message)
         else:
-            checked |= {field: kept} if kept else {}
+            if kept:
+                checked[field] = kept
     if not checked and not wrong:
         raise InvalidValueError(META, sorted(meta), "has nothing to import", known=FIELDS)
     return checked, wrong
 
 
-def _checked(field: str, value: object) -> Any:
+def _check_field(field: str, value: object) -> Any:
     if field == "context":
         return context_sets.check_context(value)
     return rules.check_meta({field: value})[field]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def content_hash(event_type: str, role: str, content: str, parts_text: str | None) -> bytes:
     parts = [event_type.encode(), role.encode(), content.encode()]
-    return canonical.sha256(*parts, *([parts_text.encode()] if parts_text is not None else []))
+    if parts_text is not None:
+        parts.append(parts_text.encode())
+    return canonical.sha256(*parts)
 
 
 def first_hash(session_id: str) -> bytes:
-    """Where a session's chain starts: tied to the session, so that a whole log cannot be moved to
-    another.
-    """
+    """Where a chain starts: tied to its session, so that no log can be moved to another."""
     return canonical.sha256(b"holdfast session", session_id.encode())
 
 
@@ -49,12 +49,16 @@ class ChainCheck:
     def __init__(self, session_id: str):
         self.session_id = session_id
         self.tombstones: dict[str, bytes] = {}
-        self.head, self.sequence = first_hash(session_id), 0
-        self.checked = self.erased = 0
+        self.head = first_hash(session_id)
+        self.sequence = 0
+        self.checked = 0
+        self.erased = 0
         self.damage: list[str] = []
 
     def misses_tombstones(self, rows: Iterable[Any]) -> bool:
-        return any(row[10] is not None and row[0] not in self.tombstones for row in rows)
+        """Whether a tombstone of an erased event is still to be read."""
+        erased = (event_id for event_id, *_, erased_at in rows if erased_at is not None)
+        return any(event_id not in self.tombstones for event_id in erased)
 
     def walk(self, rows: Iterable[Any]) -> None:
         for row in rows:
@@ -62,7 +66,7 @@ class ChainCheck:
             self.checked += 1
 
     def finish(self, last_sequence: int, head_hash: bytes, newest: int) -> None:
-        """The session's own row has to agree with the last event, and nothing may stand beyond it."""
+        """The session's own row has to agree with the last event, and no event may follow it."""
         if self.sequence != last_sequence:
             self.damage.append(
                 f"the session counts {last_sequence} events, its last one is number {self.sequence}"
@@ -94,9 +98,11 @@ class ChainCheck:
             self.damage.append(f"number {self.sequence + 1} is missing before number {sequence}")
         if erased_at is not None:
             self.erased += 1
-            if content or parts_text is not None or self.tombstones.get(event_id) != content_sum:
+            is_empty = not content and parts_text is None
+            if not is_empty or self.tombstones.get(event_id) != content_sum:
                 self.damage.append(
-                    f"number {sequence} is marked as erased, but was not erased by `holdfast forget`"
+                    f"number {sequence} is marked as erased, "
+                    "but was not erased by `holdfast forget`"
                 )
         elif content_hash(event_type, role, content, parts_text) != content_sum:
             self.damage.append(f"number {sequence} was edited: its content does not match its hash")
@@ -107,15 +113,13 @@ class ChainCheck:
     def _expected_link(
         self, sequence: int, event_id: str, created_at: str | datetime, content_sum: bytes
     ) -> bytes | None:
-        from holdfast.ground import clock  # only a check needs `datetime`; a hook comes by here too
+        from holdfast.ground import clock  # only a check needs `datetime`; a hook loads this file
 
         if ids.parse_id(event_id) != event_id:
             return None
         try:
-            at = clock.from_text(created_at) if isinstance(created_at, str) else created_at
-            created_us = clock.microseconds(at)
-            return chain_hash(
-                self.head, self.session_id, sequence, event_id, created_us, content_sum
-            )
+            moment = clock.from_text(created_at) if isinstance(created_at, str) else created_at
+            at = clock.microseconds(moment)
+            return chain_hash(self.head, self.session_id, sequence, event_id, at, content_sum)
         except (ValueError, OverflowError):  # an id or a time that no event of ours ever had
             return None

@@ -1,7 +1,7 @@
-"""Which items a context set keeps, what listeners are told, and what the next session reads.
+"""Which items a context set keeps, what listeners receive, and what the next session reads.
 
 A set is what the next session is reminded of, so the newest items win: an agent that adds an
-eleventh file means that file. What falls out is named in the answer, because silent loss is how
+eleventh file means that file. What is dropped is named in the answer, because silent loss is how
 trust is lost.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground.text import plural
 from holdfast.sessions import rules
 from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.model import Session, SetChange
@@ -36,11 +37,13 @@ def change_set(
         raise InvalidValueError("mode", mode, "is unknown", known=MODES)
     current = context.get(name, [])
     kept = new if mode == "replace" else merge_items(current, new)
+    added = [item for item in kept if item not in current]
+    removed = [item for item in current if item not in kept]
     return SetChange(
         set_name=name,
         items=tuple(kept),
-        added=tuple(item for item in kept if item not in current),
-        removed=tuple(item for item in current if item not in kept),
+        added=tuple(added),
+        removed=tuple(removed),
         context=put_set(context, name, kept),
         warning=name_warning(name),
     )
@@ -82,38 +85,40 @@ def check_items(items: object) -> list[str]:
         raise InvalidValueError(
             "Number of items", len(items), f"is more than the {ITEMS_PER_SET} that a set holds"
         )
-    return list(
-        dict.fromkeys(rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items)
-    )
+    checked = [rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items]
+    return list(dict.fromkeys(checked))
 
 
 def merge_items(current: Sequence[str], new: Sequence[str]) -> list[str]:
     """Keep the newest ten, oldest first, each once."""
-    return [*(item for item in current if item not in new), *new][-ITEMS_PER_SET:]
+    others = [item for item in current if item not in new]
+    merged = [*others, *new]
+    return merged[-ITEMS_PER_SET:]
 
 
 def describe_removed(change: SetChange) -> str | None:
-    """Of a merge, which only adds: whatever left had to make room."""
+    """Of a merge, which only adds: what it removed had to make room."""
     if not change.removed:
         return None
-    return (
-        f"{change.set_name!r} is full: the oldest left to make room: {', '.join(change.removed)}."
-    )
+    removed = ", ".join(change.removed)
+    return f"{change.set_name!r} is full: the oldest left to make room: {removed}."
 
 
 def name_warning(set_name: str, *, kept: bool = True) -> str | None:
-    """A typo such as `fles` works, and says so; whoever only asks for a set has kept nothing."""
+    """A typo such as `fles` works, with a warning; a caller that only reads a set keeps nothing."""
     if set_name in KNOWN_SETS:
         return None
     from difflib import get_close_matches
 
     nearest = get_close_matches(set_name, KNOWN_SETS, n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else f" Known sets: {', '.join(KNOWN_SETS)}."
+    hint = f" Known sets: {', '.join(KNOWN_SETS)}."
+    if nearest:
+        hint = f" Did you mean {nearest[0]!r}?"
     done = "; it was kept as it is" if kept else ""
     return f"{set_name!r} is not a known context set{done}.{hint}"
 
 
-def context_event(
+def make_context_event(
     reason: str,
     session: Session,
     context: Mapping[str, Sequence[str]],
@@ -121,60 +126,65 @@ def context_event(
 ) -> dict[str, Any]:
     """The data of a `caco.context` event."""
     data: dict[str, Any] = {"reason": reason, "session_id": session.id, "context": dict(context)}
-    if files := context.get("files"):
+    files = context.get("files")
+    if files:
         data["files"] = list(files)
-    if applet := context.get("applet"):
+    applet = context.get("applet")
+    if applet:
         data["applet"] = as_applet(applet)
     if change is not None and change.set_name == "files":
-        data |= _changed_files("added", change.added) | _changed_files("removed", change.removed)
+        data |= _describe_changed_files("added", change.added)
+        data |= _describe_changed_files("removed", change.removed)
     return data
 
 
-def _changed_files(what: str, paths: Sequence[str]) -> dict[str, Any]:
+def _describe_changed_files(what: str, paths: Sequence[str]) -> dict[str, Any]:
     if not paths:
         return {}
-    return {f"{what}File": paths[0]} if len(paths) == 1 else {f"{what}Files": list(paths)}
+    if len(paths) == 1:
+        return {f"{what}File": paths[0]}
+    return {f"{what}Files": list(paths)}
 
 
 def as_applet(items: Sequence[str]) -> dict[str, Any]:
     """`["git-diff", "path=/repo"]` as a slug and its parameters."""
     slug, *pairs = items
+    if not pairs:
+        return {"slug": slug}
     params = dict(pair.partition("=")[::2] for pair in pairs)
-    return {"slug": slug, "params": params} if params else {"slug": slug}
+    return {"slug": slug, "params": params}
 
 
-def resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
-    """What a resumed session is told: environment, files that are still there, the last applet,
-    other sets.
-    """
+def make_resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
+    """For a resumed session: environment, files that still exist, the last applet, other sets."""
     context: Mapping[str, list[str]] = metadata.get("context", {})
-    parts = [f"Environment: {metadata['envHint']}"] if metadata.get("envHint") else []
-    if files := context.get("files"):
-        parts.append(_files_text(files, exists))
-    if applet := context.get("applet"):
-        parts.append(_applet_text(applet))
-    parts += [
-        f"{name}: {', '.join(items)}"
-        for name, items in sorted(context.items())
-        if name not in ("files", "applet")
-    ]
+    parts: list[str] = []
+    if metadata.get("envHint"):
+        parts.append(f"Environment: {metadata['envHint']}")
+    files = context.get("files")
+    if files:
+        parts.append(_describe_files(files, exists))
+    applet = context.get("applet")
+    if applet:
+        parts.append(_describe_applet(applet))
+    others = sorted(set(context) - {"files", "applet"})
+    parts += [f"{name}: {', '.join(context[name])}" for name in others]
     return "\n\n".join(parts)
 
 
-def _files_text(files: Sequence[str], exists: Callable[[str], bool]) -> str:
+def _describe_files(files: Sequence[str], exists: Callable[[str], bool]) -> str:
     found = [path for path in files if exists(path)]
     gone = len(files) - len(found)
     lines = [f"- {path}" for path in found]
     if gone:
-        lines.append(f"({gone} file{'s' if gone > 1 else ''} not found)")
+        lines.append(f"({plural(gone, 'file')} not found)")
     return "\n".join(["Relevant files:", *lines])
 
 
-def _applet_text(items: Sequence[str]) -> str:
-    applet = as_applet(items)
-    params = applet.get("params", {})
-    shown = f" ({', '.join(items[1:])})" if len(items) > 1 else ""
-    link = urlencode(
-        {"applet": applet["slug"]} | params | {"applet": applet["slug"]}
-    )  # no parameter opens another one
-    return f"Last applet: {applet['slug']}{shown}. It can be opened again at /?{link}"
+def _describe_applet(items: Sequence[str]) -> str:
+    slug, *arguments = items
+    shown = f" ({', '.join(arguments)})" if arguments else ""
+    params = as_applet(items).get("params", {})
+    # First in the link and last in the merge: no parameter opens another applet.
+    link = urlencode({"applet": slug} | params | {"applet": slug})
+    return f"Last applet: {slug}{shown}. It can be opened again at /?{link}"

@@ -52,14 +52,14 @@ class EventConflictError(Conflict):
     code = "event_conflict"
 
     def __init__(self, *event_ids: str):
-        self.event_id = event_ids[0] if len(event_ids) == 1 else None
-        which = (
-            f"Event id {event_ids[0]}"
-            if len(event_ids) == 1
-            else f"One of the {len(event_ids)} event ids"
-        )
+        self.event_id = None
+        which = f"One of the {len(event_ids)} event ids"
+        if len(event_ids) == 1:
+            [self.event_id] = event_ids
+            which = f"Event id {self.event_id}"
         super().__init__(
-            f"{which} is taken by an event with other content. Repeat the first request unchanged, or use a new id."
+            f"{which} is taken by an event with other content. "
+            "Repeat the first request unchanged, or use a new id."
         )
 
 
@@ -70,7 +70,8 @@ class RevisionConflictError(Conflict):
     def __init__(self, session_id: str, expected: int | str, actual: int | str):
         self.session_id, self.expected, self.actual = session_id, expected, actual
         super().__init__(
-            f"Session {session_id} is at revision {actual}, not {shown(expected)}. Read it again, then change it."
+            f"Session {session_id} is at revision {actual}, not {shown(expected)}. "
+            "Read it again, then change it."
         )
 
 
@@ -80,6 +81,7 @@ class ContextFullError(Refused):
     def __init__(self, total: int, limit: int):
         self.total, self.limit = total, limit
         super().__init__(
-            f"The context sets would hold {total} items; {limit} are the most in all. Clear a set first.",
+            f"The context sets would hold {total} items; {limit} are the most in all. "
+            "Clear a set first.",
             next_actions=[Action("context.clear"), Action("context.show")],
         )

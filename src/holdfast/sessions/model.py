@@ -176,17 +176,19 @@ class Verification:
         return {**self.__dict__, "damage": list(self.damage), "ok": self.ok}
 
 
-def session_from(row: Any) -> Session:
-    fields = list(row)
-    fields[6:9] = _moment(fields[6]), _moment(fields[7]), json.loads(fields[8])
-    fields[17] = fields[17].hex()
+SEED_COLUMNS = 9  # of a session, from `id` to `metadata`
+
+
+def make_session(row: Any) -> Session:
+    *labels, started_at, ended_at, metadata = row[:SEED_COLUMNS]
+    *own, head_hash = row[SEED_COLUMNS:]
+    times = _parse_moment(started_at), _parse_optional_moment(ended_at)
+    fields = (*labels, *times, json.loads(metadata), *own, head_hash.hex())
     return Session(*fields)
 
 
-def event_from(row: Any) -> SessionEvent:
-    """Past the constructor: a frozen dataclass sets each field by a call, and a window has many
-    events.
-    """
+def make_event(row: Any) -> SessionEvent:
+    """Without the constructor, which sets each field by a call: a window has many events."""
     event = object.__new__(SessionEvent)
     at = event.__dict__
     (
@@ -206,44 +208,44 @@ def event_from(row: Any) -> SessionEvent:
     at["created_at"] = clock.from_text(created_at) if isinstance(created_at, str) else created_at
     at["content_hash"] = content_hash.hex()
     at["chain_hash"] = chain_hash.hex()
-    at["erased_at"] = _moment(erased_at)
+    at["erased_at"] = _parse_optional_moment(erased_at)
     return event
 
 
-def appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
-    """An event that was just stored, or was there before, from what was sent and what the store
-    answered.
-    """
+def make_appended_event(session_id: str, event: CheckedEvent, answer: Any) -> SessionEvent:
+    """An event from what was sent and what the store answered: just stored, or known before."""
     _, sequence, created_at, chain_hash, erased_at, *_ = answer
     content, parts_text = event.content, event.parts_text
     if erased_at is not None:
         content, parts_text = "", None
     row = (event.id, session_id, sequence, event.type, event.role, content, parts_text)
-    return event_from((*row, created_at, event.content_hash, chain_hash, erased_at))
+    return make_event((*row, created_at, event.content_hash, chain_hash, erased_at))
 
 
-def sequence_of(row: Any) -> int:
+def get_sequence(row: Any) -> int:
     """An event's number, where the event itself is not needed."""
     number: int = row[2]
     return number
 
 
-def texts_of(row: Any) -> tuple[str, str | None]:
+def get_texts(row: Any) -> tuple[str, str | None]:
     """An event's content and the canonical text of its parts."""
     return row[5], row[6]
 
 
-def sample_from(row: Any) -> EventSample:
-    return EventSample(row[0], row[1], _at(row[2]), row[3])
+def make_sample(row: Any) -> EventSample:
+    sequence, event_type, created_at, size = row
+    return EventSample(sequence, event_type, _parse_moment(created_at), size)
 
 
-def state_from(row: Any) -> SessionState:
-    return SessionState(row[0], json.loads(row[1]), _at(row[2]))
+def make_state(row: Any) -> SessionState:
+    session_id, scratchpad, updated_at = row
+    return SessionState(session_id, json.loads(scratchpad), _parse_moment(updated_at))
 
 
-def _at(value: str | datetime) -> datetime:
+def _parse_moment(value: str | datetime) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
 
 
-def _moment(value: str | datetime | None) -> datetime | None:
-    return None if value is None else _at(value)
+def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
+    return None if value is None else _parse_moment(value)

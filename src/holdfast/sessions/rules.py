@@ -80,7 +80,8 @@ def check_event(
 
 
 def check_event_id(event_id: object) -> str:
-    if (checked := ids.parse_id(event_id)) is None:
+    checked = ids.parse_id(event_id)
+    if checked is None:
         raise InvalidValueError("event_id", event_id, "is not a UUID")
     return checked
 
@@ -93,7 +94,8 @@ def check_events(events: object) -> list[CheckedEvent]:
             "events", len(events), f"are more than {EVENTS_PER_CALL} in one call"
         )
     checked = [_check_fields_and_event(event) for event in events]
-    if sum(len(event.content) + len(event.parts_text or "") for event in checked) > CALL_BYTES:
+    sizes = [len(event.content) + len(event.parts_text or "") for event in checked]
+    if sum(sizes) > CALL_BYTES:
         problem = f"hold more than {CALL_BYTES:,} characters in one call"
         raise InvalidValueError("events", len(checked), problem)
     return checked
@@ -107,9 +109,7 @@ def _check_fields_and_event(given: object) -> CheckedEvent:
 
 
 def check_event_fields(event: object) -> dict[str, Any]:
-    """One of several events: an object with known keys only, so that a typo is not silently
-    dropped.
-    """
+    """An object with known keys only, so that a typo is not silently dropped."""
     if not isinstance(event, dict):
         raise InvalidValueError("events", event, "holds something that is not an object")
     for key in event:
@@ -122,9 +122,7 @@ def check_event_fields(event: object) -> dict[str, Any]:
 
 
 def drop_repeated(events: Sequence[CheckedEvent]) -> list[CheckedEvent]:
-    """An event that is repeated inside a call is written once; the same id with other content is
-    refused.
-    """
+    """A repeated event is written once; the same id with other content is refused."""
     known: dict[str, CheckedEvent] = {}
     for event in events:
         first = known.setdefault(event.id, event)
@@ -150,7 +148,7 @@ def check_optional_label(field: str, value: object) -> str | None:
 
 
 def check_worktree(folder: object) -> str:
-    """A folder's name may be long, but PostgreSQL's index takes no entry of more than 2,704 bytes."""
+    """A folder's name may be long, but PostgreSQL's index takes 2,704 bytes at most."""
     return check_label("worktree", folder, max_bytes=WORKTREE_BYTES)
 
 
@@ -175,8 +173,10 @@ def fit_tokens(costs: list[int], used: int, max_tokens: int) -> int:
     return len(costs)
 
 
-def event_cost(content: str, parts_text: str | None) -> int:
-    return tokens(content) + (tokens(parts_text) if parts_text else 0)
+def count_event_tokens(content: str, parts_text: str | None) -> int:
+    if not parts_text:
+        return tokens(content)
+    return tokens(content) + tokens(parts_text)
 
 
 # --- the scratchpad -------------------------------------------------------------------------------
@@ -187,9 +187,7 @@ def check_scratchpad(scratchpad: object) -> str:
 
 
 def merge(target: object, patch: object) -> object:
-    """Objects merge, null removes a key, everything else replaces: RFC 7396, the same on both
-    engines.
-    """
+    """RFC 7396, the same on both engines: objects merge, null removes a key, the rest replaces."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}

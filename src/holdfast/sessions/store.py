@@ -30,7 +30,7 @@ QUERIES = Room(
     "context",
     __file__,
     functions={"chain_hash": chain.chain_hash, "merge_json": rules.merge_json},
-    once={"update_state"},  # somebody may have changed the same key in between
+    once={"update_state"},  # another process may have changed the same key in between
 )
 
 
@@ -65,7 +65,10 @@ class SessionStore:
         scratchpad: str = "{}",
     ) -> Row:
         session_id = ids.new_id()
-        fields = (
+        [row] = await self.database.write(
+            QUERIES["create_session"],
+            *self.owner,
+            session_id,
             user_id,
             chatmode,
             workflow,
@@ -76,45 +79,39 @@ class SessionStore:
             repo,
             worktree,
             resumed_from,
-        )
-        rows = await self.database.write(
-            QUERIES["create_session"],
-            *self.owner,
-            session_id,
-            *fields,
             metadata,
             scratchpad,
             chain.first_hash(session_id),
         )
-        return rows[0]
+        return row
 
     async def find_session(self, session_id: object) -> Row | None:
-        if (known := ids.parse_id(session_id)) is None:
+        known = ids.parse_id(session_id)
+        if known is None:
             return None
-        return first(await self.database.read(QUERIES["find_session"], *self.owner, known))
+        return get_first(await self.database.read(QUERIES["find_session"], *self.owner, known))
 
     async def get_session(self, session_id: object) -> Row:
-        if (row := await self.find_session(session_id)) is None:
+        row = await self.find_session(session_id)
+        if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
 
     async def lock_session(self, session_id: object) -> Row:
         """Only in a transaction: no other writer changes it before that ends."""
-        known = ids.parse_id(session_id)
-        if known is None:
-            raise errors.SessionNotFoundError(session_id)
-        row = first(await self.database.write(QUERIES["lock_session"], *self.owner, known))
+        known = check_session_id(session_id)
+        row = get_first(await self.database.write(QUERIES["lock_session"], *self.owner, known))
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
 
     async def find_active(self, chatmode: str, user_id: str) -> Row | None:
-        return first(
+        return get_first(
             await self.database.read(QUERIES["active_session"], *self.owner, chatmode, user_id)
         )
 
     async def find_native(self, client: str, native_id: str) -> Row | None:
-        return first(
+        return get_first(
             await self.database.read(QUERIES["native_session"], *self.owner, client, native_id)
         )
 
@@ -133,20 +130,19 @@ class SessionStore:
     async def list_unplaced(self, client: str) -> list[Row]:
         return await self.database.read(QUERIES["unplaced_sessions"], *self.owner, client)
 
-    async def find_telling(
+    async def find_to_continue(
         self, worktree: str | None, client: str | None, native_id: str | None
     ) -> Row | None:
-        return first(
+        return get_first(
             await self.database.read(
                 QUERIES["telling_session"], *self.owner, worktree, client, native_id
             )
         )
 
     async def list_names(self, begun: str, limit: int) -> list[str]:
-        return [
-            row[0]
-            for row in await self.database.read(QUERIES["session_names"], *self.owner, begun, limit)
-        ]
+        query = QUERIES["session_names"]
+        rows = await self.database.read(query, *self.owner, begun, limit)
+        return [name for (name,) in rows]
 
     async def list_sessions(self, below: str | None, limit: int) -> list[Row]:
         return await self.database.read(QUERIES["list_sessions"], *self.owner, below, limit)
@@ -158,10 +154,8 @@ class SessionStore:
         return await self.database.read(QUERIES["thread_sessions"], *self.owner, session_id)
 
     async def end_session(self, session_id: object) -> None:
-        known = ids.parse_id(session_id)
-        if known is None or not await self.database.write(
-            QUERIES["end_session"], *self.owner, known
-        ):
+        known = check_session_id(session_id)
+        if not await self.database.write(QUERIES["end_session"], *self.owner, known):
             raise errors.SessionNotFoundError(session_id)
 
     async def save_metadata(
@@ -178,20 +172,16 @@ class SessionStore:
     async def append_events(
         self, session_id: object, events: Sequence[CheckedEvent], expected_sequence: int | None
     ) -> list[Row]:
-        """All of them or none; answers (refused, sequence, created_at, chain_hash, erased_at, …)
-        for each.
-        """
-        known = ids.parse_id(session_id)
-        if known is None:
-            raise errors.SessionNotFoundError(session_id)
-        # Each event expects the one before it: a repeated call whose first events are there is
-        # checked as well.
+        """All or none; of each (refused, sequence, created_at, chain_hash, erased_at, …)."""
+        known = check_session_id(session_id)
+        # Each event expects the one before it, so a repeated call that was partly stored is checked
+        # as well.
         expected = _expect_sequences(expected_sequence, len(events))
         rows = [(number, *event.to_row()) for number, event in zip(expected, events, strict=True)]
         head = (*self.owner, known)
         try:
             answers = await self.database.write_rows(QUERIES["append_events"], head, rows)
-        except IdTakenError:  # by a developer whose rows are hidden: which id it was cannot be told
+        except IdTakenError:  # by a developer whose rows are hidden: which id it was is unknown
             raise errors.EventConflictError(*(event.id for event in events)) from None
         for answer, event, number in zip(answers, events, expected, strict=True):
             refused, *_, ended_at = answer
@@ -202,34 +192,34 @@ class SessionStore:
     async def _make_refusal(
         self, refused: str, session_id: str, event_id: str, expected: int | None, ended_at: Any
     ) -> HoldfastError:
-        if (
-            refused == "sequence"
-        ):  # asked anew: on SQLite the call may have counted before it was undone
+        if refused == "sequence":
+            # Read again: on SQLite the call may have counted before it was undone.
             actual = _get_last_sequence(await self.get_session(session_id))
             return errors.SequenceConflictError(session_id, expected, actual)
         if refused == "missing":
             return errors.SessionNotFoundError(session_id)
         if refused == "ended":
-            return errors.SessionEndedError(session_id, as_moment(ended_at))
+            return errors.SessionEndedError(session_id, parse_moment(ended_at))
         return errors.EventConflictError(event_id)
 
-    async def recent_events(
+    async def list_recent_events(
         self, session_id: object, max_turns: int, below: int | None, limit: int | None
     ) -> list[Row]:
         """Newest first."""
-        if (known := ids.parse_id(session_id)) is None:
+        known = ids.parse_id(session_id)
+        if known is None:
             return []
         before = max(max_turns - 1, 0)
         return await self.database.read(
             QUERIES["recent_events"], *self.owner, known, before, below, limit
         )
 
-    async def events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
+    async def list_events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
         return await self.database.read(
             QUERIES["events_after"], *self.owner, session_id, after, limit
         )
 
-    async def turns_below(
+    async def list_turns_below(
         self,
         session_id: object,
         below: int | None,
@@ -238,26 +228,30 @@ class SessionStore:
         max_chars: int,
         max_bytes: int,
     ) -> list[Row]:
-        """Newest first, contents cut to so many characters, and parts left out beyond so many
-        bytes.
-        """
-        if (known := ids.parse_id(session_id)) is None:
+        """Newest first, contents cut to `max_chars`, and parts over `max_bytes` left out."""
+        known = ids.parse_id(session_id)
+        if known is None:
             return []
-        at = known, below, max(turns - 1, 0), limit, max_chars, max_bytes
-        return await self.database.read(QUERIES["turns_below"], *self.owner, *at)
+        before = max(turns - 1, 0)
+        limits = limit, max_chars, max_bytes
+        query = QUERIES["turns_below"]
+        return await self.database.read(query, *self.owner, known, below, before, *limits)
 
     async def sample_events(self, session_id: str, limit: int) -> list[Row]:
-        rows = await self.database.read(QUERIES["sample_events"], *self.owner, session_id, limit)
-        return sorted(rows, key=lambda row: row[0])
+        """In no order: the query looks for several numbers at once."""
+        query = QUERIES["sample_events"]
+        return await self.database.read(query, *self.owner, session_id, limit)
 
-    async def first_request(self, session_id: str, max_chars: int) -> str | None:
-        row = first(
-            await self.database.read(QUERIES["first_request"], *self.owner, session_id, max_chars)
-        )
-        return None if row is None else row[0]
+    async def find_first_request(self, session_id: str, max_chars: int) -> str | None:
+        query = QUERIES["first_request"]
+        row = get_first(await self.database.read(query, *self.owner, session_id, max_chars))
+        if row is None:
+            return None
+        (text,) = row
+        return str(text)
 
     async def find_event(self, event_id: str) -> Row | None:
-        return first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
+        return get_first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
 
     async def has_event(self, event_id: str, content_hash: bytes | None = None) -> bool:
         """Whether an event was stored; with a hash, whether it has that content or was erased."""
@@ -267,18 +261,17 @@ class SessionStore:
         *_, known_hash, _chain_hash, erased_at = row
         return erased_at is not None or known_hash == content_hash
 
-    async def matching_events(self, text: str) -> list[Row]:
-        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-        return await self.database.read(QUERIES["matching_events"], *self.owner, text, escaped)
+    async def list_matching_events(self, text: str) -> list[Row]:
+        query = QUERIES["matching_events"]
+        return await self.database.read(query, *self.owner, text, _escape(text))
 
-    async def sessions_with_text(self, text: str) -> list[str]:
-        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-        rows = await self.database.read(QUERIES["sessions_with_text"], *self.owner, escaped)
-        return [row[0] for row in rows]
+    async def list_sessions_with_text(self, text: str) -> list[str]:
+        query = QUERIES["sessions_with_text"]
+        rows = await self.database.read(query, *self.owner, _escape(text))
+        return [session_id for (session_id,) in rows]
 
     async def erase_events(self, event_ids: Sequence[str], reason: str) -> None:
-        """All of them, or none when one does not exist."""
-
+        """All of them, or none when an id does not exist."""
         await self.in_transaction(lambda store: store._erase_each(event_ids, reason))
 
     async def _erase_each(self, event_ids: Sequence[str], reason: str) -> None:
@@ -289,17 +282,15 @@ class SessionStore:
     async def clear_session(self, session_id: str) -> None:
         await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
 
-    async def erased_hashes(self, session_id: str) -> dict[str, bytes]:
+    async def list_erased_hashes(self, session_id: str) -> dict[str, bytes]:
         rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)
-        return {event_id: content_hash for event_id, content_hash in rows}  # noqa: C416  # rows are no pairs to mypy
+        return {event_id: content_hash for event_id, content_hash in rows}  # noqa: C416  # a row is not a pair to mypy
 
     # --- the scratchpad and the accounts ----------------------------------------------------------
 
     async def get_state(self, session_id: object) -> Row:
-        known = ids.parse_id(session_id)
-        if known is None:
-            raise errors.SessionNotFoundError(session_id)
-        row = first(await self.database.read(QUERIES["get_state"], *self.owner, known))
+        known = check_session_id(session_id)
+        row = get_first(await self.database.read(QUERIES["get_state"], *self.owner, known))
         if row is None:
             raise errors.SessionNotFoundError(session_id)
         return row
@@ -311,18 +302,16 @@ class SessionStore:
 
     async def update_state(self, session_id: object, patch: str) -> Row:
         """Whether it is missing or ended is asked only when the statement touched no row."""
-        known = ids.parse_id(session_id)
-        if known is None:
-            raise errors.SessionNotFoundError(session_id)
+        known = check_session_id(session_id)
         query = QUERIES["update_state"]
-        row = first(await self.database.write(query, *self.owner, known, patch))
+        row = get_first(await self.database.write(query, *self.owner, known, patch))
         if row is None:
             raise _make_ended_error(await self.get_session(session_id))
         return row
 
     async def count_ends(self) -> Row:
-        """Numbers handed out, numbers that the logs end with, sessions: what it costs does not
-        follow the logs.
+        """Numbers given out, numbers that the logs end with, sessions: at a cost that does not grow
+        with the logs.
         """
         [row] = await self.database.read(QUERIES["count_ends"], *self.owner)
         return row
@@ -332,11 +321,23 @@ class SessionStore:
         return row
 
 
-def first(rows: Sequence[Row]) -> Row | None:
+def check_session_id(session_id: object) -> str:
+    known = ids.parse_id(session_id)
+    if known is None:
+        raise errors.SessionNotFoundError(session_id)
+    return known
+
+
+def get_first(rows: Sequence[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def as_moment(value: str | datetime) -> datetime:
+def _escape(text: str) -> str:
+    """As it stands inside a JSON text."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def parse_moment(value: str | datetime) -> datetime:
     from holdfast.ground import clock  # only an error needs `datetime`
 
     return clock.from_text(value) if isinstance(value, str) else value
@@ -352,12 +353,15 @@ def _expect_sequences(first_expected: int | None, count: int) -> list[int | None
 
 
 def _get_id(row: Row) -> str:
-    return str(row[0])
+    session_id, *_ = row
+    return str(session_id)
 
 
 def _get_last_sequence(row: Row) -> int:
-    return int(row[16])
+    *_, last_sequence, _head_hash = row
+    return int(last_sequence)
 
 
 def _make_ended_error(row: Row) -> errors.SessionEndedError:
-    return errors.SessionEndedError(_get_id(row), as_moment(row[7]))
+    (session_id, _user, _chatmode, _workflow, _skill, _branch, _started_at, ended_at, *_) = row
+    return errors.SessionEndedError(str(session_id), parse_moment(ended_at))

@@ -1,8 +1,8 @@
 """`holdfast hook CLIENT EVENT`: what a client calls while a person waits.
 
-It appends one event, or spools it when the store is busy or down, and never speaks, never fails,
-never waits long. So it imports little, reads no more than is there, and swallows every error after
-having counted it.
+It appends one event, or spools it when the store is busy or down. It prints nothing, never fails
+and never waits long. So it imports little, reads no more than there is, and suppresses every error
+after having counted it.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ FAILURE_FACTS = ("at", "client", "error", "code", "field")
 
 
 class UnreadableError(InvalidValueError):
-    """A payload that is there and cannot be read; `value` is all of it."""
+    """A payload that cannot be read; `value` is all of it."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
-    client, given = (
-        None,
-        [argument for argument in arguments if argument != "--json"],
-    )  # which every command takes
+    client = None
+    given = [argument for argument in arguments if argument != "--json"]  # every command takes it
     try:
-        if len(given) != 2 or (client := find_client(given[0])) is None:
+        if len(given) == 2:
+            client = find_client(given[0])
+        if client is None:
             raise InvalidValueError("hook", given, "is not wired to a client that is known")
-        take(client, given[1])
+        handle(client, given[1])
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
-        _note(error, client.NAME if client else None)
+        _log_failure(error, client.NAME if client else None)
     return 0
 
 
-def take(client: Client, event_name: str) -> None:
-    """Keep what the client says on stdin, where there is something to keep."""
+def handle(client: Client, event_name: str) -> None:
+    """Store the event that the client writes to stdin, if it is one to store."""
     try:
         payload = read_payload(0)
     except UnreadableError as error:
@@ -65,42 +65,42 @@ def take(client: Client, event_name: str) -> None:
         raise
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
-    if event := client.parse(event_name, payload):
-        keep(event)
+    event = client.parse(event_name, payload)
+    if event:
+        store_event(event)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:
     """One JSON object; some clients never close the pipe, so it ends where the object ends."""
     if os.isatty(descriptor):
         return None
-    data, size, deadline = bytearray(), 0, time.monotonic() + READ_SECONDS
+    data = bytearray()
+    size = 0
+    deadline = time.monotonic() + READ_SECONDS
     while _has_more(descriptor, min(SILENCE_SECONDS, deadline - time.monotonic())):
         chunk = os.read(descriptor, 1 << 16)
         size += len(chunk)
         if not chunk:
             break
-        if (
-            size > PAYLOAD_BYTES
-        ):  # read on all the same: some clients do not survive a pipe that nobody empties
+        if size > PAYLOAD_BYTES:
+            # Read on all the same: some clients do not survive a pipe that is not emptied.
             data.clear()
             continue
         data += chunk
-        if (
-            data[-64:].rstrip().endswith(b"}")
-            and not _has_more(descriptor, 0)
-            and (payload := _parsed(data))
-        ):
+        may_end = data[-64:].rstrip().endswith(b"}") and not _has_more(descriptor, 0)
+        payload = _parse(data) if may_end else None
+        if payload:
             return payload
     if size > PAYLOAD_BYTES:
         raise InvalidValueError("payload", size, f"is longer than {PAYLOAD_BYTES:,} bytes")
-    return _parsed(data, at_the_end=True)
+    return _parse(data, is_complete=True)
 
 
-def keep(event: HookEvent) -> None:
+def store_event(event: HookEvent) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
-    settings, wrong = _settings()
+    settings, wrong = _load_settings()
     for error in wrong.values():
-        _note(error, event.client)
+        _log_failure(error, event.client)
     if sqlite_path(settings.database) is None:
         _silence()
     record = capture.make_record(event, settings, wrong)
@@ -111,48 +111,47 @@ def keep(event: HookEvent) -> None:
 
 
 def reject(client: Client, event_name: str, error: UnreadableError) -> None:
-    """A hook that cannot be read was a hook all the same: it is counted, and a person can look at
-    it.
-    """
+    """Count a hook that cannot be read, and keep it where a person can look at it."""
     text = str(error.value)
-    if (
-        event_name not in client.EVENTS
-        or '"hook_event_name"' not in text
-        or f'"{event_name}"' not in text
-    ):
+    is_hook = '"hook_event_name"' in text and f'"{event_name}"' in text
+    if event_name not in client.EVENTS or not is_hook:
         return
-    said = {
+    record = {
         "client": client.NAME,
         "hook": event_name,
         "payload": fitted(storable(text), CONTENT_BYTES),
     }
-    with App(_settings()[0], wait_seconds=WAIT_SECONDS) as app:
-        app.spool.keep(said, error)
+    settings, _ = _load_settings()
+    with App(settings, wait_seconds=WAIT_SECONDS) as app:
+        app.spool.keep(record, error)
 
 
 def find_last_failure(home: str) -> dict[str, str | None] | None:
-    """What the newest failed hook has noted, for a person who wonders why nothing arrives."""
+    """What the newest failed hook has logged, for a person who wonders why nothing arrives."""
     from holdfast.ground import files
     from holdfast.ground.log import MAX_BYTES, Log
 
     for path in (Log(home).path, f"{Log(home).path}.1"):
         try:
             lines = (files.find_bytes(path, max_bytes=2 * MAX_BYTES) or b"").splitlines()
-        except HoldfastError:  # somebody put something else in its place
+        except HoldfastError:  # something else is in its place
             continue
         for line in reversed(lines):
-            if (noted := _parsed(bytearray(line))) and noted.get("event") == FAILED:
-                return {fact: str(noted[fact]) if fact in noted else None for fact in FAILURE_FACTS}
+            logged = _parse(bytearray(line))
+            if logged and logged.get("event") == FAILED:
+                return _describe_failure(logged)
     return None
+
+
+def _describe_failure(logged: dict[str, Any]) -> dict[str, str | None]:
+    return {fact: str(logged[fact]) if fact in logged else None for fact in FAILURE_FACTS}
 
 
 def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> None:
     try:
-        database = app.database if may_store and _spool_is_free(app) else None
+        database = app.database if may_store and _is_spool_free(app) else None
     except BaseException as error:
-        app.spool.add(
-            record
-        )  # whatever is wrong with the store or with what waits, it is not this record
+        app.spool.add(record)  # the error is about the store or the spool, not about this record
         _raise_unless_ours(error)
         return
     if database is None:
@@ -166,8 +165,8 @@ def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> Non
 
 
 def _leave_at_once() -> None:
-    """Whichever way this was called: an interpreter that ends by itself waits for every thread."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where somebody has closed it
+    """Without the interpreter's own end, which waits for every thread."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
         stream.flush()
     os._exit(0)
 
@@ -176,65 +175,61 @@ def _has_more(descriptor: int, seconds: float) -> bool:
     return bool(select.select([descriptor], [], [], max(0.0, seconds))[0])
 
 
-def _parsed(data: bytearray, *, at_the_end: bool = False) -> dict[str, Any] | None:
+def _parse(data: bytearray, *, is_complete: bool = False) -> dict[str, Any] | None:
     try:
-        payload = json.loads(data, parse_int=_integer)
+        payload = json.loads(data, parse_int=_parse_integer)
     except (ValueError, RecursionError) as error:
-        if at_the_end and data.strip():
-            raise _unreadable(data, error) from None
+        if is_complete and data.strip():
+            raise _make_unreadable_error(data, error) from None
         return None
     return payload if isinstance(payload, dict) else None
 
 
-def _integer(digits: str) -> int | str:
-    """As a text where it has more digits than Python reads: no number is worth the event that it
-    stands in.
-    """
+def _parse_integer(digits: str) -> int | str:
+    """As a text where it has more digits than Python reads, so that the event is not lost."""
     try:
         return int(digits)
     except ValueError:
         return digits
 
 
-def _unreadable(data: bytearray, error: Exception) -> UnreadableError:
+def _make_unreadable_error(data: bytearray, error: Exception) -> UnreadableError:
     reason = "is nested too deep" if isinstance(error, RecursionError) else f"is not JSON ({error})"
     return UnreadableError("payload", data.decode("utf-8", "replace"), reason)
 
 
 def _raise_unless_ours(error: BaseException) -> None:
-    """A bug or a Ctrl-C is noted; nothing was lost by it."""
+    """A bug or a Ctrl-C is logged; nothing was lost by it."""
     if not isinstance(error, HoldfastError):
         raise error
 
 
 def _silence() -> None:
-    """A role that is too strong is told by every command; here nobody reads it, and an agent might
-    take it for more.
-    """
+    """Every command warns of a role with too many rights; here an agent might misread that."""
     import logging
     import warnings
 
     warnings.simplefilter("ignore")
-    logging.getLogger().addHandler(
-        logging.NullHandler()
-    )  # without one, the library's own words go to stderr
+    # Without a handler, the messages of the library go to stderr.
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
-def _settings() -> tuple[Settings, dict[str, InvalidValueError]]:
-    """And which are wrong: what is said until they are mended waits in the spool."""
-    environment, wrong = dict(os.environ), dict[str, InvalidValueError]()
+def _load_settings() -> tuple[Settings, dict[str, InvalidValueError]]:
+    """And which are wrong: until they are fixed, events wait in the spool."""
+    environment = dict(os.environ)
+    wrong: dict[str, InvalidValueError] = {}
     while True:
         try:
             return load_settings(environment), wrong
         except InvalidValueError as error:
             if not environment.get(error.field):
-                raise  # not one that somebody has set
+                raise  # not one that was set
             wrong[error.field] = error
             environment[error.field] = ""
 
 
-def _spool_is_free(app: App) -> bool:
-    """The usual case is a look at the disk; the spool's code is loaded only when something waits."""
+def _is_spool_free(app: App) -> bool:
+    """Usually one look at the disk; the spool's code is loaded only when something waits."""
     try:
         names = os.listdir(os.path.join(app.settings.home, "spool"))
     except OSError:
@@ -245,21 +240,19 @@ def _spool_is_free(app: App) -> bool:
     return app.spool.is_empty()
 
 
-def _note(error: BaseException, client: str | None) -> None:
-    """A code in the log, never a word of what the agent said."""
+def _log_failure(error: BaseException, client: str | None) -> None:
+    """A code in the log, never a word of what the agent wrote."""
     try:
         from holdfast.ground.log import Log
 
-        field = getattr(
-            error, "field", None
-        )  # the name of a setting that is wrong, never what it was set to
-        log = Log(_settings()[0].home)
+        settings, _ = _load_settings()
+        log = Log(settings.home)
         log(
             FAILED,
             client=client,
             error=type(error).__name__,
             code=getattr(error, "code", "bug"),
-            field=field,
+            field=getattr(error, "field", None),  # of a wrong setting its name, never its value
         )
     except Exception:
         return

@@ -31,8 +31,7 @@ def make_record(
 ) -> dict[str, Any]:
     """An event with everything that another process needs to store it later.
 
-    Fields that depend on `unknown` settings stay empty and are filled in by the process that stores
-    it.
+    Fields that depend on `unknown` settings stay empty; the process that stores it sets them.
     """
     worktree = locate_worktree(event.cwd)
     store = None
@@ -63,14 +62,20 @@ def with_owner(record: dict[str, Any], settings: Settings) -> dict[str, Any]:
     if any(record[field] is not None for field in OWNER_FIELDS):
         return record
     owner = settings.owner
-    values = (owner.workspace_id, owner.developer_id, settings.developer)
-    event = {**record["event"], "id": _make_event_id(owner, record["event"]["id"])}
-    return {**record, **dict(zip(OWNER_FIELDS, values, strict=True)), "event": event}
+    event = record["event"]
+    return {
+        **record,
+        "workspace_id": owner.workspace_id,
+        "developer_id": owner.developer_id,
+        "user_id": settings.developer,
+        "event": {**event, "id": _make_event_id(owner, event["id"])},
+    }
 
 
 def get_owner(record: dict[str, Any]) -> Owner:
     workspace_id = rules.check_label("workspace_id", record["workspace_id"])
-    return Owner(workspace_id, rules.check_label("developer_id", record["developer_id"]))
+    developer_id = rules.check_label("developer_id", record["developer_id"])
+    return Owner(workspace_id, developer_id)
 
 
 async def store_record(database: Database, owner: Owner, record: dict[str, Any]) -> None:
@@ -116,9 +121,7 @@ async def _start_session(
 
 
 def _make_event_id(owner: Owner, event_id: object) -> object:
-    """One client may report the same event to two people; an id that was made by chance is already
-    one person's.
-    """
+    """A client may report one event to two people; a random id already belongs to one person."""
     known = ids.parse_id(event_id)
     if known is None or known[14] == "7":
         return event_id

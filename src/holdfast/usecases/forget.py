@@ -1,7 +1,7 @@
 """Erasing what should never have been stored, in every room that may hold it.
 
-First what there is to erase is found, so that a person can look at it; then it is erased; then it
-is said where it may still be: places that are not ours to change, or not yet.
+First what there is to erase is found, so that a person can look at it; then it is erased; then the
+places are listed that may still hold it and that are not ours to change, or not yet.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ DOCUMENT_KINDS = ("repo_context", "proof", "receipt", "round")
 
 @dataclass(frozen=True)
 class ToForget:
-    """What to erase, exactly one of the three: entries by id, all of a session, or whatever holds a
-    text.
-    """
+    """What to erase, exactly one of three: entries by id, a session, or all that holds a text."""
 
     ids: tuple[str, ...] = ()
     session_id: str | None = None
@@ -125,9 +123,7 @@ async def _find_documents(scope: Scope, wanted: ToForget) -> list[tuple[str, str
 
 
 async def _find_sessions(scope: Scope, wanted: ToForget) -> list[str]:
-    """Whose scratchpad, name or context sets hold the text; the other sessions of a forgotten one's
-    thread.
-    """
+    """Those that hold the text outside of events, or that share a forgotten one's thread."""
     if wanted.match is not None:
         return await scope.sessions.list_sessions_with_text(wanted.match)
     if wanted.session_id is None:
@@ -149,11 +145,17 @@ def _find_unscrubbed(app: App, path: str | None) -> list[str]:
 
 
 def _find_context_files(app: App, match: str | None, worktree: str) -> list[str]:
-    """What lies in the repository is the person's to change, and git's history keeps it."""
-    folder = os.path.join(worktree, load_user_settings(app.settings.home).context_folder)
+    """Files of the repository are the person's to change, and git's history keeps them."""
+    context_folder = load_user_settings(app.settings.home).context_folder
+    folder = os.path.join(worktree, context_folder)
     if match is None or not os.path.isdir(folder):
         return []
     text = json.dumps(match, ensure_ascii=False)[1:-1].encode()
     names = [name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
     paths = [os.path.join(folder, name) for name in names]
-    return [path for path in paths if text in (files.find_bytes(path, max_bytes=FILE_BYTES) or b"")]
+    return [path for path in paths if _holds(path, text)]
+
+
+def _holds(path: str, text: bytes) -> bool:
+    data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+    return text in data

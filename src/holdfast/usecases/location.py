@@ -1,6 +1,4 @@
-"""Where work happens: the working tree and the branch of a folder, as far as a session can keep
-them.
-"""
+"""The working tree and the branch of a folder, as far as a session can keep them."""
 
 from __future__ import annotations
 

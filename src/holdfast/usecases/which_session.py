@@ -38,7 +38,7 @@ class Caller:
 
     @property
     def branch(self) -> str | None:
-        """Looked up when a session is started: a server lives longer than a branch is checked out."""
+        """Looked up when a session is started: a server outlives the branch of its start."""
         from holdfast.usecases.location import locate_branch
 
         return locate_branch(self.worktree)
@@ -49,9 +49,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class SessionChoice:
-    """The session that is meant, if there is one; `is_newest_of_several` where the caller should
-    know.
-    """
+    """The session that is meant, if there is one, and whether it is the newest of several."""
 
     session: Session | None = None
     is_newest_of_several: bool = False
@@ -67,36 +65,33 @@ class SessionChoice:
 # --- who calls ------------------------------------------------------------------------------------
 
 
-def who_calls(
+def identify_caller(
     introduced_as: object,
     *,
     environment: Mapping[str, str] | None = None,
     meta: Mapping[str, Any] | None = None,
     folder: str | None = None,
 ) -> Caller:
-    """From what a client says of itself, its environment (on this machine) and what it adds to a
-    request.
-    """
-    name = client_name(introduced_as)
+    """From a client's introduction, its environment (on this machine) and a call's metadata."""
+    name = find_client_name(introduced_as)
     # One program may run inside another's shell and inherit its environment: only its own variables
     # count.
     own = [client for client in list_clients() if name in (None, client.NAME)]
-    named = [_variable(environment, client.PROJECT_VARIABLE) for client in own]
+    named = [_get_variable(environment, client.PROJECT_VARIABLE) for client in own]
     folder = next(filter(None, named), folder)
-    worktree = None if folder is None else _worktree_of(folder)
-    said = [
-        (client.NAME, as_label(_inside(meta, client.NATIVE_ID_META))) for client in list_clients()
-    ]
-    said += [
-        (client.NAME, as_label(_variable(environment, client.NATIVE_ID_VARIABLE))) for client in own
-    ]
-    for client_said, native_id in said:
+    worktree = None if folder is None else _find_worktree(folder)
+    for client in list_clients():
+        native_id = as_label(_get_nested(meta, client.NATIVE_ID_META))
         if native_id:
-            return Caller(client_said, native_id, worktree)
+            return Caller(client.NAME, native_id, worktree)
+    for client in own:
+        native_id = as_label(_get_variable(environment, client.NATIVE_ID_VARIABLE))
+        if native_id:
+            return Caller(client.NAME, native_id, worktree)
     return Caller(name, None, worktree)
 
 
-def client_name(introduced_as: object) -> str | None:
+def find_client_name(introduced_as: object) -> str | None:
     """Our name for an agent program; an unknown one keeps its own, as far as that is a label."""
     label = as_label(introduced_as)
     if label is None:
@@ -108,31 +103,32 @@ def client_name(introduced_as: object) -> str | None:
 
 
 def as_label(text: object) -> str | None:
-    """One short line of what somebody else chose, or None."""
+    """One short line of a text from outside, or None."""
     if not isinstance(text, str):
         return None
-    words = "".join(
-        character if character.isprintable() else " " for character in text[: 10 * LABEL_CHARS]
-    ).split()
-    return " ".join(words)[:LABEL_CHARS].strip() or None
+    start = text[: 10 * LABEL_CHARS]
+    printable = [character if character.isprintable() else " " for character in start]
+    line = " ".join("".join(printable).split())
+    return line[:LABEL_CHARS].strip() or None
 
 
-def _variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
-    return (environment or {}).get(name) if name else None
+def _get_variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
+    if not environment or not name:
+        return None
+    return environment.get(name)
 
 
-def _inside(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
-    """What lies at the end of a path of names, however strange the things on the way."""
+def _get_nested(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
+    """The value at the end of a path of names; None where the path does not exist."""
     found: object = meta if names else None
     for name in names:
         found = found.get(name) if isinstance(found, dict) else None
     return found
 
 
-def _worktree_of(folder: str) -> str | None:
-    from holdfast.usecases.location import (
-        locate_worktree,
-    )  # it loads rooms, which a door does when it has work
+def _find_worktree(folder: str) -> str | None:
+    # Imported here: it loads rooms, which a door does only when it has work.
+    from holdfast.usecases.location import locate_worktree
 
     return locate_worktree(folder)
 
@@ -186,11 +182,9 @@ async def write_in_session(
     user_id: str,
     starting: AbstractAsyncContextManager[Any] | None = None,
 ) -> tuple[Done[R], SessionChoice]:
-    """Run a verb on the session that is meant; a missing one is started in the transaction of the
-    verb.
+    """Run a verb on the session that is meant; a missing one is started in its transaction.
 
-    `starting` is a lock that is held meanwhile, so that two calls of one process do not start two
-    sessions.
+    `starting` is a lock that is held meanwhile, so that two calls of a process do not start two.
     """
     from holdfast.write import write  # it loads the store, and a list of tools needs none
 
@@ -209,12 +203,12 @@ async def write_in_session(
 
 
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
-    """Where work would be continued: the newest session here that says something, open or ended.
+    """Where work would be continued: the newest session here with content, open or ended.
 
     One with context sets or a hint comes before one that has only events, because a client's own
     session has events as soon as it asks.
     """
-    return await scope.sessions.find_telling_session(
+    return await scope.sessions.find_session_to_continue(
         caller.worktree, client=caller.client, native_id=caller.native_id
     )
 

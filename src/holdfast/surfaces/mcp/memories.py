@@ -10,7 +10,7 @@ from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
 
 if TYPE_CHECKING:
-    from holdfast.memories.model import Memory, Remembered
+    from holdfast.memories.model import Memory, StoredMemory
     from holdfast.memories.service import MemoryService
     from holdfast.scope import Scope
     from holdfast.surfaces.mcp.call import Call
@@ -26,7 +26,7 @@ async def remember(call: Call) -> Answer:
     choice = await call.find_session()
     session_id = choice.session.id if choice.session else None
 
-    async def verb(scope: Scope) -> Remembered:
+    async def verb(scope: Scope) -> StoredMemory:
         return await scope.memories.remember(
             call.arguments["content"],
             **call.pick(*STATEMENT),
@@ -88,10 +88,10 @@ async def _get_memory(scope: Scope, memory_id: str) -> Memory:
     return await scope.memories.get_memory(memory_id)
 
 
-async def _get_remembered(scope: Scope, memory_id: str) -> Remembered:
-    from holdfast.memories.model import Remembered
+async def _get_remembered(scope: Scope, memory_id: str) -> StoredMemory:
+    from holdfast.memories.model import StoredMemory
 
-    return Remembered(await scope.memories.get_memory(memory_id), is_new=False)
+    return StoredMemory(await scope.memories.get_memory(memory_id), is_new=False)
 
 
 def _properties() -> dict[str, Schema]:

@@ -183,11 +183,11 @@ class Desk:
             return refused
 
     def _caller(self, context: Context) -> Caller:
-        from holdfast.usecases.which_session import who_calls
+        from holdfast.usecases.which_session import identify_caller
 
         client = context.session.client_params
         meta: Any = context.meta
-        return who_calls(
+        return identify_caller(
             client.client_info.name if client else None,
             environment=self.environment,
             meta=meta,

@@ -1,0 +1,161 @@
+"""What changes a session's own row, each in one transaction: its metadata and its context sets.
+
+The row is locked first, and written together with the message that listeners receive. Where nothing
+changes, neither is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.ground import canonical, clock
+from holdfast.sessions import context_sets, rules
+from holdfast.sessions.errors import RevisionConflictError
+from holdfast.sessions.model import Session, SetChange, make_session
+
+if TYPE_CHECKING:
+    from holdfast.sessions.store import SessionStore
+
+CONTEXT = "caco.context"
+RENAMED = "session.renamed"
+
+
+class OutboxMessage(NamedTuple):
+    """What listeners receive about a change, in its transaction."""
+
+    topic: str
+    data: Mapping[str, Any]
+
+
+# --- metadata -------------------------------------------------------------------------------------
+
+
+async def update_metadata(
+    store: SessionStore,
+    session_id: str,
+    changes: Mapping[str, str | None],
+    expected_revision: int | None,
+) -> Session:
+    session = make_session(await store.lock_session(session_id))
+    if expected_revision is not None and session.revision != expected_revision:
+        raise RevisionConflictError(session.id, expected_revision, session.revision)
+    metadata = {**session.metadata, **changes}
+    kept = {key: value for key, value in metadata.items() if value is not None}
+    message = None
+    if "name" in changes:
+        message = _make_name_message(session.id, changes["name"])
+    return await _save_metadata(store, session, kept, message)
+
+
+async def replace_metadata(
+    store: SessionStore, session_id: str, metadata: dict[str, Any]
+) -> Session:
+    session = make_session(await store.lock_session(session_id))
+    return await _save_metadata(store, session, metadata, None)
+
+
+async def resume_session(store: SessionStore, session_id: str) -> Session:
+    session = make_session(await store.lock_session(session_id))
+    if session.ended_at is not None:
+        session = await _start_successor(store, session)
+    metadata = {**session.metadata, "lastObservedAt": clock.to_text(clock.now())}
+    data = context_sets.make_context_event("resume", session, session.context)
+    return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+
+
+async def clear_session(store: SessionStore, session: Session) -> None:
+    """Erase its own texts and what listeners received before; then send them how it is now."""
+    await store.clear_session(session.id)
+    context = context_sets.make_context_event("changed", session, {})
+    for message in (OutboxMessage(CONTEXT, context), _make_name_message(session.id, None)):
+        data = _format_event_data(message.data)
+        await store.save_metadata(session.id, format_metadata({}), message.topic, data)
+
+
+async def _start_successor(store: SessionStore, old: Session) -> Session:
+    """Under the old session's lock: what is forgotten meanwhile must not live on in the new one."""
+    scratchpad = await store.get_scratchpad_text(old.id)
+    row = await store.create_session(
+        chatmode=old.chatmode,
+        user_id=old.user_id,
+        workflow=old.workflow,
+        skill=old.skill,
+        git_branch=old.git_branch,
+        client=old.client,
+        repo=old.repo,
+        worktree=old.worktree,
+        resumed_from=old.id,
+        metadata=format_metadata(old.metadata),
+        scratchpad=scratchpad,
+    )
+    return make_session(row)
+
+
+# --- context sets ---------------------------------------------------------------------------------
+
+
+async def change_set(
+    store: SessionStore, session_id: str, set_name: str, items: Sequence[str], mode: str
+) -> SetChange:
+    session = make_session(await store.lock_session(session_id))
+    change = context_sets.change_set(session.context, set_name, items, mode)
+    await _save_context(store, session, change.context, change)
+    return replace(change, session_id=session.id)
+
+
+async def replace_context(
+    store: SessionStore, session_id: str, context: dict[str, list[str]]
+) -> Session:
+    session = make_session(await store.lock_session(session_id))
+    before = {"files": session.context.get("files", [])}
+    files = context_sets.change_set(before, "files", context.get("files", []))
+    return await _save_context(store, session, context, files)
+
+
+async def _save_context(
+    store: SessionStore, session: Session, context: dict[str, list[str]], change: SetChange
+) -> Session:
+    data = context_sets.make_context_event("changed", session, context, change)
+    metadata = {**session.metadata, "context": context}
+    return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+
+
+# --- the row --------------------------------------------------------------------------------------
+
+
+async def _save_metadata(
+    store: SessionStore,
+    session: Session,
+    metadata: dict[str, Any],
+    message: OutboxMessage | None,
+) -> Session:
+    """Write a locked session's metadata with the message; where nothing changes, neither."""
+    if _with_context(metadata) == _with_context(session.metadata):
+        return session
+    text = format_metadata(metadata)
+    topic = data = None
+    if message is not None:
+        topic = message.topic
+        data = _format_event_data(message.data)
+    revision = await store.save_metadata(session.id, text, topic, data)
+    return replace(session, metadata=metadata, name=metadata.get("name"), revision=revision)
+
+
+def format_metadata(metadata: Mapping[str, Any]) -> str:
+    return canonical.canonical_object("metadata", dict(metadata), max_bytes=rules.METADATA_BYTES)
+
+
+def _format_event_data(data: Mapping[str, Any]) -> str:
+    """An event may be twice as large as the metadata: it names the files of a context once more."""
+    return canonical.canonical_object("event data", dict(data), max_bytes=2 * rules.METADATA_BYTES)
+
+
+def _make_name_message(session_id: str, name: str | None) -> OutboxMessage:
+    return OutboxMessage(RENAMED, {"session_id": session_id, "name": name})
+
+
+def _with_context(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """No context and an empty one are the same."""
+    return {"context": {}, **metadata}
