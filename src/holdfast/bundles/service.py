@@ -149,12 +149,8 @@ class BundleService:
 
     # --- receipts ---------------------------------------------------------------------------------
 
-    async def find_receipt(self, receipt_id: str) -> Receipt | None:
-        """By its id or by the short one that stands in the bundle's head; None where there is none."""
-        entry = await self._find_entry(receipt_id)
-        return receipts.read_receipt(entry) if entry else None
-
     async def get_receipt(self, receipt_id: str) -> Receipt:
+        """By its id, or by the short id in the head of its bundle."""
         return receipts.read_receipt(await self._get_entry(receipt_id))
 
     async def get_last_receipt(self, worktree: str | None = None) -> tuple[Receipt, bool]:

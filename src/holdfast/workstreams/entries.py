@@ -25,7 +25,7 @@ from holdfast.workstreams.records import (
 
 DECISION_STATUSES = ("open", "accepted", "rejected")
 CLAIM_KINDS = ("statement", "completion")
-_PAST_NAMES = ("text", "status", "because", "by", "updated_at")
+PAST_NAMES = ("text", "status", "because", "by", "updated_at")
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,7 @@ class Decision(Record):
     def as_past(self) -> PastDecision:
         """What it is now, as its history has it once it is something else."""
         known = self.to_dict()
-        return PastDecision.from_dict(
-            {name: known[name] for name in _PAST_NAMES if known.get(name)}
-        )
+        return PastDecision.from_dict({name: known[name] for name in PAST_NAMES if known.get(name)})
 
 
 @dataclass(frozen=True)

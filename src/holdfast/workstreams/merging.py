@@ -13,12 +13,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from holdfast.workstreams.entries import Claim, ContextFields, Decision, NotedRun, Summary
+from holdfast.workstreams.entries import (
+    PAST_NAMES,
+    Claim,
+    ContextFields,
+    Decision,
+    NotedRun,
+    Summary,
+)
 
 ERRORS_KEPT = 10
 
 _DECISION_ID = re.compile(r"D([0-9]{1,9})")
-_PAST_NAMES = ("text", "status", "because", "by", "updated_at")
 # What is replaced as a whole, and what a person calls it.
 _WHOLE = {
     "working_summary": "summary",
@@ -240,7 +246,7 @@ def _entry_order(entry: Decision | Claim) -> tuple[str, str, str]:
     one around.
     """
     known = entry.to_dict()
-    says = {name: known[name] for name in _PAST_NAMES if known.get(name)}
+    says = {name: known[name] for name in PAST_NAMES if known.get(name)}
     return entry.updated_at or "", as_line(says), as_line(known)
 
 

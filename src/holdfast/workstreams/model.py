@@ -25,7 +25,6 @@ from holdfast.workstreams.evidence import CommandEvidence
 
 PHASES = ("planning", "implementation")
 VERDICTS = ("ok", "moved", "changed", "gone")  # from true to false
-UNPROVEN = ("changed", "gone")
 
 StandingEntry = TypeVar("StandingEntry", Decision, Claim)
 Written = TypeVar("Written")

@@ -45,7 +45,7 @@ class Lines(NamedTuple):
 @dataclass(frozen=True)
 class Symbol:
     lines: Lines
-    shape: str
+    shape: str  # a hash that reformatting, comments and a move keep, and no other change does
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,6 @@ def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource 
         min(_lines(node).first for node in roots), max(_lines(node).last for node in found)
     )
     return Symbol(lines, _shape(roots))
-
-
-def find_symbol(source: str, path: str, name: str) -> Lines | None:
-    found = read_symbol(source, path, name)
-    return found.lines if isinstance(found, Symbol) else None
-
-
-def symbol_shape(source: str, path: str, name: str) -> str | None:
-    """A hash that reformatting, comments and a move keep, and every other change does not."""
-    found = read_symbol(source, path, name)
-    return found.shape if isinstance(found, Symbol) else None
 
 
 def list_namesakes(source: str, path: str, name: str) -> list[str]:
