@@ -372,7 +372,7 @@ def test_a_name_that_is_defined_all_over_a_large_file_is_read(text: str):
 
 
 def every_symbol(text: str) -> list[str]:
-    return sorted({name for name, _ in symbols._definitions(ast.parse(text))})
+    return sorted({name for name, _ in symbols._list_definitions(ast.parse(text))})
 
 
 def test_our_own_code_keeps_its_shapes_when_python_writes_it_anew(record_property):

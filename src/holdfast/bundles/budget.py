@@ -14,8 +14,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from holdfast.bundles.model import OURS, Cut, Head, Item, Layout, Section, Shown, no_room
-from holdfast.bundles.render import BETWEEN, head_line, legend
+from holdfast.bundles.model import (
+    OURS,
+    Cut,
+    Head,
+    Item,
+    Layout,
+    Section,
+    ShownSection,
+    describe_no_room,
+)
+from holdfast.bundles.render import BETWEEN, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import ELLIPSIS, cut
 
@@ -35,8 +44,11 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    shown = [_whole(section) if section.pinned else _absent(section, total) for section in sections]
-    room = total - len(head_line(head)) - sum(map(_cost, shown))
+    shown = [
+        _show_whole(section) if section.pinned else _show_nothing(section, total)
+        for section in sections
+    ]
+    room = total - len(write_head_line(head)) - sum(map(_count_chars, shown))
     if room < 0:
         raise InvalidValueError(
             "limit",
@@ -45,8 +57,8 @@ def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
         )
     marks = (item.verdict for section in sections for item in section.items)
     has_notice, room = _afford(head.notice, room, total)
-    has_legend, room = _afford(legend(marks) if head.phase == "planning" else "", room, total)
-    return Layout(head, total, has_notice, has_legend, tuple(_share(shown, room, total)))
+    has_legend, room = _afford(write_legend(marks) if head.phase == "planning" else "", room, total)
+    return Layout(head, total, has_notice, has_legend, tuple(_share_room(shown, room, total)))
 
 
 def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
@@ -57,19 +69,19 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
     return (True, left) if line and left >= total // 3 else (False, room)
 
 
-def _share(shown: list[Shown], room: int, total: int) -> list[Shown]:
+def _share_room(shown: list[ShownSection], room: int, total: int) -> list[ShownSection]:
     places = [at for at, each in enumerate(shown) if not each.section.pinned]
     by_rank = sorted(places, key=lambda at: shown[at].section.rank)
-    for wanted in (_least, _most, lambda section: total):
+    for wanted in (_find_least, _find_most, lambda section: total):
         for at in by_rank:
-            section, spare = shown[at].section, room + _cost(shown[at])
+            section, spare = shown[at].section, room + _count_chars(shown[at])
             allowed = max(wanted(section), len(shown[at].text))
             shown[at] = _fit_section(section, min(allowed, spare - len(BETWEEN)), total)
-            room = spare - _cost(shown[at])
+            room = spare - _count_chars(shown[at])
     return shown
 
 
-def _least(section: Section) -> int:
+def _find_least(section: Section) -> int:
     """The minimum, or what one whole item takes; prose may end early, so the minimum is enough for
     it.
     """
@@ -79,23 +91,23 @@ def _least(section: Section) -> int:
     return max(section.min_chars, min(len(first), section.max_chars))
 
 
-def _most(section: Section) -> int:
+def _find_most(section: Section) -> int:
     return section.max_chars
 
 
-def _fit_section(section: Section, room: int, total: int) -> Shown:
+def _fit_section(section: Section, room: int, total: int) -> ShownSection:
     """The most of it that fits, from its first item on."""
     most = sum(size <= room for size in accumulate(len(item.text) for item in section.items))
     for count in range(most, -1, -1):
-        kept = _with_beginning(section, count, room)
+        kept = _add_beginning(section, count, room)
         missing = len(section.items) - len(kept) + len(section.held)
         text = section.write([item.text for item in kept], missing) if kept or not missing else ""
         if text and len(text) <= room:
-            return _shown(section, kept, text, total)
-    return _absent(section, total)
+            return _make_shown(section, kept, text, total)
+    return _show_nothing(section, total)
 
 
-def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
+def _add_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
     """So many items, and the beginning of the next one where that is prose, or where it would be
     the only one.
     """
@@ -103,11 +115,11 @@ def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]
     if not rest or (kept and not rest[0].is_prose):
         return kept
     without = section.write([*(item.text for item in kept), ""], len(rest) - 1 + len(section.held))
-    beginning = _beginning(rest[0], room - len(without))
+    beginning = _cut_to_beginning(rest[0], room - len(without))
     return (*kept, beginning) if beginning else kept
 
 
-def _beginning(item: Item, room: int) -> Item | None:
+def _cut_to_beginning(item: Item, room: int) -> Item | None:
     """As much of an item as there is room for, with what has to stand at its end; a path is no use
     in part.
     """
@@ -120,8 +132,8 @@ def _beginning(item: Item, room: int) -> Item | None:
     return replace(item, text=begun + end) if item.is_prose or is_at_a_word else None
 
 
-def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> Shown:
-    full = no_room(total)
+def _make_shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> ShownSection:
+    full = describe_no_room(total)
     rest = section.items[len(kept) :]
     cuts = [Cut(section.name, item.text, item.source, full) for item in rest]
     if not text and section.title and not (section.items or section.held):
@@ -129,20 +141,22 @@ def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> S
     for item, whole in zip(kept, section.items, strict=False):
         if item != whole:
             cuts.append(Cut(section.name, whole.text, whole.source, f"shortened; {full}"))
-    return Shown(
+    return ShownSection(
         section, kept, len(rest) + len(section.held), text, (*cuts, *section.held, *section.gone)
     )
 
 
-def _whole(section: Section) -> Shown:
+def _show_whole(section: Section) -> ShownSection:
     texts = [item.text for item in section.items]
     text = section.write(texts, len(section.held))
-    return Shown(section, section.items, len(section.held), text, (*section.held, *section.gone))
+    return ShownSection(
+        section, section.items, len(section.held), text, (*section.held, *section.gone)
+    )
 
 
-def _absent(section: Section, total: int) -> Shown:
-    return _shown(section, (), "", total)
+def _show_nothing(section: Section, total: int) -> ShownSection:
+    return _make_shown(section, (), "", total)
 
 
-def _cost(shown: Shown) -> int:
+def _count_chars(shown: ShownSection) -> int:
     return len(shown.text) + len(BETWEEN) if shown.text else 0

@@ -30,7 +30,7 @@ TURN_EVENTS, TURN_BYTES = 1_000, 8 << 20
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BundleRequest:
     """What a bundle is asked for: of which work, for which client, and by which session."""
 
     phase: str
@@ -54,7 +54,7 @@ class Gatherer:
     rules: tuple[str, ...]
     now: Callable[[], datetime]
 
-    async def gather(self, wanted: Wanted) -> Gathered:
+    async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
         events = await self._list_last_turn(earlier)
@@ -78,14 +78,14 @@ class Gatherer:
             recalled=await self._recall(judged, request),
         )
 
-    async def _find_judged(self, wanted: Wanted) -> JudgedContext | None:
+    async def _find_judged(self, wanted: BundleRequest) -> JudgedContext | None:
         """None where nobody has agreed to context in the repository: a bundle is local then."""
         try:
             return await self.load(wanted.phase, wanted.workstream_id)
         except (SharedContextOffError, NoRepositoryError):
             return None
 
-    async def _find_earlier_session(self, wanted: Wanted) -> Session | None:
+    async def _find_earlier_session(self, wanted: BundleRequest) -> Session | None:
         """Whose log is continued: the newest that says something here.
 
         Not the asking session's own where its client has a name for it: that one is in its window,

@@ -1,7 +1,7 @@
 """What bundles are about: everything that may be in one, the sections it is cut into, and the text
 that is handed over.
 
-Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Sections
+Sections are what a rule made of what was gathered; `ShownSection` is what the budget left of one. Sections
 are kept in the receipt as plain JSON, so that the same bytes can be made again without asking
 anybody.
 """
@@ -106,7 +106,7 @@ class Cut:
         return asdict(self)
 
 
-def no_room(total: int) -> str:
+def describe_no_room(total: int) -> str:
     return f"no room: the bundle may have {total:,} characters"
 
 
@@ -160,7 +160,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSection:
     """What the budget left of a section; without text it is not there at all."""
 
     section: Section
@@ -204,7 +204,7 @@ class Layout:
     total: int
     has_notice: bool
     has_legend: bool
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownSection, ...]
 
     @property
     def cut(self) -> tuple[Cut, ...]:
@@ -212,7 +212,7 @@ class Layout:
         notice = self.head.notice
         if self.has_notice or not notice:
             return tuple(of_sections)
-        return (Cut("notice", notice, OURS, no_room(self.total)), *of_sections)
+        return (Cut("notice", notice, OURS, describe_no_room(self.total)), *of_sections)
 
 
 # --- handed over ----------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class Bundle:
     text: str
     chars: int
     tokens: int
-    sections: tuple[Shown, ...]
+    sections: tuple[ShownSection, ...]
     cut: tuple[Cut, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,7 +291,7 @@ class BundleLine:
 
 
 @dataclass(frozen=True)
-class Explained:
+class BundleExplanation:
     """A bundle line by line, and what is not in it."""
 
     id: str

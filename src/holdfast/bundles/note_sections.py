@@ -29,7 +29,7 @@ from holdfast.bundles.quoting import (
     quote_inside,
     quote_lines,
 )
-from holdfast.workstreams.completion import claims_completion
+from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import Summary
 from holdfast.workstreams.model import (
     VERDICTS,
@@ -75,14 +75,14 @@ def order_decisions(
     decisions: Iterable[JudgedDecision], statuses: Sequence[str]
 ) -> list[JudgedDecision]:
     found = [each for each in decisions if each.status in statuses]
-    newest_first = sorted(found, key=_decision_age, reverse=True)
+    newest_first = sorted(found, key=_rank_by_age, reverse=True)
     return sorted(newest_first, key=lambda each: each.status != "open")
 
 
 def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
     rejected = [each for each in decisions if each.status == "rejected"]
-    texts = [(each.decision.text, _source(each)) for each in decisions]
-    reasons = [(each.decision.because, _source(each)) for each in rejected]
+    texts = [(each.decision.text, _name_source(each)) for each in decisions]
+    reasons = [(each.decision.because, _name_source(each)) for each in rejected]
     long_texts = list_shortened(section, texts, TEXT_CHARS)
     long_reasons = list_shortened(section, reasons, LABEL_CHARS)
     return (*long_texts, *long_reasons)
@@ -96,18 +96,18 @@ def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
     if because:
         text += f': "{because}"'
     by = join_parts(quote(decision.by, WORD_CHARS), format_day(decision.changed_at, now))
-    return Item(f"{text} ({by})" if by else text, _source(judged))
+    return Item(f"{text} ({by})" if by else text, _name_source(judged))
 
 
 def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
-    name = _decision_id(judged)
+    name = _read_decision_id(judged)
     if judged.of:
         name += f" of {quote(judged.of, NAME_CHARS)},"
     line = f"{name} {judged.status}: {_write_reason(judged)}"
     if judged.status == "open":
-        return Item(line, _source(judged))
+        return Item(line, _name_source(judged))
     verdict, mark = _mark_decision(judged, now)
-    return Item(f"{line}{mark}", _source(judged), verdict, keep=len(mark))
+    return Item(f"{line}{mark}", _name_source(judged), verdict, keep=len(mark))
 
 
 def _write_reason(judged: JudgedDecision) -> str:
@@ -130,17 +130,17 @@ def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
     return "said", f" [said] {join_parts(by, format_moment(decision.changed_at, now))}"
 
 
-def _decision_id(judged: JudgedDecision) -> str:
+def _read_decision_id(judged: JudgedDecision) -> str:
     """It stands at the margin, so it is an id or nothing."""
     found = judged.decision.id or ""
     return found if _DECISION_ID.fullmatch(found) else "D?"
 
 
-def _source(judged: JudgedDecision) -> str:
-    return f"decision {_decision_id(judged)}"
+def _name_source(judged: JudgedDecision) -> str:
+    return f"decision {_read_decision_id(judged)}"
 
 
-def _decision_age(judged: JudgedDecision) -> tuple[str, str]:
+def _rank_by_age(judged: JudgedDecision) -> tuple[str, str]:
     return judged.decision.made_at, judged.decision.id or ""
 
 
@@ -173,7 +173,7 @@ def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) ->
 
 def _write_summary_line(line: str) -> Item:
     """Whoever wrote "done" into a summary has shown nothing for it."""
-    if claims_completion(line):
+    if find_completion(line):
         return Item(f"[said] {line}", "working summary", "said", is_prose=True)
     return Item(f"| {line}", "working summary", is_prose=True)
 
@@ -195,7 +195,9 @@ def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceTe
     ]
     held = hold_back("claims", doubtful[STALE_SHOWN:], f"only {STALE_SHOWN} stale ones are shown")
     gone = [_cut_gone(claim) for claim in newest if claim.verdict == "gone"]
-    standing = [(claim.claim, _claim_source(claim)) for claim in newest if claim.verdict != "gone"]
+    standing = [
+        (claim.claim, _name_claim_source(claim)) for claim in newest if claim.verdict != "gone"
+    ]
     long = list_shortened("claims", standing, TEXT_CHARS)
     return list_section(
         "claims", title, (*doubtful[:STALE_SHOWN], *others), held, gone=(*gone, *long)
@@ -204,13 +206,13 @@ def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceTe
 
 def _cut_gone(claim: JudgedClaim) -> Cut:
     return Cut(
-        "claims", quote(claim.claim, PROSE_CHARS), _claim_source(claim), "its evidence is gone"
+        "claims", quote(claim.claim, PROSE_CHARS), _name_claim_source(claim), "its evidence is gone"
     )
 
 
 def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
     """Its verdict first and what it rests on last: both stand even where its words are shortened."""
-    text, verdict, source = quote(claim.claim, TEXT_CHARS), claim.verdict, _claim_source(claim)
+    text, verdict, source = quote(claim.claim, TEXT_CHARS), claim.verdict, _name_claim_source(claim)
     if verdict == "said":
         at = format_moment(claim.claimed_at, now)
         line = f"[said] {end_sentence(text)}"
@@ -231,7 +233,7 @@ def _describe_edit(worst: JudgedEvidence) -> str:
     return worst.why.removeprefix("it ") or "ran on another tree"
 
 
-def _claim_source(claim: JudgedClaim) -> str:
+def _name_claim_source(claim: JudgedClaim) -> str:
     shown = claim.evidence[:STALE_SHOWN]
     places = [f"{quote(each.text, LABEL_CHARS)} {each.verdict}" for each in shown]
     name = quote(claim.id, WORD_CHARS)

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.bundles import budget, errors, render, sections
-from holdfast.bundles.model import Bundle, Explained, Gathered, Head, Layout, Receipt, Section
+from holdfast.bundles.model import (
+    Bundle,
+    BundleExplanation,
+    Gathered,
+    Head,
+    Layout,
+    Receipt,
+    Section,
+)
 from holdfast.ground import canonical
 from holdfast.ground.tokens import tokens
 from holdfast.storage.journal import Entry
@@ -59,9 +67,9 @@ def rebuild(receipt: Receipt) -> Bundle:
     return bundle
 
 
-def explain(receipt: Receipt, *, is_here: bool) -> Explained:
+def explain(receipt: Receipt, *, is_here: bool) -> BundleExplanation:
     bundle = rebuild(receipt)
-    return Explained(
+    return BundleExplanation(
         id=receipt.id,
         short_id=short_id(receipt.id),
         phase=bundle.phase,

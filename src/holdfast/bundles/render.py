@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.bundles.model import BundleLine, Head, Layout, Shown
+from holdfast.bundles.model import BundleLine, Head, Layout, ShownSection
 from holdfast.ground.fence import one_line
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ LEGEND = {
 }
 
 
-def head_line(head: Head) -> str:
+def write_head_line(head: Head) -> str:
     where = [part for part in (head.repo, head.branch) if part]
     return " · ".join([f"HOLDFAST {head.phase}", *where, head.at, f"receipt {head.receipt}"])
 
 
-def legend(verdicts: Iterable[str | None]) -> str:
+def write_legend(verdicts: Iterable[str | None]) -> str:
     """Only for the marks that a reader may meet."""
     met = set(verdicts)
     return " · ".join(
@@ -40,7 +40,7 @@ def legend(verdicts: Iterable[str | None]) -> str:
 
 
 def render(layout: Layout) -> str:
-    text = "\n".join(line.text for line in head_lines(layout))
+    text = "\n".join(line.text for line in list_head_lines(layout))
     is_joined = False  # whether the section right before this one stands there
     for shown in layout.shown:
         if shown.text:
@@ -49,26 +49,26 @@ def render(layout: Layout) -> str:
     return text
 
 
-def head_lines(layout: Layout) -> list[BundleLine]:
-    texts = [head_line(layout.head)]
+def list_head_lines(layout: Layout) -> list[BundleLine]:
+    texts = [write_head_line(layout.head)]
     if layout.has_notice:
         texts.append(layout.head.notice)
     if layout.has_legend:
         items = [item for shown in layout.shown for item in shown.section.items]
-        texts.append(legend(item.verdict for item in items))
+        texts.append(write_legend(item.verdict for item in items))
     return [BundleLine("head", text) for text in texts if text]
 
 
 def explain_lines(layout: Layout) -> list[BundleLine]:
     """What stands in the bundle, in order: ours without a source, each item with its own."""
-    lines = head_lines(layout)
+    lines = list_head_lines(layout)
     for shown in layout.shown:
         if shown.text:
             lines += _explain_section(shown)
     return lines
 
 
-def _explain_section(shown: Shown) -> list[BundleLine]:
+def _explain_section(shown: ShownSection) -> list[BundleLine]:
     section = shown.section
     items = [BundleLine(section.name, item.text, item.source, item.verdict) for item in shown.items]
     more = f"+{shown.left_out} more" if shown.left_out else ""

@@ -112,7 +112,7 @@ def make_last_pass(judged: JudgedContext, now: datetime) -> list[Section]:
 def _list_runs_here(judged: JudgedContext) -> list[Proof]:
     """Of this branch, the oldest first."""
     here = [proof for proof in judged.proofs if proof.branch == judged.context.key.branch]
-    return sorted(here, key=_run_order)
+    return sorted(here, key=_rank_by_time)
 
 
 # --- what is to be done ---------------------------------------------------------------------------
@@ -171,7 +171,10 @@ def make_errors(judged: JudgedContext, now: datetime, *, has_last_run: bool) -> 
         "failed", items[ERRORS_SHOWN:], f"only the last {ERRORS_SHOWN} errors are shown"
     )
     gone = [cut for error, source in found for cut in _cut_error_lines(error, source)]
-    long = [*_list_error_texts(found), *((_first_line(error), source) for error, source in found)]
+    long = [
+        *_list_error_texts(found),
+        *((_find_first_line(error), source) for error, source in found),
+    ]
     gone += list_shortened("failed", long, LABEL_CHARS)
     return list_section("failed", "FAILED BEFORE", items[:ERRORS_SHOWN], held, gone=tuple(gone))
 
@@ -189,12 +192,14 @@ def _cut_error_lines(error: NotedRun, source: str) -> list[Cut]:
     return [Cut("failed", line, source, why) for line in quote_lines(error.error)[1:]]
 
 
-def _first_line(error: NotedRun) -> str:
+def _find_first_line(error: NotedRun) -> str:
     return next(iter(quote_lines(error.error)), "")
 
 
 def _write_error(error: NotedRun, now: datetime, source: str) -> Item:
-    text = f"- {quote(error.failed_step, LABEL_CHARS)}: {quote(_first_line(error), LABEL_CHARS)}"
+    text = (
+        f"- {quote(error.failed_step, LABEL_CHARS)}: {quote(_find_first_line(error), LABEL_CHARS)}"
+    )
     after, at = quote(error.next_action, LABEL_CHARS), format_day(error.at, now)
     if after:
         text += f"; next: {after}"
@@ -220,7 +225,7 @@ def make_works(judged: JudgedContext) -> Section:
 def _list_by_command(judged: JudgedContext) -> list[list[Proof]]:
     """The runs of each command, the newest last."""
     runs: dict[tuple[str, ...], list[Proof]] = {}
-    for proof in sorted(judged.proofs, key=_run_order):
+    for proof in sorted(judged.proofs, key=_rank_by_time):
         runs.setdefault(proof.command, []).append(proof)
     return [runs[command] for command in sorted(runs)]
 
@@ -256,5 +261,5 @@ def _write_command(proof: Proof) -> str:
     return quote(" ".join(map(str, proof.command)), LABEL_CHARS)
 
 
-def _run_order(proof: Proof) -> tuple[str, str]:
+def _rank_by_time(proof: Proof) -> tuple[str, str]:
     return proof.ran_at, proof.id

@@ -18,8 +18,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles import budget, errors, receipts, render, sections
-from holdfast.bundles.gathering import Gatherer, Wanted
-from holdfast.bundles.model import PHASES, Bundle, Explained, Gathered, Receipt, Section
+from holdfast.bundles.gathering import BundleRequest, Gatherer
+from holdfast.bundles.model import PHASES, Bundle, BundleExplanation, Gathered, Receipt, Section
 from holdfast.bundles.receipts import short_id
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical, clock, ids
@@ -44,7 +44,7 @@ _SHORT_ID = re.compile(r"b-[0-9a-f]{4}")
 class BundleDraft:
     """A bundle before the budget and without an id."""
 
-    wanted: Wanted
+    wanted: BundleRequest
     gathered: Gathered
     sections: tuple[Section, ...]
     total: int
@@ -105,7 +105,7 @@ class BundleService:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
         total = budget.total_for(phase, self.text_limit(client) if client else None, limit)
         session = await self.sessions.get_session(session_id) if session_id else None
-        wanted = Wanted(phase, workstream_id, client, session, worktree)
+        wanted = BundleRequest(phase, workstream_id, client, session, worktree)
         gathered = await self.gatherer.gather(wanted)
         draft = BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
         if session is None:
@@ -124,7 +124,7 @@ class BundleService:
         handed over.
         """
         total = budget.total_for(phase, limit)
-        wanted = Wanted(phase, workstream_id, worktree=worktree)
+        wanted = BundleRequest(phase, workstream_id, worktree=worktree)
         gathered = await self.gatherer.gather(wanted)
         draft = BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
         return receipts.rebuild(draft.make_receipt(ids.new_id(), self.now()))
@@ -187,7 +187,7 @@ class BundleService:
 
     async def explain(
         self, receipt_id: str | None = None, *, worktree: str | None = None
-    ) -> Explained:
+    ) -> BundleExplanation:
         """A bundle line by line; where none is named, the last one of this checkout, else the last
         one.
         """

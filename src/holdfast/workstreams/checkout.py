@@ -21,7 +21,7 @@ from holdfast.workstreams import errors, evidence, flag, rules
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.model import Key
-from holdfast.workstreams.store import CONFIG, WorkstreamFiles, as_relative
+from holdfast.workstreams.store import CONFIG, WorkstreamFiles, make_relative
 
 FILE_BYTES = 16 << 20
 GIT_FOLDER = ".git"
@@ -50,7 +50,7 @@ class Checkout:
         ):  # git's own files are no contents, and may hold a password
             return None
         try:
-            return evidence.text_of(
+            return evidence.decode_text(
                 ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES).data
             )
         except HoldfastError:
@@ -60,13 +60,13 @@ class Checkout:
         """A name from the top. In a subfolder one names a file as one sees it there; from the top
         is understood too.
         """
-        here = as_relative(path, self.repository.root, self.folder)
+        here = make_relative(path, self.repository.root, self.folder)
         return here if self.read_text(here) is not None else path
 
     def take_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
         """A place that somebody names, with what stands there now."""
         if isinstance(shown, str) and shown.startswith(("./", "../")):
-            shown = as_relative(shown, self.repository.root, self.folder)
+            shown = make_relative(shown, self.repository.root, self.folder)
         named = (
             evidence.parse_evidence(shown)
             if isinstance(shown, str)
@@ -86,9 +86,9 @@ class Checkout:
         return replace(named, path=inside)
 
     def read_state(self, since: str | None = None) -> git.TreeState:
-        return git.read_state(self.repository, since=since, without=self.files.own_paths())
+        return git.read_state(self.repository, since=since, without=self.files.list_own_paths())
 
-    def contents_hash(self, path: str) -> str | None:
+    def hash_contents(self, path: str) -> str | None:
         """Of a noted file, the same whatever line ends a checkout has; None where there is no such
         file.
         """
@@ -109,15 +109,15 @@ def open_checkout(
         asked=share, environment=said, chosen=user.shares_anything(), repository_says=None
     ):
         raise errors.SharedContextOffError(
-            os.path.join(home, NAME), says=ASKS if _asks(place, user) else ""
+            os.path.join(home, NAME), says=ASKS if _is_asked_for(place, user) else ""
         )
     repository = git.find_repository(place)
     if repository is None:
         raise errors.NoRepositoryError(folder)
     _check_excludes(repository)
-    own = WorkstreamFiles(repository.root, _checked_folder(user.context_folder))
+    own = WorkstreamFiles(repository.root, _check_folder(user.context_folder))
     config = own.find_config()
-    says = flag.flag_in_config(config) if config else None
+    says = flag.find_flag_in_config(config) if config else None
     if not flag.is_shared(
         asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says
     ):
@@ -128,10 +128,10 @@ def open_checkout(
     return Checkout(repository, own, user, place)
 
 
-def _asks(folder: str, user: UserSettings) -> bool:
+def _is_asked_for(folder: str, user: UserSettings) -> bool:
     """Whether a file in the repository asks for what only a person can allow; he is told which one."""
     config = WorkstreamFiles(find_worktree(folder), user.context_folder).find_config()
-    return bool(config and flag.flag_in_config(config))
+    return bool(config and flag.find_flag_in_config(config))
 
 
 def _check_excludes(repository: git.Repository) -> None:
@@ -143,7 +143,7 @@ def _check_excludes(repository: git.Repository) -> None:
             raise PathOutsideError(path, "is no file that git could read", "Remove it.")
 
 
-def _checked_folder(folder: str) -> str:
+def _check_folder(folder: str) -> str:
     """The context folder in its one spelling, because what is below it is left out of every hash."""
     try:
         steps = confined.checked_steps(folder.rstrip("/"))

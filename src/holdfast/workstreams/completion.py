@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from holdfast.workstreams.completion_senses import says_done
+from holdfast.workstreams.completion_senses import is_completion
 from holdfast.workstreams.completion_words import (
     ASIDE,
     BE,
@@ -51,7 +51,7 @@ from holdfast.workstreams.completion_words import (
     WISH,
     is_adverb,
     is_participle,
-    words_of,
+    split_words,
 )
 
 TEXT_CHARS = 50_000  # what is longer is judged by its beginning
@@ -78,12 +78,12 @@ class _Word:
     is_name: bool = False  # stands in code, a path or a tag
 
 
-def claims_completion(text: str) -> Completion | None:
+def find_completion(text: str) -> Completion | None:
     """The words by which a text says that something is done; None where it does not say so."""
     found = [
         word
-        for sentence in _sentences(_without_quotations(text[:TEXT_CHARS]))
-        for word in _claimed(sentence)
+        for sentence in _list_statements(_remove_quotations(text[:TEXT_CHARS]))
+        for word in _find_claims(sentence)
     ]
     if not found:
         return None
@@ -110,7 +110,7 @@ _IDLE = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_SENTENCE_ENDS = words_of(". ! ? ; …")
+_SENTENCE_ENDS = split_words(". ! ? ; …")
 _ITEM = "•"
 _CODE_BEFORE, _CODE_AFTER = "#@$./\\=<{~-", "(=/>{\\"
 _CONTRACTED = (
@@ -121,7 +121,7 @@ _CONTRACTED = (
     ("'m", "am"),
     ("'d", "would"),
 )
-_WITH_IS = words_of(
+_WITH_IS = split_words(
     "it's that's this's there's here's what's he's she's who's everything's how's where's"
 )
 
@@ -129,7 +129,7 @@ _WITH_IS = words_of(
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _without_quotations(text: str) -> str:
+def _remove_quotations(text: str) -> str:
     """The same length, so that places stay right: code and quotations become one word, quoted lines
     and idioms none.
     """
@@ -141,12 +141,12 @@ def _without_quotations(text: str) -> str:
     return text
 
 
-def _sentences(text: str) -> Iterator[list[_Word]]:
+def _list_statements(text: str) -> Iterator[list[_Word]]:
     """Sentences that state something: questions, and what stands below a heading such as "Plan:",
     are left out.
     """
     is_planned = False
-    for sentence in _all_sentences(text):
+    for sentence in _split_sentences(text):
         is_item = sentence[0].text == _ITEM
         is_planned = _is_plan(sentence) or (is_planned and is_item)
         if not is_planned and sentence[-1].text != "?":
@@ -154,9 +154,9 @@ def _sentences(text: str) -> Iterator[list[_Word]]:
         is_planned = is_planned and (is_item or sentence[-1].text == ":")
 
 
-def _all_sentences(text: str) -> Iterator[list[_Word]]:
+def _split_sentences(text: str) -> Iterator[list[_Word]]:
     sentence: list[_Word] = []
-    for word in _words(text):
+    for word in _split_words(text):
         if word.text == "\n" or (word.text == _ITEM and sentence):
             yield from [sentence] if sentence else []
             sentence = []
@@ -168,7 +168,7 @@ def _all_sentences(text: str) -> Iterator[list[_Word]]:
     yield from [sentence] if sentence else []
 
 
-def _words(text: str) -> Iterator[_Word]:
+def _split_words(text: str) -> Iterator[_Word]:
     for found in _TOKEN.finditer(text):
         if found["item"]:
             yield _Word(_ITEM, found.start(), found.end())
@@ -177,23 +177,23 @@ def _words(text: str) -> Iterator[_Word]:
             if found[0].count("\n") > 1 or not text[found.end() : found.end() + 1].islower():
                 yield _Word("\n", found.start(), found.end())
         else:
-            yield from _spelled_out(found, text)
+            yield from _spell_out(found, text)
 
 
-def _spelled_out(found: re.Match[str], text: str) -> Iterator[_Word]:
+def _spell_out(found: re.Match[str], text: str) -> Iterator[_Word]:
     """A word in small letters, two where it is contracted."""
     start, end = found.span()
     word = found[0].casefold().replace("’", "'").replace(" ", "")
     is_name = (start > 0 and text[start - 1] in _CODE_BEFORE) or (
         end < len(text) and text[end] in _CODE_AFTER
     )
-    first, second = _parts(word)
+    first, second = _split_contraction(word)
     yield _Word(first, start, end, is_name)
     if second:
         yield _Word(second, start, end)
 
 
-def _parts(word: str) -> tuple[str, str]:
+def _split_contraction(word: str) -> tuple[str, str]:
     if word in _WITH_IS:
         return word[:-2], "is"
     for ending, meaning in _CONTRACTED:
@@ -211,7 +211,7 @@ def _is_plan(sentence: Sequence[_Word]) -> bool:
 # --- clauses --------------------------------------------------------------------------------------
 
 
-def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
+def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     """The words of completion that this sentence asserts, clause by clause.
 
     What holds a clause back also holds back those that hang on it: the consequence of an "if", the
@@ -221,15 +221,15 @@ def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
     previous: list[str] = []
     in_all = [word.text for word in sentence]
     has_failures, has_names = _has_failures(in_all), bool(NAMING.intersection(in_all))
-    for joined_by, words in _clauses(sentence):
+    for joined_by, words in _split_clauses(sentence):
         texts = [word.text for word in words]
         is_governed = is_governed and joined_by != "but"
-        inherits = was_held_back and _hangs_on_previous(joined_by, texts, previous)
+        inherits = was_held_back and _is_continuation(joined_by, texts, previous)
         is_listed = has_names and len(texts) == 1
         for position, word in enumerate(words):
             is_claim = (
                 not word.is_name
-                and says_done(texts, position)
+                and is_completion(texts, position)
                 and not (has_failures and "pass" in word.text)
             )
             if is_claim and not (
@@ -237,11 +237,11 @@ def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
             ):
                 yield word
         was_held_back = inherits or _is_held_back(texts, len(texts))
-        is_governed = is_governed or _governs(texts)
+        is_governed = is_governed or _is_governing(texts)
         previous = texts
 
 
-def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
+def _split_clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
     joined_by, clause = "", list[_Word]()
     for word in sentence:
         if word.text not in CLAUSE_ENDS and len(clause) < CLAUSE_WORDS:
@@ -254,7 +254,7 @@ def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
         yield joined_by, clause
 
 
-def _hangs_on_previous(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
+def _is_continuation(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
     """Whether a clause has no verb group of its own, so that the one before it decides, if that has
     one.
     """
@@ -264,7 +264,7 @@ def _hangs_on_previous(joined_by: str, texts: Sequence[str], previous: Sequence[
     return joined_by in JOINED and is_participle(first) and any(map(is_participle, previous))
 
 
-def _governs(texts: Sequence[str]) -> bool:
+def _is_governing(texts: Sequence[str]) -> bool:
     """A condition whose consequence is only as true as itself; "once it was updated, …" tells what
     happened.
     """
@@ -288,14 +288,14 @@ def _has_failures(texts: Sequence[str]) -> bool:
 def _is_held_back(texts: Sequence[str], position: int) -> bool:
     before, after = texts[:position], texts[position + 1 : position + 2]
     return (
-        any(_holds_back(texts, at, position) for at in range(position))
+        any(_is_holding_back(texts, at, position) for at in range(position))
         or _is_request(before)
         or _is_partial(before)
         or bool(LATER.intersection(after))
     )
 
 
-def _holds_back(texts: Sequence[str], at: int, position: int) -> bool:
+def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
     """Whether the word at a place denies, plans, supposes or reports whatever follows it."""
     word, following = texts[at], texts[at + 1] if at + 1 < len(texts) else ""
     if word in NEGATION or word in MODAL:
@@ -343,7 +343,7 @@ def _is_partial(before: Sequence[str]) -> bool:
     ):
         return True
     if SOME.intersection(before[:1]) or any(
-        int(part) < int(whole) for part, whole in _fractions(before)
+        int(part) < int(whole) for part, whole in _list_fractions(before)
     ):
         return True
     return any(
@@ -353,7 +353,7 @@ def _is_partial(before: Sequence[str]) -> bool:
     )
 
 
-def _fractions(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _list_fractions(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for text in texts:
         part, slash, whole = text.partition("/")
         if slash and part.isdecimal() and whole.isdecimal():

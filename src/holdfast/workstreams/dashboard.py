@@ -20,32 +20,37 @@ def render(documents: Mapping[str, Document]) -> str:
         for key, fields in sorted(document.contexts.items()):
             lines += [
                 "",
-                f"## {_plain(key.workstream_id)} ({phase}, {_plain(key.branch)})",
-                *_body(fields),
+                f"## {_escape(key.workstream_id)} ({phase}, {_escape(key.branch)})",
+                *_write_body(fields),
             ]
     return "\n".join(lines) + "\n"
 
 
-def _body(fields: ContextFields) -> list[str]:
+def _write_body(fields: ContextFields) -> list[str]:
     summary, run = fields.working_summary, fields.last_run
     lines = [""]
     if summary and summary.text:
-        lines += [_plain(summary.text, TEXT_CHARS), "", f"Saved {_plain(summary.updated_at)}.", ""]
-    lines += [_decision_line(decision) for decision in fields.open_decisions or ()]
-    lines += [f"- claimed: {_plain(claim.claim)}" for claim in fields.evidence_ledger or ()]
-    lines += [f"- to do: {_plain(item)}" for item in fields.checklist or ()]
+        lines += [
+            _escape(summary.text, TEXT_CHARS),
+            "",
+            f"Saved {_escape(summary.updated_at)}.",
+            "",
+        ]
+    lines += [_write_decision(decision) for decision in fields.open_decisions or ()]
+    lines += [f"- claimed: {_escape(claim.claim)}" for claim in fields.evidence_ledger or ()]
+    lines += [f"- to do: {_escape(item)}" for item in fields.checklist or ()]
     if run and run.is_failed:
-        lines.append(f"- failed at {_plain(run.failed_step)}: {_plain(run.error)}")
+        lines.append(f"- failed at {_escape(run.failed_step)}: {_escape(run.error)}")
     return lines
 
 
-def _decision_line(decision: Decision) -> str:
-    name, status, text = _plain(decision.id), _plain(decision.status), _plain(decision.text)
+def _write_decision(decision: Decision) -> str:
+    name, status, text = _escape(decision.id), _escape(decision.status), _escape(decision.text)
     line = f"- {name} {status}: {text}"
-    return f"{line} Because: {_plain(decision.because)}" if decision.because else line
+    return f"{line} Because: {_escape(decision.because)}" if decision.because else line
 
 
-def _plain(value: object, max_chars: int = 200) -> str:
+def _escape(value: object, max_chars: int = 200) -> str:
     """One line that no Markdown reader takes for more than text."""
     line = cut(" ".join(term_safe(str(value or "")).split()), max_chars)
     return "".join(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeGuard
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
 from holdfast.workstreams.entries import ContextFields
-from holdfast.workstreams.merging import as_line, merge_contexts, renumber
+from holdfast.workstreams.merging import merge_contexts, renumber, to_line
 from holdfast.workstreams.model import Key
 
 SCHEMA_VERSION = 1
@@ -62,12 +62,12 @@ class ParsedFile(NamedTuple):
 
 
 def to_bytes(document: Document) -> bytes:
-    lines = [as_line(document.contexts[key].to_dict()) for key in sorted(document.contexts)]
+    lines = [to_line(document.contexts[key].to_dict()) for key in sorted(document.contexts)]
     # The comma leads, so that a new last line leaves the one before it as it was.
     contexts = "\n,".join(lines)
     end = "\n" if lines else ""
     top = {**document.others, "revision": document.revision, "schema_version": SCHEMA_VERSION}
-    rest = [f"{json.dumps(name)}: {as_line(value)}" for name, value in sorted(top.items())]
+    rest = [f"{json.dumps(name)}: {to_line(value)}" for name, value in sorted(top.items())]
     others = ",\n".join(rest)
     return f'{{"contexts": [\n{contexts}{end}],\n{others}\n}}\n'.encode()
 
@@ -132,28 +132,28 @@ def _parse(text: str, path: str) -> ParsedFile:
 
 def _check_top(top: object) -> ParsedFile:
     if not isinstance(top, dict):
-        return _not_ours("it holds no object")
+        return _make_not_ours("it holds no object")
     version = top.get("schema_version")
     if not _is_number(version) or version < 1:
-        return _not_ours("it has no schema_version")
+        return _make_not_ours("it has no schema_version")
     if version > SCHEMA_VERSION:
         return ParsedFile({}, NEWER.format(version=version, known=SCHEMA_VERSION))
-    return _check_contexts(_from_draft(top))
+    return _check_contexts(_convert_draft(top))
 
 
 def _check_contexts(top: dict[str, Any]) -> ParsedFile:
     contexts, revision = top.get("contexts"), top.get("revision", 0)
     if not isinstance(contexts, list) or not all(map(_is_context, contexts)):
-        return _not_ours("`contexts` is no list of contexts")
+        return _make_not_ours("`contexts` is no list of contexts")
     if not _is_number(revision) or revision < 0:
-        return _not_ours("`revision` is no number")
+        return _make_not_ours("`revision` is no number")
     problem = _find_unwritable(top)
     if problem:
-        return _not_ours(problem)
+        return _make_not_ours(problem)
     return ParsedFile({**top, "contexts": contexts, "revision": revision})
 
 
-def _from_draft(top: dict[str, Any]) -> dict[str, Any]:
+def _convert_draft(top: dict[str, Any]) -> dict[str, Any]:
     """An earlier draft of the format had one context alone."""
     if "contexts" in top or "key" not in top:
         return top
@@ -181,7 +181,7 @@ def _is_number(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _not_ours(problem: str) -> ParsedFile:
+def _make_not_ours(problem: str) -> ParsedFile:
     return ParsedFile({}, NOT_OURS.format(problem=problem))
 
 

@@ -149,7 +149,7 @@ class CommandEvidence(Record):
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvidenceJudgement:
     """A verdict on this checkout, where the evidence is now, and why it does not hold."""
 
     verdict: Verdict
@@ -263,7 +263,7 @@ def _check_copies(value: object) -> int:
 # --- taking ---------------------------------------------------------------------------------------
 
 
-def text_of(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """A file's bytes as a text that no other bytes give: what is not UTF-8 stays apart, as halves
     of pairs.
     """
@@ -294,92 +294,96 @@ def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
         others = symbols.list_namesakes(text, noted.path, name)
         hint = f"; it has {', '.join(others[:3])}" if others else ""
         raise EvidenceNotThereError(str(noted), f"the file has no symbol {name}{hint}")
-    run = _run(lines, found.lines)
+    run = _cut_run(lines, found.lines)
     return replace(noted, lines=found.lines, text_hash=hash_lines(run), shape_hash=found.shape)
 
 
 def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidence:
     if wanted.last > len(lines):
         raise EvidenceNotThereError(str(noted), f"the file has {plural(len(lines), 'line')}")
-    run = _run(lines, wanted)
+    run = _cut_run(lines, wanted)
     if not any(line.strip() for line in run):
         raise EvidenceNotThereError(str(noted), "these lines are blank")
-    run_hash = _run_hash(run)
-    copies = sum(1 for _ in _places(lines, len(run), run_hash))
+    run_hash = _hash_run(run)
+    copies = sum(1 for _ in _find_places(lines, len(run), run_hash))
     return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=copies)
 
 
 # --- judging --------------------------------------------------------------------------------------
 
 
-def judge_evidence(evidence: Evidence, text_now: str | None) -> Judged:
+def judge_evidence(evidence: Evidence, text_now: str | None) -> EvidenceJudgement:
     """What this checkout says. None: there is no such file here."""
     if text_now is None:
-        return Judged("gone", why="there is no such file")
+        return EvidenceJudgement("gone", why="there is no such file")
     if evidence.text_hash is None:
-        return Judged("changed", why="what stood there was never noted")
+        return EvidenceJudgement("changed", why="what stood there was never noted")
     lines = split_lines(text_now)
     if hash_lines(lines) == (evidence.file_hash or evidence.text_hash):
-        return Judged("ok", evidence.lines)
+        return EvidenceJudgement("ok", evidence.lines)
     if evidence.symbol:
         return _judge_symbol(evidence, lines, text_now)
     if evidence.lines:
         return _judge_lines(evidence, evidence.lines, lines)
-    return Judged("changed", why="the file was edited")
+    return EvidenceJudgement("changed", why="the file was edited")
 
 
-def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> Judged:
+def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> EvidenceJudgement:
     now = symbols.read_symbol(text, evidence.path, evidence.symbol or "")
     if now is None:
-        return Judged("gone", why="there is no such symbol")
+        return EvidenceJudgement("gone", why="there is no such symbol")
     if isinstance(now, UnreadableSource):
-        return Judged("changed", why=f"the file {now.why}")
+        return EvidenceJudgement("changed", why=f"the file {now.why}")
     if not _is_same(evidence, now, lines):
-        return Judged("changed", now.lines, "the symbol was edited")
-    return Judged("ok" if now.lines == evidence.lines else "moved", now.lines)
+        return EvidenceJudgement("changed", now.lines, "the symbol was edited")
+    return EvidenceJudgement("ok" if now.lines == evidence.lines else "moved", now.lines)
 
 
 def _is_same(evidence: Evidence, now: Symbol, lines: Sequence[str]) -> bool:
     return (
-        now.shape == evidence.shape_hash or hash_lines(_run(lines, now.lines)) == evidence.text_hash
+        now.shape == evidence.shape_hash
+        or hash_lines(_cut_run(lines, now.lines)) == evidence.text_hash
     )
 
 
-def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Judged:
+def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> EvidenceJudgement:
     """At the same place, or at the nearest other one.
 
     Where fewer copies are left than there were, the one that was meant may be the one that is
     missing.
     """
-    if hash_lines(_run(lines, noted)) == evidence.text_hash:
-        return Judged("ok", noted)
+    if hash_lines(_cut_run(lines, noted)) == evidence.text_hash:
+        return EvidenceJudgement("ok", noted)
     count = noted.last - noted.first + 1
-    places = [Lines(start, start + count - 1) for start in _places(lines, count, evidence.run_hash)]
+    places = [
+        Lines(start, start + count - 1) for start in _find_places(lines, count, evidence.run_hash)
+    ]
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))[:TRIES]
     same = next(
-        (place for place in nearest if hash_lines(_run(lines, place)) == evidence.text_hash), None
+        (place for place in nearest if hash_lines(_cut_run(lines, place)) == evidence.text_hash),
+        None,
     )
     is_only_one = evidence.copies == len(places) == 1
     if (
         same is None
         or len(places) < evidence.copies
-        or not _is_distinctive(_run(lines, same), is_only_one)
+        or not _is_distinctive(_cut_run(lines, same), is_only_one)
     ):
-        return Judged("changed", why="the lines were edited")
-    return Judged("moved", same)
+        return EvidenceJudgement("changed", why="the lines were edited")
+    return EvidenceJudgement("moved", same)
 
 
-def judge_command(evidence: CommandEvidence, tree_now: str | None) -> Judged:
+def judge_command(evidence: CommandEvidence, tree_now: str | None) -> EvidenceJudgement:
     """A command shows something only if it ended with 0, and only on the contents that it ran on."""
     if not any(evidence.command or ()):
-        return Judged("changed", why="it names no command")
+        return EvidenceJudgement("changed", why="it names no command")
     if type(evidence.exit_code) is not int:  # `true` is a number to Python
-        return Judged("changed", why="how it ended is not known")
+        return EvidenceJudgement("changed", why="how it ended is not known")
     if evidence.exit_code != 0:
-        return Judged("changed", why="it failed")
+        return EvidenceJudgement("changed", why="it failed")
     if not evidence.tree or evidence.tree != tree_now:
-        return Judged("changed", why="it ran on another tree")
-    return Judged("ok")
+        return EvidenceJudgement("changed", why="it ran on another tree")
+    return EvidenceJudgement("ok")
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -391,7 +395,7 @@ def split_lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _run(lines: Sequence[str], place: Lines) -> Sequence[str]:
+def _cut_run(lines: Sequence[str], place: Lines) -> Sequence[str]:
     return lines[place.first - 1 : place.last]
 
 
@@ -403,7 +407,7 @@ def _is_distinctive(lines: Sequence[str], is_only_one: bool) -> bool:
     return sum(map(str.isalnum, "".join(lines))) >= (1 if is_only_one else DISTINCTIVE_CHARS)
 
 
-def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
+def _find_places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
     """The numbers of lines where so many lines with this hash begin; one pass, however long the run
     is.
 
@@ -412,7 +416,7 @@ def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[
     """
     if count > len(lines):  # also a count that somebody wrote into the file
         return
-    hashes = [_line_hash(line) for line in lines]
+    hashes = [_hash_line(line) for line in lines]
     rolled, outgoing = 0, pow(_BASE, count, _PRIME)
     wanted = int(run_hash or "-1", 16)
     for end, (new, old) in enumerate(zip(hashes, [*[0] * count, *hashes], strict=False), 1):
@@ -421,12 +425,12 @@ def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[
             yield end - count + 1
 
 
-def _run_hash(run: Sequence[str]) -> str:
+def _hash_run(run: Sequence[str]) -> str:
     rolled = 0
     for line in run:
-        rolled = (rolled * _BASE + _line_hash(line)) % _PRIME
+        rolled = (rolled * _BASE + _hash_line(line)) % _PRIME
     return f"{rolled:016x}"
 
 
-def _line_hash(line: str) -> int:
+def _hash_line(line: str) -> int:
     return zlib.crc32(line.encode("utf-8", "surrogatepass")) + 1  # a blank line counts too

@@ -44,7 +44,7 @@ def is_shared(
     return chosen and repository_says is not False
 
 
-def flag_in_config(text: str) -> bool | None:
+def find_flag_in_config(text: str) -> bool | None:
     """What a repository's graph configuration says about sharing, in YAML or JSON; of several words
     an `off` counts.
 
@@ -64,13 +64,13 @@ def flag_in_config(text: str) -> bool | None:
     for number, found in islice(places, MOST_PLACES):
         line, below = lines[number], lines[number + 1 : number + 1 + VALUE_LINES]
         rest = line[found.end() : found.end() + VALUE_CHARS]
-        said |= _words_of_value(
+        said |= _parse_value(
             rest, [each[:VALUE_CHARS] for each in below], len(line) - len(line.lstrip())
         )
     return None if not said else False not in said
 
 
-def _words_of_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
+def _parse_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
     """Of a value on its line, in braces or in the lines below that belong to it: its own word, or
     that of `enabled`.
     """
@@ -85,13 +85,13 @@ def _words_of_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
         rest = "\n".join([rest, *block])
     elif rest.count("{") > rest.count("}"):
         rest = "\n".join([rest, *below])
-    value = _until_closed(rest[:VALUE_CHARS])
+    value = _cut_at_closing_brace(rest[:VALUE_CHARS])
     own = _SCALAR.match(value)
     words = [own[1]] if own else _ENABLED.findall(value)
     return {word.casefold() in ON for word in words if word.casefold() in ON + OFF}
 
 
-def _until_closed(value: str) -> str:
+def _cut_at_closing_brace(value: str) -> str:
     """As far as the braces that it begins with."""
     if not value.lstrip().startswith("{"):
         return value

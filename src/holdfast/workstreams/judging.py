@@ -24,7 +24,7 @@ from holdfast.workstreams.model import (
     Staleness,
 )
 from holdfast.workstreams.staleness import judge_staleness
-from holdfast.workstreams.store import file_of
+from holdfast.workstreams.store import name_context_file
 
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
 
@@ -64,7 +64,7 @@ def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeSta
     content = {
         "git_head": state.head,
         "tracked_files_hash": state.contents_id,
-        "files": {path: checkout.contents_hash(path) for path in context.noted_files()},
+        "files": {path: checkout.hash_contents(path) for path in context.list_noted_files()},
         "dirty": dirty if len(dirty) <= rules.DIRTY_FILES_KEPT else None,
     }
     return Checkpoint.from_dict(
@@ -126,7 +126,8 @@ def _list_noted_changes(
 ) -> list[NotedChange]:
     then = context.checkpoint.files or {}
     happened = {
-        path: _find_change(checkout, path, then, changed or set()) for path in context.noted_files()
+        path: _find_change(checkout, path, then, changed or set())
+        for path in context.list_noted_files()
     }
     found = {path: what for path, what in happened.items() if what}
     since = context.checkpoint.git_head if changed is not None else None
@@ -145,7 +146,7 @@ def _find_change(
     """What happened to a file since the checkpoint; one that was noted after it counts as git sees
     it.
     """
-    now = checkout.contents_hash(path)
+    now = checkout.hash_contents(path)
     if path in then and then[path] != now:
         return _name_change(then[path], now)
     if path not in changed:
@@ -211,7 +212,7 @@ def _list_default_branch_rules(
 ) -> list[str]:
     if default is None:
         return []
-    path = f"{checkout.files.folder}/{file_of(phase)}"
+    path = f"{checkout.files.folder}/{name_context_file(phase)}"
     data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
     document = from_bytes(data, path) if data else Document()
     of_contexts = [

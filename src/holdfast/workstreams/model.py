@@ -97,7 +97,7 @@ class RepoContext:
     def last_errors(self) -> list[NotedRun]:
         return list(self.fields.last_errors or ())
 
-    def noted_files(self) -> list[str]:
+    def list_noted_files(self) -> list[str]:
         """Every file that this document speaks of: pointers first, then the evidence of claims and
         decisions.
         """
@@ -170,7 +170,7 @@ class Staleness:
 
     def to_dict(self) -> dict[str, Any]:
         changed = [change.to_dict() for change in self.changed]
-        return {**_values(self), "reasons": list(self.reasons), "changed": changed}
+        return {**_to_values(self), "reasons": list(self.reasons), "changed": changed}
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class JudgedEvidence:
         return f"L{first}-L{last}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**_values(self), "lines": self.lines_text}
+        return {**_to_values(self), "lines": self.lines_text}
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,12 @@ class JudgedClaim:
 
     def to_dict(self) -> dict[str, Any]:
         evidence = [shown.to_dict() for shown in self.evidence]
-        return {**_values(self), "verdict": self.verdict, "holds": self.holds, "evidence": evidence}
+        return {
+            **_to_values(self),
+            "verdict": self.verdict,
+            "holds": self.holds,
+            "evidence": evidence,
+        }
 
 
 @dataclass(frozen=True)
@@ -266,12 +271,12 @@ class Proof:
 
     def to_content(self) -> dict[str, Any]:
         """For the journal, which keeps the id beside it."""
-        content = {**_values(self), "command": list(self.command)}
+        content = {**_to_values(self), "command": list(self.command)}
         content.pop("id")
         return content
 
     def to_dict(self) -> dict[str, Any]:
-        return {**_values(self), "command": list(self.command), "passed": self.passed}
+        return {**_to_values(self), "command": list(self.command), "passed": self.passed}
 
     def to_evidence(self) -> CommandEvidence:
         names = ("exit_code", "tree", "ran_at", "output_hash", "duration_ms")
@@ -279,7 +284,7 @@ class Proof:
         known = {name: content[name] for name in names}
         return CommandEvidence.from_dict({"command": list(self.command), "proof": self.id, **known})
 
-    def in_short(self, tree: str) -> dict[str, Any]:
+    def to_short_dict(self, tree: str) -> dict[str, Any]:
         """Without what it printed, and with whether it says something about these contents."""
         known = self.to_dict()
         names = ("id", "command", "exit_code", "ran_at", "branch", "passed")
@@ -306,17 +311,17 @@ class JudgedContext:
             "head": self.head,
             "stale": self.staleness.stale,
             "staleness": self.staleness.to_dict(),
-            "working_summary": self._summary(),
+            "working_summary": self._summary_to_dict(),
             "open_decisions": [judged.to_dict() for judged in self.decisions],
             "shared_decisions": [judged.to_dict() for judged in self.shared_decisions],
             "claims": [claim.to_dict() for claim in self.claims],
             "pinned_rules": list(self.rules),
-            "proofs": [proof.in_short(self.tree) for proof in self.proofs],
+            "proofs": [proof.to_short_dict(self.tree) for proof in self.proofs],
             "read_only": self.context.read_only,
             "notes": list(self.context.notes),
         }
 
-    def _summary(self) -> dict[str, Any] | None:
+    def _summary_to_dict(self) -> dict[str, Any] | None:
         summary = self.context.summary
         return {**summary.to_dict(), "stale": self.staleness.stale} if summary else None
 
@@ -340,6 +345,6 @@ class ListedContext:
         }
 
 
-def _values(thing: Any) -> dict[str, Any]:
+def _to_values(thing: Any) -> dict[str, Any]:
     """The fields of a dataclass by name, as they are."""
     return {each.name: getattr(thing, each.name) for each in fields(thing)}

@@ -32,14 +32,14 @@ class Record:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Self:
-        read = {name: form.read(value.get(name)) for name, form in _forms(cls).items()}
+        read = {name: form.read(value.get(name)) for name, form in _list_forms(cls).items()}
         known = {name: found for name, found in read.items() if found is not None}
         extra = {name: found for name, found in value.items() if name not in known}
         return cls(**known, extra=extra)
 
     def to_dict(self) -> dict[str, Any]:
         written = dict(self.extra)
-        for name, form in _forms(type(self)).items():
+        for name, form in _list_forms(type(self)).items():
             value = getattr(self, name)
             if value is not None:
                 written[name] = form.write(value)
@@ -47,7 +47,7 @@ class Record:
 
     def has_right_form(self) -> bool:
         """Whether every field that we rely on has its form; what we do not know may be anything."""
-        return all(self._is_right(name, form) for name, form in _forms(type(self)).items())
+        return all(self._is_right(name, form) for name, form in _list_forms(type(self)).items())
 
     def _is_right(self, name: str, form: Form) -> bool:
         if name in self.extra and form.is_required:
@@ -61,18 +61,24 @@ class Record:
 
 
 def text_field(*, required: bool = True) -> Any:
-    return _field(Form(_read_text, _same, is_required=required))
+    return _field(Form(_read_text, _keep_value, is_required=required))
 
 
 def number_field(*, required: bool = True) -> Any:
     return _field(
-        Form(lambda value: value if isinstance(value, int) else None, _same, is_required=required)
+        Form(
+            lambda value: value if isinstance(value, int) else None,
+            _keep_value,
+            is_required=required,
+        )
     )
 
 
 def flag_field() -> Any:
     return _field(
-        Form(lambda value: value if isinstance(value, bool) else None, _same, is_required=False)
+        Form(
+            lambda value: value if isinstance(value, bool) else None, _keep_value, is_required=False
+        )
     )
 
 
@@ -114,11 +120,11 @@ def _field(form: Form) -> Any:
     return field(default=None, metadata={"form": form})
 
 
-def _forms(kind: type[Record]) -> dict[str, Form]:
+def _list_forms(kind: type[Record]) -> dict[str, Form]:
     return {each.name: each.metadata["form"] for each in fields(kind) if "form" in each.metadata}
 
 
-def _same(value: Any) -> Any:
+def _keep_value(value: Any) -> Any:
     return value
 
 

@@ -18,7 +18,7 @@ from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
 from holdfast.ground.text import cut
 from holdfast.workstreams import errors
-from holdfast.workstreams.completion import claims_completion
+from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import (
     CLAIM_KINDS,
     DECISION_STATUSES,
@@ -118,7 +118,7 @@ def decide(
     if repeated:
         _check_same_request(repeated.text, wanted.text, stamp)
         return ContextChange(context, repeated)
-    if earlier and wanted.is_that_of(earlier):
+    if earlier and wanted.is_same_as(earlier):
         return ContextChange(context, earlier)
     entry = earlier or Decision(
         id=decision_id or next_decision_id(known), uid=stamp.uid, created_at=stamp.now
@@ -145,7 +145,7 @@ class Wording:
     status: str
     because: str | None
 
-    def is_that_of(self, decision: Decision) -> bool:
+    def is_same_as(self, decision: Decision) -> bool:
         has_reason = self.because is None or self.because == decision.because
         return has_reason and (self.text, self.status) == (decision.text, decision.status)
 
@@ -238,7 +238,7 @@ def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | Comma
     """Words that say it is done make it a completion, whatever the caller calls it."""
     if kind is not None and kind not in CLAIM_KINDS:
         raise InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
-    found = claims_completion(_as_seen(text))
+    found = find_completion(_remove_unseen(text))
     if not found and kind != "completion":
         return kind or "statement"
     _check_shown(text, found.word if found else None, evidence)
@@ -260,7 +260,7 @@ def _check_shown(
         raise errors.EvidenceMissingError(text, word)
 
 
-def _as_seen(text: str) -> str:
+def _remove_unseen(text: str) -> str:
     """What a reader sees: without unseen characters, in plain letters; marks around the whole quote
     nobody.
     """

@@ -380,7 +380,7 @@ class WorkstreamService:
     async def _judge(self, target: Target) -> JudgedContext:
         context = target.context
         known = await self.journal.list_proofs(target.checkout.repository.repo)
-        proofs = [self._without_secrets(proof) for proof in known]
+        proofs = [self._redact_proof(proof) for proof in known]
         judged = await off_loop(judging.judge, target.checkout, context, proofs)
         other_phase = next(phase for phase in PHASES if phase != context.phase)
         other = await self.journal.find_context(context.key, other_phase)
@@ -467,7 +467,7 @@ class WorkstreamService:
             shown = f"{PROOF}{shown['proof']}"
         if isinstance(shown, str) and shown.startswith(PROOF):
             proof = await self._get_proof(checkout, shown.removeprefix(PROOF))
-            return self._without_secrets(proof).to_evidence()
+            return self._redact_proof(proof).to_evidence()
         return await off_loop(checkout.take_evidence, shown)
 
     def _redact(self, text: Any) -> Any:
@@ -478,7 +478,7 @@ class WorkstreamService:
             return text
         return redaction.redact(text, key=fence_key(self.settings.home)).text
 
-    def _without_secrets(self, proof: Proof) -> Proof:
+    def _redact_proof(self, proof: Proof) -> Proof:
         """Without those in its command; to run it again it is fetched as it was."""
         key = fence_key(self.settings.home)
         shown, _ = redaction.redact_value({"command": list(proof.command)}, key=key)

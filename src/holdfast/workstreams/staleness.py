@@ -29,7 +29,7 @@ def judge_staleness(
     """
     if context.summary is None:
         return Staleness(stale=False, uncommitted=uncommitted)
-    names = set(context.noted_files())
+    names = set(context.list_noted_files())
     reasons = _list_reasons(context, context.summary, tree, noted)
     found = Staleness(
         stale=bool(reasons),

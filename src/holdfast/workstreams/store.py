@@ -37,12 +37,12 @@ IGNORED = "*.local.json\n.holdfast-*.tmp\n"
 ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
 
 
-def file_of(phase: str) -> str:
+def name_context_file(phase: str) -> str:
     return f"{phase}_context.json"
 
 
-def sessions_file_of(phase: str) -> str:
-    return f"{phase}_sessions.local.json"
+def name_sessions_file(phase: str) -> str:
+    return f"{phase}_read_sessions.local.json"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class WorkstreamFiles:
     def __init__(self, root: str, folder: str):
         self.root, self.folder = root, folder
 
-    def own_paths(self) -> list[str]:
+    def list_own_paths(self) -> list[str]:
         """What is ours in the repository, and so never makes anything stale."""
         return [self.folder, DASHBOARD_PATH]
 
@@ -92,13 +92,13 @@ class WorkstreamFiles:
                     raise errors.ReadOnlyContextError(now.problem)
                 if now != planned.before:
                     planned = plan(now)
-                place.replace(file_of(phase), document.to_bytes(planned.after))
+                place.replace(name_context_file(phase), document.to_bytes(planned.after))
         return planned
 
     def find_config(self) -> str | None:
         """The repository's own graph configuration, if there is one that can be read."""
         try:
-            with _Closing(open_folder(self.root, "configs")) as place:
+            with _FolderToClose(open_folder(self.root, "configs")) as place:
                 data = place and place.find(CONFIG, max_bytes=CONFIG_BYTES)
         except HoldfastError:
             return None
@@ -108,7 +108,7 @@ class WorkstreamFiles:
         """`exclude_in` is the folder of git's own files, where the page is kept out of git for this
         clone.
         """
-        with _Closing(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
+        with _FolderToClose(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
             assert place is not None
             place.replace(DASHBOARD, text.encode())
         if exclude_in:
@@ -119,7 +119,7 @@ class WorkstreamFiles:
     def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
         """What each client calls its session of this workstream."""
         with self._open() as place:
-            found: dict[str, Any] = self._sessions(place, phase).get(_name(key), {})
+            found: dict[str, Any] = self._read_sessions(place, phase).get(_write_key(key), {})
         return found
 
     def save_session(
@@ -129,22 +129,22 @@ class WorkstreamFiles:
             assert place is not None
             self._prepare(place)
             with place.locked():
-                known = self._sessions(place, phase)
-                name = _name(key)
+                known = self._read_sessions(place, phase)
+                name = _write_key(key)
                 session = {"id": native_id}
                 if local_path:
                     session["local_path"] = local_path
                 known[name] = {**known.get(name, {}), client: session}
-                place.replace(sessions_file_of(phase), _sessions_bytes(known))
+                place.replace(name_sessions_file(phase), _sessions_to_bytes(known))
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _open(self, *, create: bool = False) -> _Closing:
-        return _Closing(open_folder(self.root, self.folder, create=create))
+    def _open(self, *, create: bool = False) -> _FolderToClose:
+        return _FolderToClose(open_folder(self.root, self.folder, create=create))
 
-    def _sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
+    def _read_sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
         """A file that cannot be read is as good as none: it only saves time."""
-        data = place and place.find(sessions_file_of(phase), max_bytes=FILE_BYTES)
+        data = place and place.find(name_sessions_file(phase), max_bytes=FILE_BYTES)
         try:
             sessions = json.loads(data or b"{}")["sessions"]
             return {
@@ -155,8 +155,12 @@ class WorkstreamFiles:
             return {}
 
     def _read(self, place: Folder | None, phase: str) -> Document:
-        data = place and place.find(file_of(phase), max_bytes=FILE_BYTES)
-        return document.from_bytes(data, f"{self.folder}/{file_of(phase)}") if data else Document()
+        data = place and place.find(name_context_file(phase), max_bytes=FILE_BYTES)
+        return (
+            document.from_bytes(data, f"{self.folder}/{name_context_file(phase)}")
+            if data
+            else Document()
+        )
 
     def _prepare(self, place: Folder) -> None:
         """What git has to know about the folder stands in the folder; what somebody wrote there
@@ -167,7 +171,7 @@ class WorkstreamFiles:
                 place.replace(name, text.encode())
 
 
-class _Closing:
+class _FolderToClose:
     """A folder that may not be there."""
 
     def __init__(self, folder: Folder | None):
@@ -182,7 +186,7 @@ class _Closing:
 
 
 def _exclude(git_folder: str, line: str) -> None:
-    with _Closing(open_folder(git_folder, "info", create=True)) as place:
+    with _FolderToClose(open_folder(git_folder, "info", create=True)) as place:
         assert place is not None
         with place.locked():
             known = place.find("exclude", max_bytes=FILE_BYTES) or b""
@@ -191,11 +195,11 @@ def _exclude(git_folder: str, line: str) -> None:
                 place.replace("exclude", known + gap + line.encode() + b"\n")
 
 
-def _name(key: Key) -> str:
+def _write_key(key: Key) -> str:
     return json.dumps(key.to_dict(), sort_keys=True)
 
 
-def _sessions_bytes(known: dict[str, Any]) -> bytes:
+def _sessions_to_bytes(known: dict[str, Any]) -> bytes:
     sessions = [{"key": json.loads(name), "cli_sessions": known[name]} for name in sorted(known)]
     return (
         json.dumps({"schema_version": 1, "sessions": sessions}, indent=1, sort_keys=True) + "\n"
@@ -210,20 +214,20 @@ class WorkstreamJournal:
 
     def check(self, context: RepoContext) -> None:
         """Before the file is written: what only one of the two places takes would be half saved."""
-        canonical.canonical_object("repo context", _content(context), max_bytes=CONTENT_BYTES)
+        canonical.canonical_object("repo context", _make_content(context), max_bytes=CONTENT_BYTES)
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
         """As it was written, and beside it what was saved before and the file has lost: that can be
         restored.
         """
-        content = _content(context)
+        content = _make_content(context)
         if before is not None and list_lost(context.fields, before.fields):
             content["kept"] = recover_context(context.fields, before.fields).to_dict()
-        subject = _subject(context.key, context.phase)
+        subject = _make_subject(context.key, context.phase)
         try:
             await self.journal.add("repo_context", subject, content)
         except InvalidValueError:  # too much for one entry: what is in the file counts
-            await self.journal.add("repo_context", subject, _content(context))
+            await self.journal.add("repo_context", subject, _make_content(context))
 
     async def find_context(self, key: Key, phase: str) -> RepoContext | None:
         """As it was written last."""
@@ -239,7 +243,7 @@ class WorkstreamJournal:
         return RepoContext(key, phase, ContextFields.from_dict(fields))
 
     async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
-        newest = await self.journal.newest("repo_context", _subject(key, phase))
+        newest = await self.journal.newest("repo_context", _make_subject(key, phase))
         return newest[0].content if newest else None
 
     async def keep_proof(self, proof: Proof) -> Proof:
@@ -261,15 +265,15 @@ class WorkstreamJournal:
         ]
 
 
-def _content(context: RepoContext) -> dict[str, Any]:
+def _make_content(context: RepoContext) -> dict[str, Any]:
     return {"fields": {**context.fields.to_dict(), "key": context.key.to_dict()}}
 
 
-def _subject(key: Key, phase: str) -> list[str]:
+def _make_subject(key: Key, phase: str) -> list[str]:
     return [*key, phase]
 
 
-def as_relative(path: str, root: str, folder: str) -> str:
+def make_relative(path: str, root: str, folder: str) -> str:
     """A path as a person gave it in some folder, named from the top of the checkout, with forward
     slashes.
     """

@@ -57,30 +57,33 @@ class UnreadableSource:
 
 def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource | None:
     """The symbol as it stands there; None where the file is readable and does not have it."""
-    tree = _parsed(source, path)
+    tree = _parse(source, path)
     if isinstance(tree, UnreadableSource):
         return tree
     wanted = unicodedata.normalize("NFKC", name)
-    found = {node for other, node in _definitions(tree) if other == wanted}
+    found = {node for other, node in _list_definitions(tree) if other == wanted}
     if not found:
         return None
-    roots = [*found] if len(found) == 1 else _with_conditions(tree, found)
+    roots = [*found] if len(found) == 1 else _list_with_conditions(tree, found)
     lines = Lines(
-        min(_lines(node).first for node in roots), max(_lines(node).last for node in found)
+        min(_find_lines(node).first for node in roots),
+        max(_find_lines(node).last for node in found),
     )
-    return Symbol(lines, _shape(roots))
+    return Symbol(lines, _hash_shape(roots))
 
 
 def list_namesakes(source: str, path: str, name: str) -> list[str]:
     """Symbols that end in the same name: what somebody may have meant who left out the class."""
-    tree = _parsed(source, path)
+    tree = _parse(source, path)
     if isinstance(tree, UnreadableSource):
         return []
     last = name.rpartition(".")[2]
-    return sorted({other for other, _ in _definitions(tree) if other.rpartition(".")[2] == last})
+    return sorted(
+        {other for other, _ in _list_definitions(tree) if other.rpartition(".")[2] == last}
+    )
 
 
-def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
+def _parse(source: str, path: str) -> ast.Module | UnreadableSource:
     if not path.endswith(PYTHON_SUFFIXES):
         return UnreadableSource("is not Python, and symbols are known in Python only")
     if len(source) > SOURCE_CHARS:
@@ -112,7 +115,7 @@ def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
 # --- looking up -----------------------------------------------------------------------------------
 
 
-def _with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
+def _list_with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
     """Several definitions in their branches, from the outermost on; what else stands there is taken
     out of the tree.
 
@@ -138,11 +141,11 @@ def _with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
         for part in getattr(one, name, ())
     )
     for one in kept - found:
-        _take_out(one, kept)
+        _remove_others(one, kept)
     return [one for one in ast.iter_child_nodes(scope) if isinstance(one, ast.stmt) and one in kept]
 
 
-def _take_out(node: ast.AST, kept: set[ast.AST]) -> None:
+def _remove_others(node: ast.AST, kept: set[ast.AST]) -> None:
     """The rest of each branch, but for what a `try` tries: that decides which side is taken."""
     for name, inside in ast.iter_fields(node):
         if isinstance(inside, list) and isinstance(next(iter(inside), None), _INNER):
@@ -153,7 +156,7 @@ def _take_out(node: ast.AST, kept: set[ast.AST]) -> None:
             setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
     """Every definition and assignment with its full name, in no order; a loop, so that no depth
     breaks it.
     """
@@ -163,13 +166,13 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
         for node in ast.iter_child_nodes(scope):
             if isinstance(node, _INNER):
                 if isinstance(node, ast.stmt):
-                    yield from ((prefix + name, node) for name in _names(node))
+                    yield from ((prefix + name, node) for name in _list_names(node))
                 pending.append(
                     (f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix, node)
                 )
 
 
-def _names(node: ast.stmt) -> list[str]:
+def _list_names(node: ast.stmt) -> list[str]:
     if isinstance(node, _Definition):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -185,7 +188,7 @@ def _names(node: ast.stmt) -> list[str]:
     return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
-def _lines(node: ast.stmt) -> Lines:
+def _find_lines(node: ast.stmt) -> Lines:
     """Decorators belong to what they decorate."""
     decorators = node.decorator_list if isinstance(node, _Definition) else []
     return Lines(
@@ -196,15 +199,15 @@ def _lines(node: ast.stmt) -> Lines:
 # --- shape ----------------------------------------------------------------------------------------
 
 
-def _shape(roots: list[ast.stmt]) -> str:
+def _hash_shape(roots: list[ast.stmt]) -> str:
     digest = canonical.new_sha256()
-    for token in _tokens([_with_plain_docstrings(root) for root in roots]):
+    for token in _list_tokens([_normalise_docstrings(root) for root in roots]):
         data = token.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8) + data)
     return digest.hexdigest()
 
 
-def _with_plain_docstrings(root: ast.stmt) -> ast.stmt:
+def _normalise_docstrings(root: ast.stmt) -> ast.stmt:
     """Formatters indent docstrings anew; their words are kept, their spaces are not."""
     for node in ast.walk(root):
         if (
@@ -215,7 +218,7 @@ def _with_plain_docstrings(root: ast.stmt) -> ast.stmt:
     return root
 
 
-def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
+def _list_tokens(roots: list[ast.stmt]) -> Iterator[str]:
     """The trees as a flat list, each node with the number of its parts; a loop, so that no depth
     breaks it.
 
@@ -236,10 +239,10 @@ def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
             yield f"list {len(value)}"
             pending.extend(reversed(value))
         else:
-            yield _leaf(value)
+            yield _write_leaf(value)
 
 
-def _leaf(value: object) -> str:
+def _write_leaf(value: object) -> str:
     """A name or a constant with its type: 1, 1.0, True and "1" differ. In hex, because long
     decimals are refused.
     """

@@ -22,8 +22,14 @@ from holdfast.app import App
 from holdfast.ground.off_loop import apart
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
-from holdfast.surfaces.langgraph.state import ERROR, field, find_in_context, refusal, update
-from holdfast.surfaces.langgraph.writing import Writing
+from holdfast.surfaces.langgraph.state import (
+    ERROR,
+    describe_refusal,
+    find_field,
+    find_in_context,
+    make_update,
+)
+from holdfast.surfaces.langgraph.writing import StateWriter
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 
@@ -49,7 +55,7 @@ class _Node(ABC):
         try:
             return self._run_where_on(state)
         except Exception as error:  # whatever it is, somebody's graph goes on
-            return update(state, {ERROR: refusal(error)})
+            return make_update(state, {ERROR: describe_refusal(error)})
 
     def _run_where_on(self, state: Any) -> Update:
         share = parse_share(find_in_context(state, "share_session"))
@@ -87,7 +93,7 @@ class ContextLoadNode(_Node):
         }
         if isinstance(given := _find_sessions(state), Mapping):
             metadata["cli_sessions"] = {**sessions, **given}
-        return update(
+        return make_update(
             state, {"shared_context": judged.to_dict(), "stale": judged.staleness.stale}, metadata
         )
 
@@ -113,7 +119,7 @@ class ValidationNode(_Node):
             "context_receipt": bundle.id,
             "validation": validation,
         }
-        return update(
+        return make_update(
             state, {**found, "stale": judged.staleness.stale}, {"context_receipt": bundle.id}
         )
 
@@ -125,14 +131,14 @@ class ContextWriteNode(_Node):
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         before = find_in_context(state, "context_write")
-        writing = Writing(app, work, about, field(before, "done"))
+        writing = StateWriter(app, work, about, find_field(before, "done"))
         if find_in_context(state, "error"):
             writing.keep_failure(state)
         else:
             writing.keep_learned(state)
         writing.keep_sessions(_find_sessions(state))
         report = {"written": writing.written, "refused": writing.refused, "done": writing.done}
-        return update(state, {"context_write": report})
+        return make_update(state, {"context_write": report})
 
     def note_failure(self, state: Any, step: str, error: Exception) -> None:
         """Of a node that raised, and so gives back no state that could tell of it."""
@@ -141,14 +147,14 @@ class ContextWriteNode(_Node):
         self(
             {
                 "context": {**context, "failed_step": step, "error": error},
-                "plan": field(state, "plan"),
+                "plan": find_field(state, "plan"),
             }
         )
 
 
 def _find_sessions(state: Any) -> Any:
     """What dispatched clients called their sessions, as a plan's metadata has it."""
-    found = field(field(field(state, "plan"), "metadata"), "cli_sessions")
+    found = find_field(find_field(find_field(state, "plan"), "metadata"), "cli_sessions")
     return {} if found is None else found
 
 

@@ -24,12 +24,12 @@ from holdfast.errors import Conflict, HoldfastError, InvalidValueError
 from holdfast.ground.off_loop import apart, off_loop
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
-from holdfast.surfaces.langgraph.state import several
+from holdfast.surfaces.langgraph.state import to_list
 
-Said = tuple[str, list[str]]
-Concluded = tuple[list[str], list[str]]
-Speak = Callable[[str, str], Said | Awaitable[Said]]
-Conclude = Callable[[str], Concluded | Awaitable[Concluded]]
+RoleAnswer = tuple[str, list[str]]
+ChairAnswer = tuple[list[str], list[str]]
+Speak = Callable[[str, str], RoleAnswer | Awaitable[RoleAnswer]]
+Conclude = Callable[[str], ChairAnswer | Awaitable[ChairAnswer]]
 
 
 class RoundState(TypedDict, total=False):
@@ -59,12 +59,12 @@ def role_round(
     builder.add_node("begin", nodes.begin)
     builder.add_node("turn", RunnableCallable(nodes.turn, nodes.aturn, name="turn", trace=False))
     builder.add_edge(START, "begin")
-    builder.add_conditional_edges("begin", _whose_turn, ["turn", END])
-    builder.add_conditional_edges("turn", _whose_turn, ["turn", END])
+    builder.add_conditional_edges("begin", _choose_next_node, ["turn", END])
+    builder.add_conditional_edges("turn", _choose_next_node, ["turn", END])
     return builder.compile()
 
 
-def _whose_turn(state: RoundState) -> str:
+def _choose_next_node(state: RoundState) -> str:
     return "turn" if state.get("role") else END
 
 
@@ -85,7 +85,7 @@ class _Nodes:
         return {"role": step.role, "submissions": []} if step else {}
 
     def turn(self, state: RoundState) -> RoundState:
-        with self._abandoned_on_failure(state):
+        with self._abandon_on_failure(state):
             step = apart(self._next, state)
             answer = self._ask(step)
             if inspect.isawaitable(answer):
@@ -94,7 +94,7 @@ class _Nodes:
         return changed  # noqa: RET504
 
     async def aturn(self, state: RoundState) -> RoundState:
-        with self._abandoned_on_failure(state):
+        with self._abandon_on_failure(state):
             step = await off_loop(self._next, state)
             answer = await off_loop(self._ask, step)
             if inspect.isawaitable(answer):
@@ -126,10 +126,10 @@ class _Nodes:
             parts = "decisions and questions" if step.role == CHAIR else "a text and its sources"
             raise InvalidValueError(f"Answer of {step.role}", answer, f"is no pair of {parts}")
         first, rest = answer
-        second = several("Answer", rest)
+        second = to_list("Answer", rest)
         with self._open_rounds() as (app, rounds):
             if step.role == CHAIR:
-                closed = app.run(rounds.close(several("decisions", first), second, which))
+                closed = app.run(rounds.close(to_list("decisions", first), second, which))
                 return {
                     "role": None,
                     "decisions": list(closed.decisions),
@@ -143,7 +143,7 @@ class _Nodes:
             app.run(rounds.abandon(state.get("workstream_id")))
 
     @contextmanager
-    def _abandoned_on_failure(self, state: RoundState) -> Iterator[None]:
+    def _abandon_on_failure(self, state: RoundState) -> Iterator[None]:
         try:
             yield
         except (

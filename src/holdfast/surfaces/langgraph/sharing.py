@@ -50,7 +50,7 @@ def _may_be_on(share: bool | None) -> bool:
 
 
 def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
-    home = settings.home if settings else _home()
+    home = settings.home if settings else _find_home()
     try:
         open_checkout(home, folder, share, os.environ)
     except (errors.SharedContextOffError, errors.NoRepositoryError):
@@ -58,7 +58,7 @@ def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
     return True
 
 
-def _home() -> str:
+def _find_home() -> str:
     """The folder alone: a store or a handle that is set wrongly matters only where sharing is on."""
     others = ("HOLDFAST_DATABASE", "HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER")
     return load_settings(

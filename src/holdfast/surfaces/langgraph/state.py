@@ -20,36 +20,36 @@ from holdfast.surfaces.cli.actions import word_actions
 ERROR = "shared_context_error"
 
 
-def field(thing: object, name: str) -> Any:
+def find_field(thing: object, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
 def find_in_context(state: object, name: str) -> Any:
     """What stands under a name in the state's context."""
-    return field(field(state, "context"), name)
+    return find_field(find_field(state, "context"), name)
 
 
-def update(
+def make_update(
     state: object, context: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """What a node returns: the context with additions, and the plan with its metadata where there
     is one.
     """
     changed = {}
-    plan = field(state, "plan")
+    plan = find_field(state, "plan")
     if metadata and (isinstance(plan, Mapping) or hasattr(plan, "metadata")):
-        known = field(plan, "metadata")
+        known = find_field(plan, "metadata")
         if known is None or isinstance(known, Mapping):
-            changed["plan"] = _with(plan, {"metadata": {**(known or {}), **metadata}})
+            changed["plan"] = _copy_with(plan, {"metadata": {**(known or {}), **metadata}})
         else:
             error = InvalidValueError(
                 "plan.metadata", known, "is no object, so nothing was added to it"
             )
-            context = {**context, ERROR: refusal(error)}
-    return {"context": _with(field(state, "context"), context), **changed}
+            context = {**context, ERROR: describe_refusal(error)}
+    return {"context": _copy_with(find_field(state, "context"), context), **changed}
 
 
-def several(name: str, given: object) -> list[Any]:
+def to_list(name: str, given: object) -> list[Any]:
     """Where several may stand, one alone will do; anything else has no order, or no parts."""
     if given is None:
         return []
@@ -60,7 +60,7 @@ def several(name: str, given: object) -> list[Any]:
     return list(given)
 
 
-def refusal(error: Exception) -> dict[str, Any]:
+def describe_refusal(error: Exception) -> dict[str, Any]:
     """Why something was not done. A mistake of ours is told too: it must not cost a run its work."""
     if isinstance(error, HoldfastError):
         return {
@@ -71,7 +71,7 @@ def refusal(error: Exception) -> dict[str, Any]:
     return {"code": "bug", "message": bug_message(error), "next_actions": []}
 
 
-def _with(thing: Any, changes: Mapping[str, Any]) -> Any:
+def _copy_with(thing: Any, changes: Mapping[str, Any]) -> Any:
     """A copy of the same kind with other values."""
     if thing is None or isinstance(thing, Mapping):
         return {**(thing or {}), **changes}

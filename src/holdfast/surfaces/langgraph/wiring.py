@@ -51,7 +51,7 @@ def add_shared_context(
     for place, name in places.items():
         _insert_before(builder, place, name, nodes[name])
     agent = builder.nodes[validate_before]
-    agent.runnable = _noting_failure(validate_before, agent.runnable, write)
+    agent.runnable = _note_failures(validate_before, agent.runnable, write)
     return builder
 
 
@@ -74,7 +74,7 @@ def _check(builder: StateGraph[Any, Any, Any, Any], places: dict[str, str]) -> N
             )
 
 
-def _noting_failure(step: str, node: Any, write: ContextWriteNode) -> Any:
+def _note_failures(step: str, node: Any, write: ContextWriteNode) -> Any:
     """The node as it was. An interrupt is no failure, and whatever else it raises goes on."""
 
     def invoke(state: Any, config: RunnableConfig) -> Any:
@@ -107,20 +107,20 @@ def _insert_before(
     }
     for branches in builder.branches.values():
         for label, branch in branches.items():
-            branches[label] = branch._replace(ends=_bent(branch.ends, place, name))
+            branches[label] = branch._replace(ends=_redirect_ends(branch.ends, place, name))
     builder.add_node(name, node)
     builder.add_edge(name, place)
 
 
-def _bent(ends: dict[Any, str] | None, place: str, name: str) -> dict[Any, str]:
+def _redirect_ends(ends: dict[Any, str] | None, place: str, name: str) -> dict[Any, str]:
     if ends is None:
-        return _Named({place: name})
-    if isinstance(ends, _Named):
-        return _Named({**ends, place: name})
+        return _RouterEnds({place: name})
+    if isinstance(ends, _RouterEnds):
+        return _RouterEnds({**ends, place: name})
     return {result: name if end == place else end for result, end in ends.items()}
 
 
-class _Named(dict[Any, str]):
+class _RouterEnds(dict[Any, str]):
     """The ends of a router that returns names of nodes: each is its own end, but for those that
     were bent.
     """

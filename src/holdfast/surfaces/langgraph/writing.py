@@ -17,7 +17,7 @@ from typing import Any
 from holdfast.app import App
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
-from holdfast.surfaces.langgraph.state import find_in_context, refusal, several
+from holdfast.surfaces.langgraph.state import describe_refusal, find_in_context, to_list
 from holdfast.workstreams.service import WorkstreamService
 
 NAME_BYTES = 4096
@@ -30,7 +30,7 @@ PLACE = (
 )  # of a ledger's entry; what stood there is looked up anew
 
 
-class Writing:
+class StateWriter:
     def __init__(self, app: App, work: WorkstreamService, about: dict[str, Any], done: object = ()):
         self.run, self.work, self.about = app.run, work, about
         self.done = [str(mark) for mark in done] if isinstance(done, list) else []
@@ -120,7 +120,7 @@ class Writing:
     def _list_new(self, name: str, given: object) -> list[Mapping[str, Any]]:
         """Entries as objects; a text alone is an entry that is only a text."""
         try:
-            values = several(f"{name}s", given)
+            values = to_list(f"{name}s", given)
             entries = [value if isinstance(value, Mapping) else {"text": value} for value in values]
             return [entry for entry in entries if self._is_new(name, entry)]
         except InvalidValueError as error:
@@ -128,7 +128,7 @@ class Writing:
             return []
 
     def _is_new(self, name: str, item: object) -> bool:
-        return _mark(name, item) not in self.done
+        return _make_mark(name, item) not in self.done
 
     @contextmanager
     def _record(self, name: str, item: object = None) -> Iterator[None]:
@@ -136,15 +136,15 @@ class Writing:
             yield
             self.written.append(name)
             if item is not None:
-                self.done = [*self.done, _mark(name, item)][-DONE_KEPT:]
+                self.done = [*self.done, _make_mark(name, item)][-DONE_KEPT:]
         except Exception as error:  # whatever it is, the other parts are written
             self._refuse(name, error)
 
     def _refuse(self, name: str, error: Exception) -> None:
-        self.refused.append({"what": name, **refusal(error)})
+        self.refused.append({"what": name, **describe_refusal(error)})
 
 
-def _mark(name: str, item: object) -> str:
+def _make_mark(name: str, item: object) -> str:
     """The same for the same words, in whatever process."""
     text = json.dumps([name, item], sort_keys=True, default=repr)
     return canonical.sha256(text.encode()).hex()[:16]
@@ -154,8 +154,8 @@ def _list_evidence(claim: Mapping[str, Any]) -> list[Any]:
     """Evidence as it is given, or as a ledger has it: `files` with their lines, `commands` with
     their proofs.
     """
-    kept = [*several("files", claim.get("files")), *several("commands", claim.get("commands"))]
-    return [*several("evidence", claim.get("evidence")), *map(_name_place, kept)]
+    kept = [*to_list("files", claim.get("files")), *to_list("commands", claim.get("commands"))]
+    return [*to_list("evidence", claim.get("evidence")), *map(_name_place, kept)]
 
 
 def _name_place(kept: object) -> object:
@@ -165,7 +165,7 @@ def _name_place(kept: object) -> object:
 
 
 def _check_texts(name: str, given: object) -> list[str]:
-    return [_check_text(name, text) for text in several(name, given)]
+    return [_check_text(name, text) for text in to_list(name, given)]
 
 
 def _check_text(name: str, given: object) -> str:
