@@ -1,4 +1,4 @@
-"""Receipts and bundles: what is kept, and the same bytes made from it again. Pure."""
+"""Make a receipt of a bundle, and the same bytes from a receipt again. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def read_receipt(entry: Entry) -> Receipt:
 
 def find_bundle(entry: Entry) -> Bundle | None:
     """None where it was forgotten, or was made by another version of this program."""
-    return _make_same_bundle(read_receipt(entry)) if entry.content else None
+    if not entry.content:
+        return None
+    return _make_same_bundle(read_receipt(entry))
 
 
 def rebuild(receipt: Receipt) -> Bundle:
@@ -84,7 +86,7 @@ def explain(receipt: Receipt, *, is_here: bool) -> BundleExplanation:
 
 
 def hash_body(head: Head, parts: Sequence[Section], total: int) -> str:
-    """Of everything below the head's first line, which alone says when and under which id."""
+    """Without the head's first line, the only one that holds the time and the id."""
     text = render.render(budget.fit(head, parts, total))
     _, _, body = text.partition("\n")
     return _hash(body)
