@@ -1,6 +1,4 @@
-"""What a word of completion means where it stands: "the fixed costs" and "it is fixed" have the
-same word.
-"""
+"""What a word of completion means in its clause: "the fixed costs" and "it is fixed" differ."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from holdfast.workstreams.completion_words import (
 
 
 class WordPlace:
-    """A word and its neighbours: what stands left of it apart from adverbs, and what follows."""
+    """A word and its neighbours: the one on its left that is not an adverb, and those after it."""
 
     def __init__(self, texts: Sequence[str], at: int):
         self.word = texts[at]
@@ -82,7 +80,7 @@ def _has_finite_verb(after: Sequence[str]) -> bool:
 
 
 def _is_description(place: WordPlace) -> bool:
-    """How a program works or what it did as it ran, rather than what somebody finished."""
+    """How a program works or what it did as it ran, and not work that is finished."""
     is_ours = bool({"i", "we"}.intersection(place.before))
     if place.word == "implemented" and place.next == "by":
         return True
@@ -105,9 +103,7 @@ def _is_description(place: WordPlace) -> bool:
 
 
 def _is_idiom(place: WordPlace) -> bool:
-    """ "Definition of done", "easier said than done", "done is a state"; "marked as done" is a
-    claim.
-    """
+    """ "Definition of done", "easier said than done"; but "marked as done" is a claim."""
     if place.previous == "as" and "marked" in place.before:
         return False
     if not place.before and place.next in BE:
@@ -118,9 +114,7 @@ def _is_idiom(place: WordPlace) -> bool:
 
 
 def _is_changed(place: WordPlace) -> bool:
-    """A change that is told as made: by us, first in a clause, in the perfect or past passive, or
-    "tests added".
-    """
+    """A reported change: by us, first in a clause, in the perfect or passive, "tests added"."""
     if place.left in IN_PROGRESS or _is_attribute(place):
         return False
     if not place.left or place.left in {"i", "we", "been", "got"} | HAVE:

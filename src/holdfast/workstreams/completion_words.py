@@ -1,4 +1,4 @@
-"""The words by which a text says that something is done, and those that take it back."""
+"""The words by which a text says that something is done, and those that negate it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ def split_words(words: str) -> frozenset[str]:
 
 
 DONE = split_words(
-    "done implemented fixed finished completed resolved shipped merged closed deployed released solved landed"
+    "done implemented fixed finished completed resolved shipped merged closed deployed released"
+    " solved landed"
 )
 CHANGED = split_words(
-    "added removed updated refactored migrated rewrote rewritten wrote written created built integrated introduced"
-    " replaced renamed ported patched corrected repaired wired enabled committed pushed deleted addressed eliminated"
-    " squashed delivered finalized finalised accomplished achieved rolled upgraded converted extracted automated"
+    "added removed updated refactored migrated rewrote rewritten wrote written created built"
+    " integrated introduced replaced renamed ported patched corrected repaired wired enabled"
+    " committed pushed deleted addressed eliminated squashed delivered finalized finalised"
+    " accomplished achieved rolled upgraded converted extracted automated"
 )
 TICKED = split_words("[x] ✅ ✔ ☑")
 TESTS = split_words(
-    "test tests suite suites check checks build builds ci pipeline linter lint mypy ruff pytest spec specs case cases"
-    " everything job jobs typecheck benchmark benchmarks e2e"
+    "test tests suite suites check checks build builds ci pipeline linter lint mypy ruff pytest"
+    " spec specs case cases everything job jobs typecheck benchmark benchmarks e2e"
 )
 # What is closed or released by people; anything else is closed by a program as it runs.
 WORK = split_words(
-    "issue issues bug bugs ticket tickets pr prs pull request task tasks branch problem problems story feature it this"
-    " that all both everything conflict conflicts milestone version release epic thread threads loophole gap gaps"
+    "issue issues bug bugs ticket tickets pr prs pull request task tasks branch problem"
+    " problems story feature it this that all both everything conflict conflicts milestone"
+    " version release epic thread threads loophole gap gaps"
 )
 
 BE = split_words("is are was were am been being be got gets get remains stays seems looks")
@@ -39,30 +42,35 @@ PRONOUN = split_words(
     "i we you he she it they them us me everything everyone somebody nobody who which one"
 )
 PREPOSITION = split_words(
-    "of in on at by for with to from against into onto per via as than over under between within without through"
-    " during before after since until about above below across along around behind beyond like near off upon using"
+    "of in on at by for with to from against into onto per via as than over under between"
+    " within without through during before after since until about above below across along"
+    " around behind beyond like near off upon using"
 )
 JOINING = split_words(
-    "and or nor but so because although though while whereas however then plus if when once unless that"
+    "and or nor but so because although though while whereas however then plus if when once"
+    " unless that"
 )
 ADVERB = split_words(
-    "now already finally just also again then there today yesterday even indeed well so far ever still only since all"
-    " both really too here however therefore thus first last soon yet almost half quite very never not always often"
+    "now already finally just also again then there today yesterday even indeed well so far"
+    " ever still only since all both really too here however therefore thus first last soon yet"
+    " almost half quite very never not always often"
 )
 FINITE = BE | HAVE | MODAL | split_words("do does did need needs")
 LOOSE = split_words("found seen made sent known left here there")
 
 NEGATION = split_words(
-    "not never no none nothing nobody neither nor hardly barely scarcely cannot few unable zero 0 dont isnt"
-    " wasnt hasnt havent doesnt didnt arent werent cant fails failed refuses refused"
+    "not never no none nothing nobody neither nor hardly barely scarcely cannot few unable zero"
+    " 0 dont isnt wasnt hasnt havent doesnt didnt arent werent cant fails failed refuses refused"
 )
 WISH = split_words(
-    "want wants wanted need needs require requires hope hopes hopefully wish wishes let's lets todo tbd wait waiting"
-    " ensure ensures wonder wonders ask asks expect expects demands try trying tries suppose imagine pretend"
-    " please supposedly allegedly reportedly purportedly ostensibly"
+    "want wants wanted need needs require requires hope hopes hopefully wish wishes let's lets"
+    " todo tbd wait waiting ensure ensures wonder wonders ask asks expect expects demands try"
+    " trying tries suppose imagine pretend please supposedly allegedly reportedly purportedly"
+    " ostensibly"
 )
 CONDITION = split_words(
-    "if unless until till once when whenever whether assuming provided supposing lest how why what where otherwise"
+    "if unless until till once when whenever whether assuming provided supposing lest how why"
+    " what where otherwise"
 )
 ASIDE = split_words("after before without")  # hold back until another subject begins
 GOVERNING = split_words(
@@ -73,25 +81,28 @@ PHRASES = {
     *(("as", "soon"), ("as", "long"), ("in", "case"), ("so", "that"), ("in", "theory")),
 }
 REPORT = split_words(
-    "says said claims claimed thinks believes assumes suggests reads reported reports according states stated writes"
-    " promises promised announces announced pretends alleges told tells"
+    "says said claims claimed thinks believes assumes suggests reads reported reports according"
+    " states stated writes promises promised announces announced pretends alleges told tells"
 )
 REQUEST = split_words(
-    "get make ensure verify check confirm keep mark have see let wait call treat consider leave assert require expect"
-    " show tell prove find look"
+    "get make ensure verify check confirm keep mark have see let wait call treat consider leave"
+    " assert require expect show tell prove find look"
 )
 PARTIAL = split_words(
-    "half almost nearly partly partially mostly largely barely hardly halfway practically virtually much close"
+    "half almost nearly partly partially mostly largely barely hardly halfway practically"
+    " virtually much close"
 )
 ORDINAL = split_words("first second other last")
 SOME = split_words("some most several few many half third thirds quarter quarters majority")
 LATER = split_words("soon tomorrow once unless until if")
 PLAN_HEADING = split_words(
-    "todo todos fixme next plan plans planned remaining pending open goal goals backlog upcoming later wanted criteria"
-    " requirements requirement wip missing tbd idea ideas roadmap outstanding must"
+    "todo todos fixme next plan plans planned remaining pending open goal goals backlog"
+    " upcoming later wanted criteria requirements requirement wip missing tbd idea ideas roadmap"
+    " outstanding must"
 )
 CLAUSE_ENDS = split_words(
-    ", : ( ) — – - | → & but however although though whereas while because so and or nor then plus since"
+    ", : ( ) — – - | → & but however although though whereas while because so and or nor then"
+    " plus since"
 )
 JOINED = split_words(", and or & plus then nor")
 NAMING = split_words(
@@ -100,7 +111,8 @@ NAMING = split_words(
 
 # After the present tense these say how a program works, not that work on it is over.
 HOW = split_words(
-    "by via using through per lazily automatically when whenever while during with at as from because manually"
+    "by via using through per lazily automatically when whenever while during with at as from"
+    " because manually"
 )
 DESCRIBED = {
     "done": HOW | split_words("to inside twice so like in on for before after once"),

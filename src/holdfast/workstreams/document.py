@@ -2,7 +2,7 @@
 
 One context per line, sorted, keys sorted, so that git shows what changed and merges most of it
 alone. What git could not merge, or merged by keeping both lines, is resolved by the ids of entries
-(`merging`): nothing that one side wrote is dropped. A file that cannot be understood whole is never
+(`merging`): nothing that one side wrote is dropped. A file that cannot be read whole is never
 written again, only shown.
 """
 
@@ -26,10 +26,12 @@ TOP_NAMES = ("contexts", "revision", "schema_version")
 EMPTY_LINES = ("", "{", "}", "]", '{"contexts": [')
 
 CONFLICT = (
-    "has conflict markers. Both sides are shown merged. Delete the marker lines and keep the lines of both sides: "
-    "they are merged by id when it is read next"
+    "has conflict markers. Both sides are shown merged. Delete the marker lines and keep the lines "
+    "of both sides: they are merged by id when it is read next"
 )
-BROKEN = "cannot be read as JSON (line {line}). Mend it, or take an older one: git log -p -- {path}"
+BROKEN = (
+    "cannot be read as JSON (line {line}). Fix it, or restore an older one: git log -p -- {path}"
+)
 NEWER = (
     "was written by a newer version (schema {version}, this program knows {known}). "
     "Install that version to change it"
@@ -73,9 +75,7 @@ def to_bytes(document: Document) -> bytes:
 
 
 def from_bytes(data: bytes, path: str) -> Document:
-    """Never raises: whatever stands there is a document, with a `problem` where it must not be
-    written again.
-    """
+    """Never raises; the document has a `problem` where the file must not be written again."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -97,7 +97,9 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
         return None
     merged = dict(own.contexts)
     for key, fields in other.contexts.items():
-        merged[key] = merge_contexts(merged[key], fields) if key in merged else fields
+        if key in merged:
+            fields = merge_contexts(merged[key], fields)
+        merged[key] = fields
     revision = max(own.revision, other.revision) + 1
     return to_bytes(Document(revision, merged, {**other.others, **own.others}))
 
@@ -105,18 +107,22 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
 def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document:
     contexts: dict[Key, ContextFields] = {}
     for value in top["contexts"]:
-        key, fields = _read_key(value), ContextFields.from_dict(value)
-        contexts[key] = (
-            merge_contexts(contexts[key], fields) if key in contexts else renumber(fields)
-        )
+        key = _read_key(value)
+        fields = ContextFields.from_dict(value)
+        if key in contexts:
+            contexts[key] = merge_contexts(contexts[key], fields)
+        else:
+            contexts[key] = renumber(fields)
     others = {name: value for name, value in top.items() if name not in TOP_NAMES}
     return Document(top["revision"], contexts, others, problem)
 
 
 def _read_key(context: Mapping[str, Any]) -> Key:
     key = context["key"]
+    repo = str(key.get("repo") or "")
     branch = str(key.get("branch") or "")
-    return Key(str(key.get("repo") or ""), branch, str(key.get("workstream_id") or branch))
+    workstream_id = str(key.get("workstream_id") or branch)
+    return Key(repo, branch, workstream_id)
 
 
 # --- is it ours -----------------------------------------------------------------------------------
@@ -125,7 +131,7 @@ def _read_key(context: Mapping[str, Any]) -> Key:
 def _parse(text: str, path: str) -> ParsedFile:
     try:
         top = canonical.parse_json("file", text)
-    except Exception:  # whatever it is, the lines decide
+    except Exception:  # whatever the problem, the lines are read one by one
         return _parse_lines(text, path)
     return _check_top(top)
 
@@ -157,13 +163,12 @@ def _convert_draft(top: dict[str, Any]) -> dict[str, Any]:
     """An earlier draft of the format had one context alone."""
     if "contexts" in top or "key" not in top:
         return top
-    return {"contexts": [{name: top[name] for name in top if name != "schema_version"}]}
+    context = {name: value for name, value in top.items() if name != "schema_version"}
+    return {"contexts": [context]}
 
 
 def _find_unwritable(top: dict[str, Any]) -> str | None:
-    """JSON as Python reads it has more than can be written back: halves of pairs, NaN, nesting
-    without end.
-    """
+    """Python reads JSON that cannot be written again: lone surrogates, NaN, endless nesting."""
     try:
         canonical.canonical_json("file", top, max_bytes=MOST_BYTES)
     except InvalidValueError as error:
@@ -189,7 +194,7 @@ def _make_not_ours(problem: str) -> ParsedFile:
 
 
 def _split_sides(text: str) -> list[str]:
-    """Both sides of a file with conflict markers, each whole; nothing where there are no markers."""
+    """Both sides of a file with conflict markers, each whole; empty where there are no markers."""
     lines = text.split("\n")
     if not any(line.startswith(MARKERS[0]) for line in lines):
         return []
@@ -235,12 +240,16 @@ def _parse_line(line: str) -> dict[str, Any] | None:
 def _merge_tops(tops: Sequence[dict[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for top in tops:
-        numbers = {
-            name: top[name]
-            for name in ("revision", "schema_version")
-            if isinstance(top.get(name), int)
-        }
-        highest = {name: max(number, merged.get(name, 0)) for name, number in numbers.items()}
         contexts = [*merged.get("contexts", []), *top.get("contexts", [])]
+        highest = _find_highest(top, merged)
         merged = {**merged, **top, **highest, "contexts": contexts}
     return merged
+
+
+def _find_highest(top: Mapping[str, Any], merged: Mapping[str, Any]) -> dict[str, int]:
+    highest = {}
+    for name in ("revision", "schema_version"):
+        number = top.get(name)
+        if isinstance(number, int):
+            highest[name] = max(number, merged.get(name, 0))
+    return highest

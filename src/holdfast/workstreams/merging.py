@@ -1,8 +1,7 @@
-"""Two versions of one context: of two sides of a merge, or of a file and of what this machine has
-saved.
+"""Two versions of one context: two sides of a merge, or a file and what this machine has saved.
 
-Entries are told apart by their ids, so nothing that one side wrote is dropped. The order of the two
-does not matter.
+Entries are distinguished by their ids, so nothing that one side wrote is dropped. The order of the
+two does not matter.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from holdfast.workstreams.entries import (
 
 ERRORS_KEPT = 10
 
-_DECISION_ID = re.compile(r"D([0-9]{1,9})")
-# What is replaced as a whole, and what a person calls it.
+_DECISION_ID = re.compile(r"D(?P<number>[0-9]{1,9})")
+# What is replaced as a whole, and its name for people.
 _WHOLE = {
     "working_summary": "summary",
     "checklist": "checklist",
@@ -39,12 +38,10 @@ Value = TypeVar("Value")
 
 
 def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields:
-    """Everything of both; where both say something about the same entry, the later one."""
+    """Everything of both; of an entry that both have, the later version."""
     if first == second:
         return renumber(first)
-    older, newer = sorted(
-        [first, second], key=lambda side: (side.changed_at, to_line(side.to_dict()))
-    )
+    older, newer = sorted([first, second], key=_rank_side)
     merged = replace(
         _overlay(older, newer),
         open_decisions=_merge_lists(older.open_decisions, newer.open_decisions, _merge_decisions),
@@ -62,12 +59,10 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
     """What a file has, and what it has lost.
 
     Unlike a merge these are two moments of one line of work: entries come back by id, and of
-    everything that is replaced as a whole the later counts. What somebody edited by hand stays as
-    it is.
+    everything that is replaced as a whole the later counts. What was edited by hand stays as it is.
     """
-    older, newer = sorted(
-        [kept, file], key=lambda side: side.changed_at
-    )  # at the same moment the file
+    # At the same moment the file counts as the newer one.
+    older, newer = sorted([kept, file], key=lambda side: side.changed_at)
     summarised = max([file, kept], key=lambda side: side.summarised_at)
     whole = _overlay(older, newer)
     errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost)
@@ -85,9 +80,7 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
 
 
 def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
-    """What this machine saved and the file no longer has, by name: `git checkout .` is enough for
-    that.
-    """
+    """The names of what this machine saved and the file has lost (by `git checkout .`, say)."""
     whole = recover_context(file, kept)
     decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
     claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
@@ -96,9 +89,7 @@ def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
 
 
 def renumber(context: ContextFields) -> ContextFields:
-    """Two sides may both have handed out D5: the earlier one keeps it, the later gets the next free
-    number.
-    """
+    """Where both sides gave out D5, the earlier one keeps it and the later gets a new number."""
     decisions = context.open_decisions
     if not decisions:
         return context
@@ -114,8 +105,9 @@ def renumber(context: ContextFields) -> ContextFields:
 
 def next_decision_id(decisions: Iterable[Decision]) -> str:
     found = [_DECISION_ID.fullmatch(decision.id or "") for decision in decisions]
-    numbers = [int(match[1]) for match in found if match]
-    return f"D{max(numbers, default=0) + 1}"
+    numbers = [int(match["number"]) for match in found if match]
+    highest = max(numbers, default=0)
+    return f"D{highest + 1}"
 
 
 def to_line(value: object) -> str:
@@ -123,6 +115,10 @@ def to_line(value: object) -> str:
 
 
 # --- whole contexts -------------------------------------------------------------------------------
+
+
+def _rank_side(side: ContextFields) -> tuple[str, str]:
+    return side.changed_at, to_line(side.to_dict())
 
 
 def _overlay(older: ContextFields, newer: ContextFields) -> ContextFields:
@@ -138,7 +134,7 @@ def _merge_lists(
     newer: tuple[Value, ...] | None,
     merge: Callable[[Sequence[Value], Sequence[Value]], tuple[Value, ...]],
 ) -> tuple[Value, ...] | None:
-    """An empty list is something else than none: somebody has cleared it."""
+    """An empty list differs from a missing one: it was cleared."""
     if older is None and newer is None:
         return None
     return merge(older or (), newer or ())
@@ -147,9 +143,7 @@ def _merge_lists(
 def _choose_summary(
     merged: ContextFields, older: ContextFields, newer: ContextFields
 ) -> ContextFields:
-    """A summary and the checkpoint that it was written against stay together; the other one is kept
-    beside it.
-    """
+    """A summary stays with the checkpoint that it was written against; the other is kept beside."""
     loser, winner = sorted([older, newer], key=_rank_summary)
     if winner.working_summary:
         checkpoint = winner.checkpoint or merged.checkpoint
@@ -207,7 +201,7 @@ def _merge_entries(
 
 
 def _choose_later_decision(first: Decision, second: Decision) -> Decision:
-    """The later one; what the earlier said joins what was said before."""
+    """The later one; what the earlier said is added to the history."""
     older, newer = sorted([first, second], key=_rank_entry)
     if newer.status is None:
         return newer
@@ -217,11 +211,10 @@ def _choose_later_decision(first: Decision, second: Decision) -> Decision:
 
 
 def _add_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
-    """What was said once more in the same words has taken the earlier one's place, and is not lost."""
+    """An entry that a later one with the same words has replaced is not lost."""
     found = {entry.identity: entry for entry in file}
-    last_said = {
-        entry.words: entry.changed_at for entry in sorted(file, key=lambda entry: entry.changed_at)
-    }
+    by_time = sorted(file, key=lambda entry: entry.changed_at)
+    last_said = {entry.words: entry.changed_at for entry in by_time}
     for entry in kept:
         known = found.get(entry.identity)
         since = known.changed_at if known else last_said.get(entry.words)
@@ -231,7 +224,7 @@ def _add_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[N
 
 
 def _list_lost_entries(file: Sequence[StandingEntry], whole: Iterable[StandingEntry]) -> list[str]:
-    """By number. One that was withdrawn and is not in the file is not missed."""
+    """By number. A withdrawn entry that is not in the file is not lost."""
     known = {entry.identity for entry in file}
     lost = [entry for entry in whole if entry not in file]
     return [str(entry.id) for entry in lost if entry.identity in known or not entry.withdrawn_at]
@@ -242,18 +235,19 @@ def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
 
 
 def _rank_entry(entry: Decision | Claim) -> tuple[str, str, str]:
-    """By what it says before what it was: a history grows with a merge, and must not turn the next
-    one around.
-    """
+    """By its words before its history, which grows with a merge and must not decide the next."""
     known = entry.to_dict()
     says = {name: known[name] for name in PAST_NAMES if known.get(name)}
     return entry.updated_at or "", to_line(says), to_line(known)
 
 
 def _unite(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:
-    """Each once, in the order in which they come first, as the last one says it."""
-    return tuple({_write_union_key(value): value for value in (*older, *newer)}.values())
+    """Each once, at the place of the first and with the value of the last."""
+    by_key = {_write_union_key(value): value for value in (*older, *newer)}
+    return tuple(by_key.values())
 
 
 def _write_union_key(value: Any) -> str:
-    return to_line(value.to_dict()) if hasattr(value, "to_dict") else to_line(str(value))
+    if hasattr(value, "to_dict"):
+        return to_line(value.to_dict())
+    return to_line(str(value))

@@ -1,8 +1,7 @@
-"""What workstreams are about: one line of work in a repository, and the document that it keeps per
-phase.
+"""The types of workstreams: one line of work in a repository, and its document for each phase.
 
-A repo context is what stands in the file (`entries`), together with where it stands. What a
-checkout says about it is beside it, never inside.
+A repo context is what the file holds (`entries`), together with its key. What a checkout says about
+it is beside it, never inside.
 """
 
 from __future__ import annotations
@@ -98,9 +97,7 @@ class RepoContext:
         return list(self.fields.last_errors or ())
 
     def list_noted_files(self) -> list[str]:
-        """Every file that this document speaks of: pointers first, then the evidence of claims and
-        decisions.
-        """
+        """Every file that the document names: pointers first, then evidence."""
         entries: list[Claim | Decision] = [*self.ledger, *self.decisions]
         evidence = [shown.path for entry in entries for shown in entry.files or ()]
         pointers = [pointer.path for pointer in self.pointers]
@@ -127,9 +124,7 @@ def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
 
 @dataclass(frozen=True)
 class ContextChange(Generic[Written]):
-    """What a rule made of a document: the new one, and the entry that was asked for, changed or
-    found again.
-    """
+    """What a rule made of a document: the new one, and the entry that was written or found."""
 
     context: RepoContext
     entry: Written
@@ -156,9 +151,7 @@ class NotedChange:
 
 @dataclass(frozen=True)
 class Staleness:
-    """How a summary compares with the repository now. A document without a summary is neither fresh
-    nor stale.
-    """
+    """How a summary compares with the repository now; without a summary it is not stale."""
 
     stale: bool
     reasons: tuple[str, ...] = ()
@@ -196,7 +189,7 @@ class JudgedEvidence:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim is as good as its worst evidence; one without evidence is only said."""
+    """A claim has the verdict of its worst evidence; without evidence it is only said."""
 
     id: str
     claim: str
@@ -225,7 +218,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class JudgedDecision:
-    """A decision that counts here; `of` is the other phase or the other branch that it was made in."""
+    """A decision that counts here; `of` is the other phase or branch that it was made in."""
 
     decision: Decision
     evidence: tuple[JudgedEvidence, ...] = ()
@@ -233,7 +226,7 @@ class JudgedDecision:
 
     @property
     def status(self) -> str:
-        """A status that is not known is no reason to take something as decided."""
+        """An unknown status counts as open."""
         status = self.decision.status
         return status if status in DECISION_STATUSES else "open"
 
@@ -285,7 +278,7 @@ class Proof:
         return CommandEvidence.from_dict({"command": list(self.command), "proof": self.id, **known})
 
     def to_short_dict(self, tree: str) -> dict[str, Any]:
-        """Without what it printed, and with whether it says something about these contents."""
+        """Without its output, and with whether it ran on these contents."""
         known = self.to_dict()
         names = ("id", "command", "exit_code", "ran_at", "branch", "passed")
         return {**{name: known[name] for name in names}, "is_of_this_tree": self.tree == tree}

@@ -1,7 +1,6 @@
-"""The only file that touches what a workstream keeps: its files in the repository, and the journal
-beside them.
+"""What a workstream keeps: its files in the repository, and the journal beside them.
 
-The repository's file is the truth. Whatever is saved there is also written into the journal of this
+The repository's file counts. Whatever is saved there is also written into the journal of this
 machine's store, so that a removed worktree or a branch that was never pushed loses nothing, and so
 that one phase can show the other's decisions without reading its file.
 """
@@ -65,7 +64,7 @@ class WorkstreamFiles:
         return [self.folder, DASHBOARD_PATH]
 
     def load(self, phase: str) -> Document:
-        """What is there instead of a file or a folder of ours is reported, as a broken file is."""
+        """A path that is not a file or a folder of ours is reported like a broken file."""
         try:
             with self._open() as place:
                 return self._read(place, phase)
@@ -78,8 +77,7 @@ class WorkstreamFiles:
         planned: DocumentChange[Written],
         plan: Callable[[Document], DocumentChange[Written]],
     ) -> DocumentChange[Written]:
-        """Compare and replace as one step. Where another process wrote since, `plan` is asked
-        again, inside the lock.
+        """Compare and replace in one step. Where another process wrote since, `plan` runs again.
 
         A file that must not be written is refused with what to do.
         """
@@ -105,9 +103,7 @@ class WorkstreamFiles:
         return data.decode(errors="replace") if data else None
 
     def write_dashboard(self, text: str, *, exclude_in: str | None) -> None:
-        """`exclude_in` is the folder of git's own files, where the page is kept out of git for this
-        clone.
-        """
+        """`exclude_in` is git's own folder, where the page is excluded for this clone."""
         with _FolderToClose(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
             assert place is not None
             place.replace(DASHBOARD, text.encode())
@@ -117,7 +113,7 @@ class WorkstreamFiles:
     # --- sessions of clients, on this machine only ------------------------------------------------
 
     def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
-        """What each client calls its session of this workstream."""
+        """The session of each client in this workstream, by the client's own id."""
         with self._open() as place:
             found: dict[str, Any] = self._read_sessions(place, phase).get(_write_key(key), {})
         return found
@@ -143,7 +139,7 @@ class WorkstreamFiles:
         return _FolderToClose(open_folder(self.root, self.folder, create=create))
 
     def _read_sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
-        """A file that cannot be read is as good as none: it only saves time."""
+        """A file that cannot be read counts as missing: it only saves time."""
         data = place and place.find(name_sessions_file(phase), max_bytes=FILE_BYTES)
         try:
             sessions = json.loads(data or b"{}")["sessions"]
@@ -155,24 +151,21 @@ class WorkstreamFiles:
             return {}
 
     def _read(self, place: Folder | None, phase: str) -> Document:
-        data = place and place.find(name_context_file(phase), max_bytes=FILE_BYTES)
-        return (
-            document.from_bytes(data, f"{self.folder}/{name_context_file(phase)}")
-            if data
-            else Document()
-        )
+        name = name_context_file(phase)
+        data = place and place.find(name, max_bytes=FILE_BYTES)
+        if not data:
+            return Document()
+        return document.from_bytes(data, f"{self.folder}/{name}")
 
     def _prepare(self, place: Folder) -> None:
-        """What git has to know about the folder stands in the folder; what somebody wrote there
-        stays.
-        """
+        """Write git's settings for the folder into the folder, unless they are there already."""
         for name, text in ((".gitignore", IGNORED), (".gitattributes", ATTRIBUTES)):
             if place.find(name, max_bytes=FILE_BYTES) is None:
                 place.replace(name, text.encode())
 
 
 class _FolderToClose:
-    """A folder that may not be there."""
+    """A folder that may be missing."""
 
     def __init__(self, folder: Folder | None):
         self.folder = folder
@@ -190,9 +183,11 @@ def _exclude(git_folder: str, line: str) -> None:
         assert place is not None
         with place.locked():
             known = place.find("exclude", max_bytes=FILE_BYTES) or b""
-            if line.encode() not in known.splitlines():
-                gap = b"" if not known or known.endswith(b"\n") else b"\n"
-                place.replace("exclude", known + gap + line.encode() + b"\n")
+            if line.encode() in known.splitlines():
+                return
+            if known and not known.endswith(b"\n"):
+                known += b"\n"
+            place.replace("exclude", known + line.encode() + b"\n")
 
 
 def _write_key(key: Key) -> str:
@@ -201,9 +196,9 @@ def _write_key(key: Key) -> str:
 
 def _sessions_to_bytes(known: dict[str, Any]) -> bytes:
     sessions = [{"key": json.loads(name), "cli_sessions": known[name]} for name in sorted(known)]
-    return (
-        json.dumps({"schema_version": 1, "sessions": sessions}, indent=1, sort_keys=True) + "\n"
-    ).encode()
+    content = {"schema_version": 1, "sessions": sessions}
+    text = json.dumps(content, indent=1, sort_keys=True)
+    return f"{text}\n".encode()
 
 
 class WorkstreamJournal:
@@ -213,13 +208,11 @@ class WorkstreamJournal:
         self.journal = journal
 
     def check(self, context: RepoContext) -> None:
-        """Before the file is written: what only one of the two places takes would be half saved."""
+        """Before the file is written: what the journal would refuse must not be half saved."""
         canonical.canonical_object("repo context", _make_content(context), max_bytes=CONTENT_BYTES)
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
-        """As it was written, and beside it what was saved before and the file has lost: that can be
-        restored.
-        """
+        """As it was written, and beside it what the file has lost, so that it can be restored."""
         content = _make_content(context)
         if before is not None and list_lost(context.fields, before.fields):
             content["kept"] = recover_context(context.fields, before.fields).to_dict()
@@ -232,10 +225,12 @@ class WorkstreamJournal:
     async def find_context(self, key: Key, phase: str) -> RepoContext | None:
         """As it was written last."""
         found = await self._find_newest(key, phase)
-        return RepoContext(key, phase, ContextFields.from_dict(found["fields"])) if found else None
+        if not found:
+            return None
+        return RepoContext(key, phase, ContextFields.from_dict(found["fields"]))
 
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
-        """Everything that was ever saved here, what the file has lost included."""
+        """Everything that was ever saved here, including what the file has lost."""
         found = await self._find_newest(key, phase)
         if not found:
             return None
@@ -244,7 +239,8 @@ class WorkstreamJournal:
 
     async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
         newest = await self.journal.newest("repo_context", _make_subject(key, phase))
-        return newest[0].content if newest else None
+        last = next(iter(newest), None)
+        return last.content if last else None
 
     async def keep_proof(self, proof: Proof) -> Proof:
         await self.journal.add("proof", [proof.repo], proof.to_content(), entry_id=proof.id)
@@ -274,9 +270,7 @@ def _make_subject(key: Key, phase: str) -> list[str]:
 
 
 def make_relative(path: str, root: str, folder: str) -> str:
-    """A path as a person gave it in some folder, named from the top of the checkout, with forward
-    slashes.
-    """
+    """A path that a person gave in some folder, from the top of the checkout, with slashes."""
     canonical.check_text("Path", path, max_bytes=4096)
     whole = os.path.normpath(os.path.join(folder, path))
     inside = os.path.relpath(whole, root)
