@@ -129,7 +129,7 @@ def _check_excludes(repository: git.Repository) -> None:
     with contextlib.suppress(OSError):
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
-            raise PathOutsideError(path, "is no file that git could read", "Remove it.")
+            raise PathOutsideError(path, "is not a file that git can read", "Remove it.")
 
 
 def _check_folder(folder: str) -> str:

@@ -150,9 +150,9 @@ def _check_top(top: object) -> ParsedFile:
 def _check_contexts(top: dict[str, Any]) -> ParsedFile:
     contexts, revision = top.get("contexts"), top.get("revision", 0)
     if not isinstance(contexts, list) or not all(map(_is_context, contexts)):
-        return _make_not_ours("`contexts` is no list of contexts")
+        return _make_not_ours("`contexts` is not a list of contexts")
     if not _is_number(revision) or revision < 0:
-        return _make_not_ours("`revision` is no number")
+        return _make_not_ours("`revision` is not a number")
     problem = _find_unwritable(top)
     if problem:
         return _make_not_ours(problem)

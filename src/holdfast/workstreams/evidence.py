@@ -86,7 +86,7 @@ class Evidence:
     def from_dict(cls, value: object) -> Evidence:
         """From a file that may have been edited: its path is checked like any input."""
         if not isinstance(value, Mapping):
-            problem = f"is no JSON object; write it as {FORMS}"
+            problem = f"is not a JSON object; write it as {FORMS}"
             raise InvalidValueError("evidence", value, problem)
         hashes: dict[str, Any] = {name: _check_hash(name, value.get(name)) for name in _HASHES}
         found = cls(
@@ -246,13 +246,13 @@ def _parse_lines(value: object) -> Lines | None:
 def _check_symbol(value: object) -> str | None:
     if value is None or (isinstance(value, str) and symbols.SYMBOL.fullmatch(value)):
         return value
-    raise InvalidValueError("symbol", value, "is no name; write it as name or Class.method")
+    raise InvalidValueError("symbol", value, "is not a name; write it as name or Class.method")
 
 
 def _check_hash(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and _HASH.fullmatch(value)):
         return value
-    raise InvalidValueError(name, value, "is no hash of ours; give the evidence again")
+    raise InvalidValueError(name, value, "is not a hash of ours; give the evidence again")
 
 
 def _check_copies(value: object) -> int:

@@ -169,7 +169,7 @@ def _find_decision(
         words = " ".join(text.split()) if isinstance(text, str) else None
         return next((decision for decision in context.decisions if decision.text == words), None)
     if not _DECISION_ID.fullmatch(str(decision_id)):
-        raise InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
+        raise InvalidValueError("Decision id", decision_id, "is not an id; they are D1, D2, …")
     known = context.fields.open_decisions or ()
     found = next((decision for decision in known if decision.id == decision_id), None)
     if found is None and text is None:

@@ -161,7 +161,7 @@ def _check_pair(role: str, answer: Any) -> tuple[Any, Any]:
         first, second = answer
         return first, second
     parts = "decisions and questions" if role == CHAIR else "a text and its sources"
-    raise InvalidValueError(f"Answer of {role}", answer, f"is no pair of {parts}")
+    raise InvalidValueError(f"Answer of {role}", answer, f"is not a pair of {parts}")
 
 
 async def _wait_for(answer: Awaitable[Any]) -> Any:

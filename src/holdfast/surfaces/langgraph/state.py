@@ -41,7 +41,7 @@ def make_update(
         if known is None or isinstance(known, Mapping):
             changed["plan"] = _copy_with(plan, {"metadata": {**(known or {}), **metadata}})
         else:
-            problem = "is no object, so nothing was added to it"
+            problem = "is not an object, so nothing was added to it"
             error = InvalidValueError("plan.metadata", known, problem)
             context = {**context, ERROR: describe_refusal(error)}
     return {"context": _copy_with(find_field(state, "context"), context), **changed}
@@ -54,7 +54,7 @@ def to_list(name: str, given: object) -> list[Any]:
     if isinstance(given, str | Mapping):
         return [given]
     if not isinstance(given, list | tuple):
-        raise InvalidValueError(name, given, "is no list")
+        raise InvalidValueError(name, given, "is not a list")
     return list(given)
 
 
