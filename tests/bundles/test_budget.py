@@ -75,7 +75,7 @@ def fitted(parts: list[Section], total: int) -> Layout | None:
         return budget.fit(HEAD, parts, total)
     except InvalidValueError:
         pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
-        assert total < len(render.head_line(HEAD)) + sum(len(text) + 2 for text in pinned)
+        assert total < len(render.write_head_line(HEAD)) + sum(len(text) + 2 for text in pinned)
         return None
 
 
@@ -149,7 +149,7 @@ def test_no_heading_stands_without_an_item(parts, pinned, total):
 def test_nothing_stays_free_that_somebody_could_use(parts, total):
     """With everything else as it is, whoever was cut could not have had more."""
     head = replace(HEAD, phase="implementation", notice="")
-    layout = budget.fit(head, parts, total) if total > len(render.head_line(head)) else None
+    layout = budget.fit(head, parts, total) if total > len(render.write_head_line(head)) else None
     for at, shown in enumerate(getattr(layout, "shown", ())):
         others = [one for number, one in enumerate(layout.shown) if one.text and number != at]
         fixed = [Section("fixed", "", (Item(one.text, "source"),), pinned=True) for one in others]
@@ -219,7 +219,9 @@ def test_whoever_ranks_higher_is_served_first_wherever_it_is_read():
     last = replace(listed("last", 20, least=100, most=200), rank=1)
     first = listed("first", 20, least=300, most=400)
 
-    layout = budget.fit(replace(HEAD, notice=""), [last, first], len(render.head_line(HEAD)) + 310)
+    layout = budget.fit(
+        replace(HEAD, notice=""), [last, first], len(render.write_head_line(HEAD)) + 310
+    )
 
     assert [len(one.items) for one in layout.shown] == [0, 16]
     assert len(layout.shown[0].cut) == 20

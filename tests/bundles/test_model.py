@@ -5,7 +5,7 @@ import json
 import pytest
 
 from holdfast.bundles import sections
-from holdfast.bundles.model import Bundle, Cut, Item, Section, Shown
+from holdfast.bundles.model import Bundle, Cut, Item, Section, ShownSection
 from tests.bundles.situations import SITUATIONS
 
 
@@ -30,7 +30,7 @@ def test_a_line_is_written_behind_its_title():
 
 
 def test_a_bundle_has_the_keys_that_others_call():
-    shown = Shown(Section("rules", "RULES"), (Item("- x", "pinned rule"),), 0, "RULES\n- x")
+    shown = ShownSection(Section("rules", "RULES"), (Item("- x", "pinned rule"),), 0, "RULES\n- x")
     bundle = Bundle(
         "id",
         "planning",

@@ -133,7 +133,7 @@ def laid_out(gathered: Gathered, total: int) -> Layout | None:
         pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
         assert (
             total
-            < len(render.head_line(head)) + sum(len(text) + 2 for text in pinned if text)
+            < len(render.write_head_line(head)) + sum(len(text) + 2 for text in pinned if text)
             <= 900
         )
         return None

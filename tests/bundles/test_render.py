@@ -60,10 +60,10 @@ def test_no_line_ends_in_a_space_and_no_two_are_empty(name):
 
 def test_the_legend_explains_only_what_a_reader_meets():
     assert (
-        render.legend(["ok", None, "said", "ok"])
+        render.write_legend(["ok", None, "said", "ok"])
         == "[ok] evidence unchanged · [said] quoted, no evidence"
     )
-    assert render.legend([None]) == ""
+    assert render.write_legend([None]) == ""
     assert "[moved]" not in text_of(IMPLEMENTATION)
 
 

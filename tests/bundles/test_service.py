@@ -376,7 +376,8 @@ async def test_a_short_id_of_several_asks_for_the_whole_one(bundles, journal):
 
 @pytest.mark.parametrize("name", [UNKNOWN, "b-0000", "b-7f3", "", "'; drop table journal"])
 async def test_an_unknown_receipt_is_not_found(bundles, name):
-    assert await bundles.find_receipt(name) is None
+    with pytest.raises(errors.ReceiptNotFoundError):
+        await bundles.get_receipt(name)
     with pytest.raises(errors.ReceiptNotFoundError):
         await bundles.rebuild(name)
 
@@ -437,8 +438,9 @@ async def test_nobody_reads_the_receipts_of_another(bundles, sessions):
     bundle = await bundles.build("planning")
     stranger = BundleService(Journal(sessions.db, owner_of("local", "eve")), sessions, load=load)
 
-    assert await stranger.find_receipt(bundle.id) is None
-    assert await stranger.find_receipt(short_id(bundle.id)) is None
+    for receipt_id in (bundle.id, short_id(bundle.id)):
+        with pytest.raises(errors.ReceiptNotFoundError):
+            await stranger.get_receipt(receipt_id)
 
 
 # --- rounds ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workstreams import completion, completion_words
-from holdfast.workstreams.completion import claims_completion
+from holdfast.workstreams.completion import find_completion
 
 HERE = Path(__file__).parent
 REASONS = {
@@ -57,9 +57,7 @@ LATER = [
 
 def wrong(rows: list[tuple[str, str, str]]) -> set[str]:
     return {
-        text
-        for label, _, text in rows
-        if (claims_completion(text) is not None) != (label == "claim")
+        text for label, _, text in rows if (find_completion(text) is not None) != (label == "claim")
     }
 
 
@@ -95,7 +93,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
 def test_every_word_that_claims_is_named_with_its_place():
     text = "The parser is done. It will be merged. Tests pass."
 
-    found = claims_completion(text)
+    found = find_completion(text)
 
     assert found is not None
     assert found.words == ("done", "pass")
@@ -105,13 +103,13 @@ def test_every_word_that_claims_is_named_with_its_place():
 
 @pytest.mark.parametrize("word", sorted(completion_words.DONE))
 def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denial(word: str):
-    assert claims_completion(f"The feature has been {word}.")
-    assert claims_completion(f"{word.capitalize()}!")
-    assert not claims_completion(f"Has the feature been {word}?")
-    assert not claims_completion(f"The feature will be {word}.")
-    assert not claims_completion(f"The feature has not been {word}.")
-    assert not claims_completion(f"The feature is being {word}.")
-    assert not claims_completion(f'He wrote "{word}" on the board.')
+    assert find_completion(f"The feature has been {word}.")
+    assert find_completion(f"{word.capitalize()}!")
+    assert not find_completion(f"Has the feature been {word}?")
+    assert not find_completion(f"The feature will be {word}.")
+    assert not find_completion(f"The feature has not been {word}.")
+    assert not find_completion(f"The feature is being {word}.")
+    assert not find_completion(f'He wrote "{word}" on the board.')
 
 
 @given(
@@ -120,8 +118,8 @@ def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denia
 )
 def test_a_letter_more_makes_another_word(word: str, letter: str):
     """Words, never parts of words: `undone`, `prefixed`, `fixedx`, `done_`."""
-    assert not claims_completion(f"The feature has been {letter}{word}.")
-    assert not claims_completion(f"The feature has been {word}{letter}.")
+    assert not find_completion(f"The feature has been {letter}{word}.")
+    assert not find_completion(f"The feature has been {word}{letter}.")
 
 
 @pytest.mark.parametrize(
@@ -142,15 +140,15 @@ def test_a_letter_more_makes_another_word(word: str, letter: str):
     ],
 )
 def test_odd_texts_have_an_answer(text: str):
-    assert claims_completion(text) is None
+    assert find_completion(text) is None
 
 
 def test_a_claim_counts_wherever_it_stands():
     """One sentence that claims makes the text a claim, however much is planned around it."""
     plans = "The docs will be written. " * 40
 
-    assert claims_completion(plans) is None
-    assert claims_completion(f"{plans}The handler is implemented. {plans}")
+    assert find_completion(plans) is None
+    assert find_completion(f"{plans}The handler is implemented. {plans}")
 
 
 def test_a_text_without_end_is_read_within_bounds():
@@ -173,9 +171,9 @@ def test_a_text_without_end_is_read_within_bounds():
         "can ",
         "?",
     ):
-        claims_completion(part * (completion.TEXT_CHARS // len(part)))
+        find_completion(part * (completion.TEXT_CHARS // len(part)))
 
-    assert claims_completion("x" * completion.TEXT_CHARS + " All done.") is None
+    assert find_completion("x" * completion.TEXT_CHARS + " All done.") is None
 
 
 PIECES = st.sampled_from(
@@ -202,7 +200,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=15).map(" ".join))
 def test_any_text_has_an_answer_and_every_place_is_inside_it(text: str):
-    found = claims_completion(text)
+    found = find_completion(text)
 
     assert found is None or found.words == tuple(text[start:end] for start, end in found.places)
 
@@ -211,4 +209,4 @@ def test_any_text_has_an_answer_and_every_place_is_inside_it(text: str):
 def test_whatever_is_quoted_as_a_block_claims_nothing(text: str):
     quoted = "".join(f"> {line}\n" for line in text.splitlines())
 
-    assert claims_completion(f"The ticket reads:\n{quoted}") is None
+    assert find_completion(f"The ticket reads:\n{quoted}") is None

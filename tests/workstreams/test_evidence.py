@@ -12,13 +12,13 @@ from holdfast.workstreams.errors import EvidenceNotThereError
 from holdfast.workstreams.evidence import (
     CommandEvidence,
     Evidence,
-    Judged,
+    EvidenceJudgement,
+    decode_text,
     judge_command,
     judge_evidence,
     parse_evidence,
     split_lines,
     take_evidence,
-    text_of,
 )
 from holdfast.workstreams.symbols import Lines
 from tests.workstreams import edits
@@ -229,7 +229,7 @@ def test_lines_are_counted_as_git_and_editors_do(text: str, lines: list[str]):
 def test_bytes_that_are_no_text_have_one_text_each():
     """Two files that differ only in broken bytes are two texts, and both can be noted."""
     texts = [
-        text_of(data)
+        decode_text(data)
         for data in (
             b"caf\xe9 is open today\n",
             b"caf\xe8 is open today\n",
@@ -247,7 +247,7 @@ def test_five_megabytes_are_judged_and_a_long_run_is_found_elsewhere():
 
     assert len(text) > 5_000_000
     assert judge_evidence(noted, text).verdict == "ok"
-    assert judge_evidence(noted, "new\n" + text) == Judged("moved", Lines(50001, 90001))
+    assert judge_evidence(noted, "new\n" + text) == EvidenceJudgement("moved", Lines(50001, 90001))
     assert (
         judge_evidence(noted, "new\n" + text.replace("value_60000 ", "value_x ")).verdict
         == "changed"
@@ -333,7 +333,7 @@ def test_short_lines_that_stood_once_and_stand_once_have_moved(lines: str):
     count = lines.count("\n") + 1
     noted = take(f"a.py:2-{1 + count}", f"first()\n{lines}\nlast()\n")
 
-    assert judge_evidence(noted, f"new()\nfirst()\n{lines}\nlast()\n") == Judged(
+    assert judge_evidence(noted, f"new()\nfirst()\n{lines}\nlast()\n") == EvidenceJudgement(
         "moved", Lines(3, 2 + count)
     )
     assert judge_evidence(noted, f"new()\nfirst()\n{lines}\n{lines}\n").verdict == "changed"
@@ -350,9 +350,9 @@ def test_the_nearest_of_several_places_is_named():
     block = "retry_schedule = [30, 60, 120]\n"
     noted = take("a.txt:10", "x\n" * 9 + block)
 
-    assert judge_evidence(noted, block + "y\n" * 11 + block + "z\n" * 50 + block) == Judged(
-        "moved", Lines(13, 13)
-    )
+    assert judge_evidence(
+        noted, block + "y\n" * 11 + block + "z\n" * 50 + block
+    ) == EvidenceJudgement("moved", Lines(13, 13))
 
 
 def test_a_copy_that_stood_there_before_does_not_stand_for_the_one_that_was_removed():
@@ -408,7 +408,7 @@ def test_every_definition_of_a_symbol_is_looked_at(named: str, text: str, old: s
     assert judge_evidence(noted, f"# new\n{text.replace(old, new)}").verdict == "changed"
     assert judge_evidence(noted, f"{text}# new\n").verdict == "ok"
     moved = Lines(noted.lines.first + 1, noted.lines.last + 1) if noted.lines else None
-    assert judge_evidence(noted, f"# new\n{text}") == Judged("moved", moved)
+    assert judge_evidence(noted, f"# new\n{text}") == EvidenceJudgement("moved", moved)
 
 
 def test_what_was_noted_of_the_last_definition_alone_is_not_believed():

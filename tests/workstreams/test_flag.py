@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.workstreams.flag import flag_in_config
+from holdfast.workstreams.flag import find_flag_in_config
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from holdfast.workstreams.flag import flag_in_config
     ],
 )
 def test_a_repository_that_says_off_is_heard_in_every_spelling(text: str, said: bool | None):
-    assert flag_in_config(text) is said
+    assert find_flag_in_config(text) is said
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_repository_that_says_off_is_heard_in_every_spelling(text: str, said: 
 )
 def test_a_file_made_to_be_slow_is_read_in_no_time(text: str):
     """A megabyte each, which would be read a billion times over without a bound."""
-    assert flag_in_config(text) is None
+    assert find_flag_in_config(text) is None

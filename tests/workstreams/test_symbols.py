@@ -10,11 +10,10 @@ import pytest
 from holdfast.workstreams import symbols
 from holdfast.workstreams.symbols import (
     Lines,
+    Symbol,
     UnreadableSource,
-    find_symbol,
     list_namesakes,
     read_symbol,
-    symbol_shape,
 )
 
 PACKAGE = Path(symbols.__file__).parents[1]
@@ -84,6 +83,11 @@ größe = 1
 '''
 
 
+def find_lines(text: str, path: str, name: str) -> Lines | None:
+    found = read_symbol(text, path, name)
+    return found.lines if isinstance(found, Symbol) else None
+
+
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
@@ -107,15 +111,14 @@ größe = 1
 )
 def test_a_symbol_is_found_with_its_decorators(name: str, lines: tuple[int, int]):
     """Of several definitions it is all, from the condition around the first to the end of the last."""
-    assert find_symbol(SOURCE, "src/a.py", name) == lines
+    assert find_lines(SOURCE, "src/a.py", name) == lines
 
 
 @pytest.mark.parametrize(
     "name", ["nothing", "Outer.nothing", "method", "inner", "functools", "Inner", "x", "limit", ""]
 )
 def test_a_symbol_that_is_not_there_is_none(name: str):
-    assert find_symbol(SOURCE, "src/a.py", name) is None
-    assert symbol_shape(SOURCE, "src/a.py", name) is None
+    assert read_symbol(SOURCE, "src/a.py", name) is None
 
 
 def test_who_left_out_the_class_is_told_the_whole_name():
@@ -130,7 +133,7 @@ def test_line_numbers_are_those_of_editors_and_git():
     """
     text = "\ufeffx = 1\r\n\x0c\r\ns = '\u2028\u0085'\r\ndef f():\r\n    pass\r\n"
 
-    assert find_symbol(text, "a.py", "f") == (4, 5)
+    assert find_lines(text, "a.py", "f") == (4, 5)
     assert isinstance(read_symbol("x = 1\ry = 2\n", "a.py", "y"), UnreadableSource)
 
 
@@ -147,7 +150,8 @@ def f(a, b=1):
 
 
 def shape(text: str, name: str = "f") -> str | None:
-    return symbol_shape(text, "a.py", name)
+    found = read_symbol(text, "a.py", name)
+    return found.shape if isinstance(found, Symbol) else None
 
 
 @pytest.mark.parametrize(
@@ -368,7 +372,7 @@ def test_a_name_that_is_defined_all_over_a_large_file_is_read(text: str):
 
 
 def every_symbol(text: str) -> list[str]:
-    return sorted({name for name, _ in symbols._definitions(ast.parse(text))})
+    return sorted({name for name, _ in symbols._list_definitions(ast.parse(text))})
 
 
 def test_our_own_code_keeps_its_shapes_when_python_writes_it_anew(record_property):
@@ -425,8 +429,6 @@ def test_what_no_parser_takes_has_a_clear_verdict(text: str, why: str):
 
     assert isinstance(found, UnreadableSource)
     assert found.why.startswith(why)
-    assert find_symbol(text, "a.py", "x") is None
-    assert symbol_shape(text, "a.py", "x") is None
 
 
 @pytest.mark.parametrize("path", ["web/app.js", "main.go", "Makefile", "a.py.txt", "py"])
@@ -441,10 +443,10 @@ def test_other_languages_are_refused(path: str):
     "text", ["x = '\\d'\n", "x = 0x" + "f" * 50_000, "x = 1 is 1\n", "x = " + "[" * 90 + "]" * 90]
 )
 def test_odd_but_valid_python_is_read_without_a_warning(text: str):
-    assert find_symbol(text, "a.py", "x") == Lines(1, 1)
-    assert symbol_shape(text, "a.py", "x")
+    assert find_lines(text, "a.py", "x") == Lines(1, 1)
+    assert shape(text, "x")
 
 
 @pytest.mark.parametrize("path", ["a.py", "stubs/a.pyi", "a.pyw"])
 def test_stubs_and_scripts_are_python_too(path: str):
-    assert find_symbol("def f() -> int: ...\n", path, "f") == Lines(1, 1)
+    assert find_lines("def f() -> int: ...\n", path, "f") == Lines(1, 1)

@@ -1,11 +1,11 @@
 """How much of each section a bundle holds. Pure: the same sections and total give the same answer.
 
-The head's first line and pinned sections stand whole, or the total is refused. What is left goes
-round three times, in the order of rank: first each section gets its minimum, and its first item
-though that is longer; then each has up to its maximum; then whoever still has something gets
-whatever nobody else wanted. A section keeps its items from the first on and counts the rest, and it
-stands with one of them at least or not at all. Prose may end at a word, and so may an item that
-would be the only one. Whatever is not there, or not whole, is a cut with its reason.
+The head's first line and pinned sections stand whole, or the total is refused. The remaining room
+is shared in three rounds, in the order of rank: first each section gets its minimum, or its first
+item where that is longer; then each gets up to its maximum; then what is left goes to the sections
+that still have something to show. A section keeps its items from the first on and counts the rest;
+it stands with at least one item or not at all. Prose may end at a word, and so may an item that
+would be the only one. Whatever is missing or shortened is a cut with its reason.
 """
 
 from __future__ import annotations
@@ -14,8 +14,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from holdfast.bundles.model import OURS, Cut, Head, Item, Layout, Section, Shown, no_room
-from holdfast.bundles.render import BETWEEN, head_line, legend
+from holdfast.bundles.model import (
+    OURS,
+    Cut,
+    Head,
+    Item,
+    Layout,
+    Section,
+    ShownSection,
+    describe_no_room,
+)
+from holdfast.bundles.render import BETWEEN, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import ELLIPSIS, cut
 
@@ -26,123 +35,171 @@ TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 def total_for(phase: str, *limits: int | None) -> int:
     """The phase's own total, or less where a client or a caller takes less."""
-    total = min([TOTALS[phase], *(limit for limit in limits if limit is not None)])
+    known_limits = [limit for limit in limits if limit is not None]
+    total = min([TOTALS[phase], *known_limits])
     if total < LEAST:
-        raise InvalidValueError(
-            "limit", total, f"is too small: a head and pinned rules need {LEAST} characters"
-        )
+        problem = f"is too small: a head and pinned rules need {LEAST} characters"
+        raise InvalidValueError("limit", total, problem)
     return total
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    shown = [_whole(section) if section.pinned else _absent(section, total) for section in sections]
-    room = total - len(head_line(head)) - sum(map(_cost, shown))
+    shown = [_show_first(section, total) for section in sections]
+    pinned_chars = sum(_count_chars(each) for each in shown)
+    room = total - len(write_head_line(head)) - pinned_chars
     if room < 0:
-        raise InvalidValueError(
-            "limit",
-            total,
-            f"is too small: the head and the pinned rules need {total - room} characters",
-        )
-    marks = (item.verdict for section in sections for item in section.items)
+        needed = total - room
+        problem = f"is too small: the head and the pinned rules need {needed} characters"
+        raise InvalidValueError("limit", total, problem)
     has_notice, room = _afford(head.notice, room, total)
-    has_legend, room = _afford(legend(marks) if head.phase == "planning" else "", room, total)
-    return Layout(head, total, has_notice, has_legend, tuple(_share(shown, room, total)))
+    has_legend, room = _afford(_write_legend_for(head, sections), room, total)
+    shared = _share_room(shown, room, total)
+    return Layout(head, total, has_notice, has_legend, tuple(shared))
+
+
+def _show_first(section: Section, total: int) -> ShownSection:
+    """Before any room is shared."""
+    if section.pinned:
+        return _show_whole(section)
+    return _show_nothing(section, total)
+
+
+def _write_legend_for(head: Head, sections: Sequence[Section]) -> str:
+    if head.phase != "planning":
+        return ""
+    items = [item for section in sections for item in section.items]
+    return write_legend(item.verdict for item in items)
 
 
 def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
-    """Lines that explain are worth less than what they explain: they take nothing where it is
-    tight.
-    """
+    """Lines that explain give way where room is tight: what they explain is worth more."""
     left = room - len(line) - 1
-    return (True, left) if line and left >= total // 3 else (False, room)
+    if line and left >= total // 3:
+        return True, left
+    return False, room
 
 
-def _share(shown: list[Shown], room: int, total: int) -> list[Shown]:
+# --- sharing --------------------------------------------------------------------------------------
+
+
+def _share_room(shown: list[ShownSection], room: int, total: int) -> list[ShownSection]:
     places = [at for at, each in enumerate(shown) if not each.section.pinned]
     by_rank = sorted(places, key=lambda at: shown[at].section.rank)
-    for wanted in (_least, _most, lambda section: total):
+    for find_wanted in (_find_least, _find_most, lambda section: total):
         for at in by_rank:
-            section, spare = shown[at].section, room + _cost(shown[at])
-            allowed = max(wanted(section), len(shown[at].text))
-            shown[at] = _fit_section(section, min(allowed, spare - len(BETWEEN)), total)
-            room = spare - _cost(shown[at])
+            before = shown[at]
+            spare = room + _count_chars(before)
+            allowed = max(find_wanted(before.section), len(before.text))
+            section_room = min(allowed, spare - len(BETWEEN))
+            shown[at] = _fit_section(before.section, section_room, total)
+            room = spare - _count_chars(shown[at])
     return shown
 
 
-def _least(section: Section) -> int:
-    """The minimum, or what one whole item takes; prose may end early, so the minimum is enough for
-    it.
-    """
+def _find_least(section: Section) -> int:
+    """The minimum, or the length of one whole item; for prose, which may end early, the minimum."""
     if not section.min_chars or not section.items or section.items[0].is_prose:
         return section.min_chars
-    first = section.write([section.items[0].text], len(section.items) - 1 + len(section.held))
+    left_out = len(section.items) - 1 + len(section.held)
+    first = section.write([section.items[0].text], left_out)
     return max(section.min_chars, min(len(first), section.max_chars))
 
 
-def _most(section: Section) -> int:
+def _find_most(section: Section) -> int:
     return section.max_chars
 
 
-def _fit_section(section: Section, room: int, total: int) -> Shown:
+def _count_chars(shown: ShownSection) -> int:
+    if not shown.text:
+        return 0
+    return len(shown.text) + len(BETWEEN)
+
+
+# --- one section ----------------------------------------------------------------------------------
+
+
+def _fit_section(section: Section, room: int, total: int) -> ShownSection:
     """The most of it that fits, from its first item on."""
-    most = sum(size <= room for size in accumulate(len(item.text) for item in section.items))
-    for count in range(most, -1, -1):
-        kept = _with_beginning(section, count, room)
-        missing = len(section.items) - len(kept) + len(section.held)
-        text = section.write([item.text for item in kept], missing) if kept or not missing else ""
+    for count in range(_count_items_that_may_fit(section, room), -1, -1):
+        kept = _add_beginning(section, count, room)
+        text = _write_kept(section, kept)
         if text and len(text) <= room:
-            return _shown(section, kept, text, total)
-    return _absent(section, total)
+            return _make_shown(section, kept, text, total)
+    return _show_nothing(section, total)
 
 
-def _with_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
-    """So many items, and the beginning of the next one where that is prose, or where it would be
-    the only one.
-    """
+def _count_items_that_may_fit(section: Section, room: int) -> int:
+    """By their own lengths alone, so that few texts have to be written."""
+    sizes = accumulate(len(item.text) for item in section.items)
+    return sum(size <= room for size in sizes)
+
+
+def _write_kept(section: Section, kept: Sequence[Item]) -> str:
+    missing = len(section.items) - len(kept) + len(section.held)
+    if missing and not kept:
+        return ""
+    return section.write([item.text for item in kept], missing)
+
+
+def _add_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
+    """So many items, and the beginning of the next one if it is prose or would be the only one."""
     kept, rest = section.items[:count], section.items[count:]
-    if not rest or (kept and not rest[0].is_prose):
+    if not rest:
         return kept
-    without = section.write([*(item.text for item in kept), ""], len(rest) - 1 + len(section.held))
-    beginning = _beginning(rest[0], room - len(without))
-    return (*kept, beginning) if beginning else kept
+    following = rest[0]
+    if kept and not following.is_prose:
+        return kept
+    texts = [item.text for item in kept]
+    left_out = len(rest) - 1 + len(section.held)
+    without = section.write([*texts, ""], left_out)
+    beginning = _cut_to_beginning(following, room - len(without))
+    if beginning is None:
+        return kept
+    return (*kept, beginning)
 
 
-def _beginning(item: Item, room: int) -> Item | None:
-    """As much of an item as there is room for, with what has to stand at its end; a path is no use
-    in part.
-    """
+def _cut_to_beginning(item: Item, room: int) -> Item | None:
+    """As much of an item as fits, with the end that has to stand; a part of a path is of no use."""
     at = len(item.text) - item.keep
     body, end = item.text[:at], item.text[at:]
     if room - len(end) < SHORTEST:
         return None
     begun = cut(body, room - len(end))
-    is_at_a_word = body[len(begun.removesuffix(ELLIPSIS)) :][:1] in ("", " ")
-    return replace(item, text=begun + end) if item.is_prose or is_at_a_word else None
+    next_letter = body[len(begun.removesuffix(ELLIPSIS)) :][:1]
+    if not item.is_prose and next_letter not in ("", " "):
+        return None
+    return replace(item, text=begun + end)
 
 
-def _shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> Shown:
-    full = no_room(total)
+# --- what became of a section ---------------------------------------------------------------------
+
+
+def _make_shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> ShownSection:
     rest = section.items[len(kept) :]
-    cuts = [Cut(section.name, item.text, item.source, full) for item in rest]
-    if not text and section.title and not (section.items or section.held):
-        cuts.append(Cut(section.name, section.title, OURS, full))
+    left_out = len(rest) + len(section.held)
+    cuts = _list_cuts(section, kept, text, total)
+    return ShownSection(section, kept, left_out, text, (*cuts, *section.held, *section.gone))
+
+
+def _list_cuts(section: Section, kept: Sequence[Item], text: str, total: int) -> list[Cut]:
+    why = describe_no_room(total)
+    rest = section.items[len(kept) :]
+    cuts = [Cut(section.name, item.text, item.source, why) for item in rest]
+    is_title_alone = section.title and not section.items and not section.held
+    if not text and is_title_alone:
+        cuts.append(Cut(section.name, section.title, OURS, why))
     for item, whole in zip(kept, section.items, strict=False):
         if item != whole:
-            cuts.append(Cut(section.name, whole.text, whole.source, f"shortened; {full}"))
-    return Shown(
-        section, kept, len(rest) + len(section.held), text, (*cuts, *section.held, *section.gone)
-    )
+            cuts.append(Cut(section.name, whole.text, whole.source, f"shortened; {why}"))
+    return cuts
 
 
-def _whole(section: Section) -> Shown:
-    texts = [item.text for item in section.items]
-    text = section.write(texts, len(section.held))
-    return Shown(section, section.items, len(section.held), text, (*section.held, *section.gone))
+def _show_whole(section: Section) -> ShownSection:
+    left_out = len(section.held)
+    text = section.write([item.text for item in section.items], left_out)
+    cuts = (*section.held, *section.gone)
+    return ShownSection(section, section.items, left_out, text, cuts)
 
 
-def _absent(section: Section, total: int) -> Shown:
-    return _shown(section, (), "", total)
-
-
-def _cost(shown: Shown) -> int:
-    return len(shown.text) + len(BETWEEN) if shown.text else 0
+def _show_nothing(section: Section, total: int) -> ShownSection:
+    return _make_shown(section, (), "", total)

@@ -1,6 +1,4 @@
-"""What a rule leaves out of a section or shortens, each with its reason, and a section that is a
-list. Pure.
-"""
+"""What a rule leaves out of a section or shortens, with the reason; and list sections. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +12,9 @@ from holdfast.bundles.quoting import PROSE_CHARS, quote
 def list_section(
     name: str, title: str, items: Sequence[Item], held: Sequence[Cut] = (), **more: Any
 ) -> Section:
-    """A section with a heading, which is none where nothing stands below it."""
-    return Section(name, title if items else "", tuple(items), held=tuple(held), **more)
+    """A section with a heading, which is left out where there are no items."""
+    heading = title if items else ""
+    return Section(name, heading, tuple(items), held=tuple(held), **more)
 
 
 def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:
@@ -25,10 +24,13 @@ def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:
 def list_shortened(
     section: str, texts: Iterable[tuple[object, str]], max_chars: int
 ) -> tuple[Cut, ...]:
-    """What has its `…` before any budget, because one long note would hide all the others."""
+    """What is shortened before any budget, because one long note would hide all the others."""
     why = f"shortened: it may have {max_chars} characters here"
-    long = [
-        (text, source) for text, source in texts if isinstance(text, str) and len(text) > max_chars
-    ]
-    whole = [(quote(text, PROSE_CHARS), source) for text, source in long]
-    return tuple(Cut(section, text, source, why) for text, source in whole if len(text) > max_chars)
+    long = [(text, source) for text, source in texts if _is_long(text, max_chars)]
+    quoted = [(quote(text, PROSE_CHARS), source) for text, source in long]
+    still_long = [(text, source) for text, source in quoted if _is_long(text, max_chars)]
+    return tuple(Cut(section, text, source, why) for text, source in still_long)
+
+
+def _is_long(text: object, max_chars: int) -> bool:
+    return isinstance(text, str) and len(text) > max_chars

@@ -16,7 +16,7 @@ class ReceiptNotFoundError(NotFound):
 
 
 class ReceiptForgottenError(NotFound):
-    """It was there; what it held was erased, and only that it was made is still known."""
+    """Its contents were erased; only that it was made is still known."""
 
     code = "receipt_forgotten"
 
@@ -48,21 +48,21 @@ class RoundOpenError(Conflict):
 
 
 class RoundClosingError(Conflict):
-    """The chair has spoken, and its results are being noted or were when a program stopped."""
+    """The chair has concluded, and its results are not all noted yet."""
 
     code = "round_closing"
 
     def __init__(self, topic: str):
         self.topic = topic
         super().__init__(
-            f"The round about {shown(topic)} is being closed, so it is not abandoned. If no process is "
-            "closing it any more, close it again: that notes what is left.",
+            f"The round about {shown(topic)} is being closed, so it is not abandoned. If no "
+            "process is closing it any more, close it again: that notes what is left.",
             next_actions=[Action("round.close")],
         )
 
 
 class RoundMovedError(Conflict):
-    """Two took the same step of a round, and this one came second."""
+    """Another process took the same step of the round first."""
 
     code = "round_moved"
 
@@ -80,7 +80,8 @@ class WrongRoleError(Conflict):
     def __init__(self, role: object, expected: str):
         self.role, self.expected = role, expected
         super().__init__(
-            f"Role {shown(role)} does not speak now: it is the turn of {expected}. Nothing was written.",
+            f"Role {shown(role)} does not speak now: it is the turn of {expected}. "
+            "Nothing was written.",
             next_actions=[Action("round.next")],
         )
 
@@ -91,20 +92,20 @@ class ReceiptOutdatedError(Refused):
     def __init__(self, receipt_id: str):
         self.receipt_id = receipt_id
         super().__init__(
-            f"Receipt {receipt_id} was written by another version of Holdfast, and this one would write its bundle "
-            "differently. That version makes the exact bytes."
+            f"Receipt {receipt_id} was written by another version of Holdfast, and this one would "
+            "write its bundle differently. That version makes the exact bytes."
         )
 
 
 class SourceMissingError(Refused):
-    """Somebody speaks in a round, and says neither where it is from nor that it is nothing new."""
+    """A submission names no source and does not say that it holds no new fact."""
 
     code = "source_missing"
 
     def __init__(self, role: str):
         self.role = role
         super().__init__(
-            f"{role} names no source. Give one as repo:PATH, tool:COMMAND or user:WORDS, or begin the text with "
-            '"No new fact".',
+            f"{role} names no source. Give one as repo:PATH, tool:COMMAND or user:WORDS, or begin "
+            'the text with "No new fact".',
             next_actions=[Action("round.submit")],
         )

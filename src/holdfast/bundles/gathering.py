@@ -1,6 +1,4 @@
-"""Everything that a bundle may be made of, gathered once: notes, the session to continue from,
-memories.
-"""
+"""Gather once what a bundle is made of: notes, the session to continue from, memories."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     Load = Callable[[str, str | None], Awaitable[JudgedContext]]
     Recall = Callable[..., Awaitable[Sequence[Any]]]
 
-SESSIONS_BEFORE = 50  # among which the one before is looked for
+SESSIONS_BEFORE = 50  # so many earlier sessions are searched
 RECALLED = 5
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
@@ -30,8 +28,8 @@ TURN_EVENTS, TURN_BYTES = 1_000, 8 << 20
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a bundle is asked for: of which work, for which client, and by which session."""
+class BundleRequest:
+    """Which work a bundle is about, for which client, and for which session."""
 
     phase: str
     workstream_id: str | None = None
@@ -41,7 +39,9 @@ class Wanted:
 
     @property
     def place(self) -> str | None:
-        return self.worktree or (self.session.worktree if self.session else None)
+        if self.worktree:
+            return self.worktree
+        return self.session.worktree if self.session else None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Gatherer:
     rules: tuple[str, ...]
     now: Callable[[], datetime]
 
-    async def gather(self, wanted: Wanted) -> Gathered:
+    async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
         events = await self._list_last_turn(earlier)
@@ -78,18 +78,18 @@ class Gatherer:
             recalled=await self._recall(judged, request),
         )
 
-    async def _find_judged(self, wanted: Wanted) -> JudgedContext | None:
-        """None where nobody has agreed to context in the repository: a bundle is local then."""
+    async def _find_judged(self, wanted: BundleRequest) -> JudgedContext | None:
+        """None where context in the repository is not agreed to: the bundle is local then."""
         try:
             return await self.load(wanted.phase, wanted.workstream_id)
         except (SharedContextOffError, NoRepositoryError):
             return None
 
-    async def _find_earlier_session(self, wanted: Wanted) -> Session | None:
-        """Whose log is continued: the newest that says something here.
+    async def _find_earlier_session(self, wanted: BundleRequest) -> Session | None:
+        """The session whose log is continued: the newest in this place that holds something.
 
-        Not the asking session's own where its client has a name for it: that one is in its window,
-        and grows with every turn. Without a name it may be another program's, which stopped there.
+        Not the requesting session where its client has a name for it: that one is in the client's
+        window, and grows with every turn. Without a name it may be of another program that stopped.
         """
         session, place = wanted.session, wanted.place
         if session and session.native_id:
@@ -114,22 +114,26 @@ class Gatherer:
     async def _recall(
         self, judged: JudgedContext | None, request: LastRequest | None
     ) -> tuple[RecalledMemory, ...]:
-        """What is known about the work, then about the request: asked together, each would hide the
-        other's answers.
-        """
+        """About the work, then about the request: one query for both would hide answers."""
         if self.recall is None:
             return ()
-        label = judged.context.fields.feature_request if judged else None
-        texts = [label or "", request.text if request else ""]
-        queries = [cut(" ".join(text.split()), QUERY_CHARS) for text in texts if text.strip()]
         recalled: dict[str, RecalledMemory] = {}
-        for query in queries:
+        for query in _list_queries(judged, request):
             for found in await self.recall(query, limit=RECALLED):
-                first = recalled.pop(
-                    found.memory.id, None
-                )  # what both find stands with what the request finds
+                # What both queries find stands where the second one finds it.
+                first = recalled.pop(found.memory.id, None)
                 recalled[found.memory.id] = first or _make_recalled(found)
         return tuple(recalled.values())
+
+
+def _list_queries(judged: JudgedContext | None, request: LastRequest | None) -> list[str]:
+    texts = []
+    if judged:
+        texts.append(judged.context.fields.feature_request or "")
+    if request:
+        texts.append(request.text)
+    joined = [" ".join(text.split()) for text in texts]
+    return [cut(text, QUERY_CHARS) for text in joined if text]
 
 
 def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[str, str]:
@@ -146,8 +150,9 @@ def _says_something(session: Session) -> bool:
 
 def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
     """Without the applet, which is an offer to a person."""
-    known = session.context if session else {}
-    return {name: items for name, items in known.items() if name != "applet"}
+    if session is None:
+        return {}
+    return {name: items for name, items in session.context.items() if name != "applet"}
 
 
 def _find_last_request(events: Sequence[SessionEvent]) -> LastRequest | None:
@@ -165,13 +170,13 @@ def _find_last_session(
     if session is None or not events:
         return None
     last = events[-1]
-    return LastSession(
-        session.client or session.chatmode, last.created_at, last.type == "model_message"
-    )
+    client = session.client or session.chatmode
+    is_answered = last.type == "model_message"
+    return LastSession(client, last.created_at, is_answered)
 
 
 def _make_recalled(found: Any) -> RecalledMemory:
-    """A memory that passed the gate; nobody has checked it here, so it is only said."""
+    """A memory that passed the gate; it is not checked here, so its verdict is "said"."""
     memory = found.memory
     source = f"memory {memory.id}, relevance {found.relevance:.2f}"
     return RecalledMemory(memory.content, source, memory.source_type, memory.created_at)

@@ -1,9 +1,8 @@
-"""What bundles are about: everything that may be in one, the sections it is cut into, and the text
-that is handed over.
+"""The types of bundles: what is gathered, the sections made of it, and the text handed over.
 
-Sections are what a rule made of what was gathered; `Shown` is what the budget left of one. Sections
-are kept in the receipt as plain JSON, so that the same bytes can be made again without asking
-anybody.
+Sections are what a rule made of what was gathered; `ShownSection` is what the budget left of one.
+Sections are kept in the receipt as plain JSON, so that the same bytes can be made again from it
+alone.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Gathered:
     repo: str = ""
     branch: str = ""
     client: str | None = None
-    judged: JudgedContext | None = None  # None: nobody agreed to context in the repository
+    judged: JudgedContext | None = None  # None: context in the repository is not agreed to
     rules: tuple[str, ...] = ()
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
@@ -78,16 +77,13 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that stands whole or not at all; prose may end early, and so may whatever would
-    stand alone.
-    """
+    """One entry that stands whole or not at all; only prose, or an only item, may end early."""
 
     text: str
     source: str
     verdict: str | None = None
     is_prose: bool = False
-    # so many characters at its end stand even where it ends early: its verdict, how it came out
-    keep: int = 0
+    keep: int = 0  # characters at its end that stand even where it ends early, such as a verdict
 
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
@@ -106,17 +102,16 @@ class Cut:
         return asdict(self)
 
 
-def no_room(total: int) -> str:
+def describe_no_room(total: int) -> str:
     return f"no room: the bundle may have {total:,} characters"
 
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a bundle. Title and tail are our own words and stand whole where the section
-    stands.
+    """One part of a bundle. Title and tail are our own words and are never shortened.
 
-    A title with items is a heading and never stands without one of them; a title without any is all
-    there is to say.
+    A title with items is a heading and never stands without one of them; a title without items is
+    a whole section.
     """
 
     name: str
@@ -125,43 +120,42 @@ class Section:
     min_chars: int = 0
     max_chars: int = 0
     pinned: bool = False
-    rank: int = 0  # who is served first, where there is not room for all
+    rank: int = 0  # which section gets room first
     tail: str = ""
     lead: str = "\n"  # between the title and the first item
     joined: str = "\n"  # between items
     indent: str = ""
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
-    gone: tuple[
-        Cut, ...
-    ] = ()  # kept out and not counted: it is no longer there, or stands elsewhere or in short
+    gone: tuple[Cut, ...] = ()  # not counted: missing now, shown elsewhere or shortened
 
     def write(self, items: Sequence[str], left_out: int) -> str:
         """The section with these items, and with the number of those that are left out."""
-        more = [f"+{left_out} more"] if left_out else []
-        lines = [self.indent + item for item in (*items, *more)]
-        head = self.title + self.lead if self.title and lines else self.title
-        tail = f"\n{self.tail}" if self.tail else ""
-        return head + self.joined.join(lines) + tail
+        lines = [self.indent + item for item in items]
+        if left_out:
+            lines.append(f"{self.indent}+{left_out} more")
+        text = self.title
+        if self.title and lines:
+            text += self.lead
+        text += self.joined.join(lines)
+        if self.tail:
+            text += f"\n{self.tail}"
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Section:
-        return cls(
-            **{
-                **value,
-                "items": tuple(Item(**item) for item in value["items"]),
-                "held": tuple(Cut(**cut) for cut in value["held"]),
-                "gone": tuple(Cut(**cut) for cut in value["gone"]),
-            }
-        )
+        items = tuple(Item(**item) for item in value["items"])
+        held = tuple(Cut(**cut) for cut in value["held"])
+        gone = tuple(Cut(**cut) for cut in value["gone"])
+        return cls(**{**value, "items": items, "held": held, "gone": gone})
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What the budget left of a section; without text it is not there at all."""
+class ShownSection:
+    """What the budget left of a section; without text it is left out whole."""
 
     section: Section
     items: tuple[Item, ...] = ()
@@ -184,7 +178,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Head:
-    """Whose bundle it is, of when, and how far it was checked."""
+    """Which work a bundle is about, when it was made, and how far it was checked."""
 
     phase: str
     repo: str
@@ -196,23 +190,21 @@ class Head:
 
 @dataclass(frozen=True)
 class Layout:
-    """A bundle after the budget: which parts of the head have room, and what is left of each
-    section.
-    """
+    """A bundle after the budget: which lines of the head fit, and what is left of each section."""
 
     head: Head
     total: int
     has_notice: bool
     has_legend: bool
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownSection, ...]
 
     @property
     def cut(self) -> tuple[Cut, ...]:
-        of_sections = [cut for shown in self.shown for cut in shown.cut]
+        cuts = [cut for shown in self.shown for cut in shown.cut]
         notice = self.head.notice
-        if self.has_notice or not notice:
-            return tuple(of_sections)
-        return (Cut("notice", notice, OURS, no_room(self.total)), *of_sections)
+        if notice and not self.has_notice:
+            cuts.insert(0, Cut("notice", notice, OURS, describe_no_room(self.total)))
+        return tuple(cuts)
 
 
 # --- handed over ----------------------------------------------------------------------------------
@@ -225,20 +217,18 @@ class Bundle:
     text: str
     chars: int
     tokens: int
-    sections: tuple[Shown, ...]
+    sections: tuple[ShownSection, ...]
     cut: tuple[Cut, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "sections": [shown.to_dict() for shown in self.sections],
-            "cut": [cut.to_dict() for cut in self.cut],
-        }
+        sections = [shown.to_dict() for shown in self.sections]
+        cuts = [cut.to_dict() for cut in self.cut]
+        return {**self.__dict__, "sections": sections, "cut": cuts}
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The account of a bundle: what it was made of, before the budget, and how long it might be."""
+    """What a bundle was made of, before the budget, and how long it might be."""
 
     id: str
     created_at: datetime
@@ -282,7 +272,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class BundleLine:
-    """A line of a bundle with where it is from; our own words have no source."""
+    """A line of a bundle with its source; our own words have none."""
 
     section: str
     text: str
@@ -291,7 +281,7 @@ class BundleLine:
 
 
 @dataclass(frozen=True)
-class Explained:
+class BundleExplanation:
     """A bundle line by line, and what is not in it."""
 
     id: str
@@ -303,12 +293,10 @@ class Explained:
     limit: int
     lines: tuple[BundleLine, ...]
     cut: tuple[Cut, ...]
-    is_here: bool = True  # whether it was made in the checkout from which it is asked for
+    is_here: bool = True  # whether it was made in the checkout of the caller
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "created_at": clock.to_text(self.created_at),
-            "lines": [asdict(line) for line in self.lines],
-            "cut": [cut.to_dict() for cut in self.cut],
-        }
+        created_at = clock.to_text(self.created_at)
+        lines = [asdict(line) for line in self.lines]
+        cuts = [cut.to_dict() for cut in self.cut]
+        return {**self.__dict__, "created_at": created_at, "lines": lines, "cut": cuts}

@@ -1,8 +1,6 @@
-"""What was noted about the work: decisions, the summary, claims with their verdicts, and where to
-look. Pure.
+"""What was noted: decisions, the summary, claims with their verdicts, and where to look. Pure.
 
-A claim whose evidence changed is never shown as true, and one whose evidence is gone is not shown
-at all.
+A claim whose evidence changed is never shown as true, and one whose evidence is gone is not shown.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from holdfast.bundles.quoting import (
     quote_inside,
     quote_lines,
 )
-from holdfast.workstreams.completion import claims_completion
+from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import Summary
 from holdfast.workstreams.model import (
     VERDICTS,
@@ -53,11 +51,10 @@ _DECISION_ID = re.compile(r"D[0-9]{1,7}")
 
 
 def make_decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]) -> Section:
-    """Open ones first, then the newest; those of the other phase and of other branches after one's
-    own.
+    """Open ones first, then the newest; those of the other phase and other branches come last.
 
-    Where there are too many, accepted ones stay out first: what is open or was ruled out would be
-    tried again.
+    Where there are too many, accepted ones are left out first: without the open and the rejected
+    ones a reader would try the same again.
     """
     own = order_decisions(judged.decisions, statuses)
     shared = order_decisions(judged.shared_decisions, statuses)
@@ -75,14 +72,14 @@ def order_decisions(
     decisions: Iterable[JudgedDecision], statuses: Sequence[str]
 ) -> list[JudgedDecision]:
     found = [each for each in decisions if each.status in statuses]
-    newest_first = sorted(found, key=_decision_age, reverse=True)
+    newest_first = sorted(found, key=_rank_by_age, reverse=True)
     return sorted(newest_first, key=lambda each: each.status != "open")
 
 
 def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
     rejected = [each for each in decisions if each.status == "rejected"]
-    texts = [(each.decision.text, _source(each)) for each in decisions]
-    reasons = [(each.decision.because, _source(each)) for each in rejected]
+    texts = [(each.decision.text, _name_source(each)) for each in decisions]
+    reasons = [(each.decision.because, _name_source(each)) for each in rejected]
     long_texts = list_shortened(section, texts, TEXT_CHARS)
     long_reasons = list_shortened(section, reasons, LABEL_CHARS)
     return (*long_texts, *long_reasons)
@@ -96,22 +93,24 @@ def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
     if because:
         text += f': "{because}"'
     by = join_parts(quote(decision.by, WORD_CHARS), format_day(decision.changed_at, now))
-    return Item(f"{text} ({by})" if by else text, _source(judged))
+    if by:
+        text += f" ({by})"
+    return Item(text, _name_source(judged))
 
 
 def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
-    name = _decision_id(judged)
+    name = _read_decision_id(judged)
     if judged.of:
         name += f" of {quote(judged.of, NAME_CHARS)},"
     line = f"{name} {judged.status}: {_write_reason(judged)}"
     if judged.status == "open":
-        return Item(line, _source(judged))
+        return Item(line, _name_source(judged))
     verdict, mark = _mark_decision(judged, now)
-    return Item(f"{line}{mark}", _source(judged), verdict, keep=len(mark))
+    return Item(f"{line}{mark}", _name_source(judged), verdict, keep=len(mark))
 
 
 def _write_reason(judged: JudgedDecision) -> str:
-    """What was decided; of a rejected alternative with why."""
+    """What was decided; with the reason where it was rejected."""
     text = quote(judged.decision.text, TEXT_CHARS)
     because = quote_inside(judged.decision.because, LABEL_CHARS)
     if judged.status != "rejected" or not because:
@@ -120,27 +119,29 @@ def _write_reason(judged: JudgedDecision) -> str:
 
 
 def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
-    """By evidence that was judged here; a verdict that only stands in the file is anybody's."""
+    """By evidence that was judged here: a verdict that the file states proves nothing."""
     shown = [each for each in judged.evidence if each.verdict != "gone"]
     if shown:
         worst = _find_worst(shown)
         return worst.verdict, f" [{worst.verdict}] {write_short_place(worst)}"
     decision = judged.decision
     by = quote(decision.by, WORD_CHARS) or "unknown"
-    return "said", f" [said] {join_parts(by, format_moment(decision.changed_at, now))}"
+    at = format_moment(decision.changed_at, now)
+    return "said", f" [said] {join_parts(by, at)}"
 
 
-def _decision_id(judged: JudgedDecision) -> str:
-    """It stands at the margin, so it is an id or nothing."""
+def _read_decision_id(judged: JudgedDecision) -> str:
+    """It stands at the margin, where only an id of ours may stand."""
     found = judged.decision.id or ""
-    return found if _DECISION_ID.fullmatch(found) else "D?"
+    is_ours = _DECISION_ID.fullmatch(found)
+    return found if is_ours else "D?"
 
 
-def _source(judged: JudgedDecision) -> str:
-    return f"decision {_decision_id(judged)}"
+def _name_source(judged: JudgedDecision) -> str:
+    return f"decision {_read_decision_id(judged)}"
 
 
-def _decision_age(judged: JudgedDecision) -> tuple[str, str]:
+def _rank_by_age(judged: JudgedDecision) -> tuple[str, str]:
     return judged.decision.made_at, judged.decision.id or ""
 
 
@@ -152,28 +153,27 @@ def make_summary(judged: JudgedContext, now: datetime) -> Section:
     if summary is None:
         return Section("summary", "")
     about = _describe_summary(judged, summary, now)
+    title = f"SUMMARY ({about})" if about else "SUMMARY"
     items = [_write_summary_line(line) for line in quote_lines(summary.text)]
-    held = hold_back(
-        "summary", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown"
-    )
-    return list_section(
-        "summary", f"SUMMARY ({about})" if about else "SUMMARY", items[:PROSE_LINES], held
-    )
+    why = f"only the first {PROSE_LINES} lines are shown"
+    held = hold_back("summary", items[PROSE_LINES:], why)
+    return list_section("summary", title, items[:PROSE_LINES], held)
 
 
 def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) -> str:
+    at = format_moment(summary.updated_at, now)
+    by = quote(summary.by, WORD_CHARS)
     commit = quote_commit(judged.context.checkpoint.git_head)
     written_at = f"written at {commit}" if commit else ""
-    written = join_parts(
-        format_moment(summary.updated_at, now), quote(summary.by, WORD_CHARS), written_at
-    )
-    stale = "stale: holds only after a re-scan of what changed" if judged.staleness.stale else ""
-    return "; ".join(part for part in (written, stale) if part)
+    parts = [join_parts(at, by, written_at)]
+    if judged.staleness.stale:
+        parts.append("stale: holds only after a re-scan of what changed")
+    return "; ".join(part for part in parts if part)
 
 
 def _write_summary_line(line: str) -> Item:
-    """Whoever wrote "done" into a summary has shown nothing for it."""
-    if claims_completion(line):
+    """A summary that says "done" has no evidence for it, so the line is marked."""
+    if find_completion(line):
         return Item(f"[said] {line}", "working summary", "said", is_prose=True)
     return Item(f"| {line}", "working summary", is_prose=True)
 
@@ -182,35 +182,36 @@ def _write_summary_line(line: str) -> Item:
 
 
 def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceText) -> Section:
-    """What no longer holds first, and of that only the newest three; then what is shown, then what
-    was only said.
-    """
+    """The newest three that no longer hold, then those with evidence, then those without."""
     newest = sorted(judged.claims, key=lambda claim: (claim.claimed_at, claim.id), reverse=True)
-    doubtful = [_write_claim(claim, now, place) for claim in newest if claim.verdict == "changed"]
-    said_last = sorted(newest, key=lambda claim: claim.verdict == "said")
-    others = [
-        _write_claim(claim, now, place)
-        for claim in said_last
-        if claim.verdict not in ("changed", "gone")
-    ]
+    gone = [claim for claim in newest if claim.verdict == "gone"]
+    standing = [claim for claim in newest if claim.verdict != "gone"]
+    changed = [claim for claim in standing if claim.verdict == "changed"]
+    unchanged = [claim for claim in standing if claim.verdict != "changed"]
+    unchanged.sort(key=lambda claim: claim.verdict == "said")
+    doubtful = [_write_claim(claim, now, place) for claim in changed]
+    others = [_write_claim(claim, now, place) for claim in unchanged]
     held = hold_back("claims", doubtful[STALE_SHOWN:], f"only {STALE_SHOWN} stale ones are shown")
-    gone = [_cut_gone(claim) for claim in newest if claim.verdict == "gone"]
-    standing = [(claim.claim, _claim_source(claim)) for claim in newest if claim.verdict != "gone"]
-    long = list_shortened("claims", standing, TEXT_CHARS)
-    return list_section(
-        "claims", title, (*doubtful[:STALE_SHOWN], *others), held, gone=(*gone, *long)
-    )
+    items = (*doubtful[:STALE_SHOWN], *others)
+    cuts = (*map(_cut_gone, gone), *_list_long_claims(standing))
+    return list_section("claims", title, items, held, gone=cuts)
+
+
+def _list_long_claims(claims: Iterable[JudgedClaim]) -> tuple[Cut, ...]:
+    texts = [(claim.claim, _name_claim_source(claim)) for claim in claims]
+    return list_shortened("claims", texts, TEXT_CHARS)
 
 
 def _cut_gone(claim: JudgedClaim) -> Cut:
-    return Cut(
-        "claims", quote(claim.claim, PROSE_CHARS), _claim_source(claim), "its evidence is gone"
-    )
+    text = quote(claim.claim, PROSE_CHARS)
+    return Cut("claims", text, _name_claim_source(claim), "its evidence is gone")
 
 
 def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
-    """Its verdict first and what it rests on last: both stand even where its words are shortened."""
-    text, verdict, source = quote(claim.claim, TEXT_CHARS), claim.verdict, _claim_source(claim)
+    """The verdict first and the evidence last: both stand even where the text is shortened."""
+    text = quote(claim.claim, TEXT_CHARS)
+    verdict = claim.verdict
+    source = _name_claim_source(claim)
     if verdict == "said":
         at = format_moment(claim.claimed_at, now)
         line = f"[said] {end_sentence(text)}"
@@ -231,7 +232,7 @@ def _describe_edit(worst: JudgedEvidence) -> str:
     return worst.why.removeprefix("it ") or "ran on another tree"
 
 
-def _claim_source(claim: JudgedClaim) -> str:
+def _name_claim_source(claim: JudgedClaim) -> str:
     shown = claim.evidence[:STALE_SHOWN]
     places = [f"{quote(each.text, LABEL_CHARS)} {each.verdict}" for each in shown]
     name = quote(claim.id, WORD_CHARS)
@@ -253,20 +254,23 @@ def write_place(evidence: JudgedEvidence) -> str:
 
 def write_short_place(evidence: JudgedEvidence) -> str:
     """Without its folder, which stands in the list of files."""
-    folder = (evidence.path or "").rpartition("/")[0]
-    text = evidence.text.removeprefix(f"{folder}/") if folder else evidence.text
+    folder, _, _ = (evidence.path or "").rpartition("/")
+    text = evidence.text
+    if folder:
+        text = text.removeprefix(f"{folder}/")
     return write_place(JudgedEvidence(text, evidence.verdict, evidence.path, evidence.lines))
 
 
 def make_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> Section:
-    """Where to look: pointers first, then what claims rest on. A file that is gone is no pointer."""
+    """Where to look: pointers first, then the evidence of claims; without files that are gone."""
     gone = _list_gone_files(judged)
     named = [(pointer.path, str(pointer)) for pointer in judged.context.pointers]
     named += [(each.path, _write_pointer(each, each.path)) for each in evidence if each.path]
-    there = dict.fromkeys(quote(text, PATH_CHARS) for path, text in named if path not in gone)
-    lost = dict.fromkeys(quote(text, PATH_CHARS) for path, text in named if path in gone)
-    cuts = tuple(Cut("files", text, POINTER, "the file is gone") for text in lost)
-    items = [Item(text, POINTER) for text in there if text]
+    quoted = [(path, quote(text, PATH_CHARS)) for path, text in named]
+    present = dict.fromkeys(text for path, text in quoted if path not in gone)
+    missing = dict.fromkeys(text for path, text in quoted if path in gone)
+    items = [Item(text, POINTER) for text in present if text]
+    cuts = tuple(Cut("files", text, POINTER, "the file is gone") for text in missing)
     return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=cuts)
 
 
@@ -278,6 +282,7 @@ def _list_gone_files(judged: JudgedContext) -> set[str | None]:
 
 
 def _write_pointer(evidence: JudgedEvidence, path: str) -> str:
-    """Lines that no longer are what they were lead nowhere; the file does."""
+    """The file alone where its lines have changed: their numbers would mislead."""
     names_symbol = "#" in evidence.text[len(path) :]
-    return evidence.text if evidence.verdict == "ok" or names_symbol else path
+    is_exact = evidence.verdict == "ok" or names_symbol
+    return evidence.text if is_exact else path

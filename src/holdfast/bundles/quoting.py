@@ -1,6 +1,4 @@
-"""Words of others inside lines of ours: cleaned, on one line, and without our own verdicts in them.
-Pure.
-"""
+"""Foreign text inside our lines: cleaned, on one line, and without our own verdicts. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +9,7 @@ from holdfast.ground.fence import one_line
 
 NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
 TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 300, 8_000
-# of a text, so many times what is shown of it is read; only what is unseen fills more than that
-READ_TIMES = 20
+READ_TIMES = 20  # so many times the shown length is read; only unseen characters fill more
 COMMIT_CHARS = 7
 
 _OUR_MARK = re.compile(r"\[(?=\s*(?:ok|moved|changed|gone|said)\s*\])", re.IGNORECASE)
@@ -20,9 +17,11 @@ _COMMIT_ID = re.compile(r"[0-9a-f]{40,64}")
 
 
 def quote(value: object, max_chars: int) -> str:
-    """Somebody else's words, fit to stand inside a line of ours; `(ok]` is not a verdict."""
-    text = value[: READ_TIMES * max_chars] if isinstance(value, str) else ""
-    return _OUR_MARK.sub("(", one_line(text, max_chars))
+    """Foreign text that is safe inside a line of ours: its `[ok]` becomes `(ok]`."""
+    if not isinstance(value, str):
+        value = ""
+    text = one_line(value[: READ_TIMES * max_chars], max_chars)
+    return _OUR_MARK.sub("(", text)
 
 
 def quote_inside(value: object, max_chars: int) -> str:
@@ -31,11 +30,10 @@ def quote_inside(value: object, max_chars: int) -> str:
 
 
 def quote_lines(text: object) -> list[str]:
-    """The lines of a text that say something; of one that is longer than any door takes, the
-    beginning.
-    """
-    lines = text[:PROSE_CHARS].splitlines() if isinstance(text, str) else []
-    quoted = [quote(line, PROSE_CHARS) for line in lines]
+    """The lines of a text that are not blank; only its beginning, where it is too long."""
+    if not isinstance(text, str):
+        return []
+    quoted = [quote(line, PROSE_CHARS) for line in text[:PROSE_CHARS].splitlines()]
     return [line for line in quoted if line]
 
 
@@ -44,7 +42,8 @@ def quote_commit(value: object) -> str:
 
 
 def end_sentence(text: str) -> str:
-    return text if text[-1:] in ("", ".", "?", "!", "…") else f"{text}."
+    is_ended = text[-1:] in ("", ".", "?", "!", "…")
+    return text if is_ended else f"{text}."
 
 
 def join_parts(*parts: str) -> str:
@@ -52,20 +51,20 @@ def join_parts(*parts: str) -> str:
 
 
 def format_moment(value: object, now: datetime) -> str:
-    """An absolute time, as short as it stays clear on the day in the head; nothing for what is no
-    time.
-    """
+    """An absolute time, as short as the day in the head allows; empty for what is not a time."""
     at = _parse_moment(value)
     if at is None:
         return ""
     today = now.astimezone(UTC)
     if at.date() == today.date():
         return at.strftime("%H:%M")
-    return at.strftime("%m-%d %H:%M") if at.year == today.year else f"{at.year:04}-{at:%m-%d}"
+    if at.year == today.year:
+        return at.strftime("%m-%d %H:%M")
+    return f"{at.year:04}-{at:%m-%d}"
 
 
 def format_day(value: object, now: datetime) -> str:
-    """The same without the hour, where the day says enough."""
+    """The same without the hour, where the day is enough."""
     return format_moment(value, now).partition(" ")[0]
 
 
@@ -80,6 +79,8 @@ def short_repo(repo: str) -> str:
 def _parse_moment(value: object) -> datetime | None:
     try:
         at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        if at.tzinfo is None:
+            return at.replace(tzinfo=UTC)
+        return at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

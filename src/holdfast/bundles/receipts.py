@@ -1,4 +1,4 @@
-"""Receipts and bundles: what is kept, and the same bytes made from it again. Pure."""
+"""Make a receipt of a bundle, and the same bytes from a receipt again. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.bundles import budget, errors, render, sections
-from holdfast.bundles.model import Bundle, Explained, Gathered, Head, Layout, Receipt, Section
+from holdfast.bundles.model import (
+    Bundle,
+    BundleExplanation,
+    Gathered,
+    Head,
+    Layout,
+    Receipt,
+    Section,
+)
 from holdfast.ground import canonical
 from holdfast.ground.tokens import tokens
 from holdfast.storage.journal import JournalEntry
@@ -49,7 +57,9 @@ def read_receipt(entry: JournalEntry) -> Receipt:
 
 def find_bundle(entry: JournalEntry) -> Bundle | None:
     """None where it was forgotten, or was made by another version of this program."""
-    return _make_same_bundle(read_receipt(entry)) if entry.content else None
+    if not entry.content:
+        return None
+    return _make_same_bundle(read_receipt(entry))
 
 
 def rebuild(receipt: Receipt) -> Bundle:
@@ -59,9 +69,9 @@ def rebuild(receipt: Receipt) -> Bundle:
     return bundle
 
 
-def explain(receipt: Receipt, *, is_here: bool) -> Explained:
+def explain(receipt: Receipt, *, is_here: bool) -> BundleExplanation:
     bundle = rebuild(receipt)
-    return Explained(
+    return BundleExplanation(
         id=receipt.id,
         short_id=short_id(receipt.id),
         phase=bundle.phase,
@@ -76,7 +86,7 @@ def explain(receipt: Receipt, *, is_here: bool) -> Explained:
 
 
 def hash_body(head: Head, parts: Sequence[Section], total: int) -> str:
-    """Of everything below the head's first line, which alone says when and under which id."""
+    """Without the head's first line, the only one that holds the time and the id."""
     text = render.render(budget.fit(head, parts, total))
     _, _, body = text.partition("\n")
     return _hash(body)

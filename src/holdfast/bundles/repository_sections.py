@@ -1,9 +1,7 @@
-"""What stands first in a bundle: the rules, which line of work it is, and what the repository says.
-Pure.
+"""What stands first in a bundle: the rules, the line of work, and the repository's state. Pure.
 
 Where HEAD is and whether these notes are stale is pinned, and what changed comes before what was
-noted. Of what went stale only the worst three are shown, because a reader who meets ten warnings
-reads none.
+noted. Only the worst three changes are shown, because a reader who meets ten warnings reads none.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from holdfast.bundles.cuts import hold_back, list_shortened
+from holdfast.bundles.cuts import hold_back, list_section, list_shortened
 from holdfast.bundles.model import Gathered, Item, Section
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
@@ -43,66 +41,71 @@ _WORST_FIRST = ("gone", "changed", "new")
 
 def write_notice(gathered: Gathered) -> str:
     """How far the bundle was checked."""
+    last_session = _describe_last_session(gathered)
     if gathered.judged is None:
-        return "Kept on this machine; not checked against any checkout." + _describe_last_session(
-            gathered
-        )
+        return f"Kept on this machine; not checked against any checkout.{last_session}"
     if gathered.phase == "planning":
         return "Earlier sessions' notes, checked against this checkout just now. The checkout wins."
-    return "Checked against this checkout; the checkout wins." + _describe_last_session(gathered)
+    return f"Checked against this checkout; the checkout wins.{last_session}"
 
 
 def _describe_last_session(gathered: Gathered) -> str:
     last = gathered.last_session
     if last is None:
         return ""
-    client, ended_at = quote(last.client, WORD_CHARS), format_moment(last.ends_at, gathered.now)
+    client = quote(last.client, WORD_CHARS)
+    ended_at = format_moment(last.ends_at, gathered.now)
     how = "" if last.is_answered else " without a final answer"
     return f" Last session: {client}; its log ends {ended_at}{how}."
 
 
 def make_rules(rules: Sequence[str]) -> Section:
-    items = [Item(f"- {quote(rule, PROSE_CHARS)}", "pinned rule") for rule in rules]
-    return Section("rules", "RULES" if items else "", tuple(items), pinned=True)
+    texts = [quote(rule, PROSE_CHARS) for rule in rules]
+    items = [Item(f"- {text}", "pinned rule") for text in texts]
+    return list_section("rules", "RULES", items, pinned=True)
 
 
 def make_about(judged: JudgedContext) -> Section:
-    """Which line of work it is, and what is wrong with its notes."""
+    """Which line of work it is, and the problems of its notes."""
     context = judged.context
     label = context.fields.feature_request
     notes = [note for note in (context.read_only, *context.notes) if note]
+    items = [Item(f"NOTE: {quote(note, TEXT_CHARS)}", CONTEXT) for note in notes]
     work = _name_work(judged)
-    items = [Item(work, CONTEXT)] if work else []
-    items += [Item(f"NOTE: {quote(note, TEXT_CHARS)}", CONTEXT) for note in notes]
+    if work:
+        items.insert(0, Item(work, CONTEXT))
     long_label = list_shortened("about", [(label, CONTEXT)], LABEL_CHARS)
     long_notes = list_shortened("about", [(note, CONTEXT) for note in notes], TEXT_CHARS)
     return Section("about", "", tuple(items), gone=(*long_label, *long_notes))
 
 
 def _name_work(judged: JudgedContext) -> str:
-    """Nothing where the branch says it all."""
+    """Empty where the name of the branch is all there is to say."""
     key = judged.context.key
     label = quote(judged.context.fields.feature_request, LABEL_CHARS)
     name = "" if key.workstream_id == key.branch else quote(key.workstream_id, NAME_CHARS)
     if not name and not label:
         return ""
     work = f"WORKSTREAM {name}".rstrip()
-    return f'{work}: "{label}"' if label else work
+    if label:
+        work += f': "{label}"'
+    return work
 
 
 def make_repo(judged: JudgedContext) -> Section:
     head = f"HEAD {quote_commit(judged.head)}" if judged.head else "no commit yet"
     where = join_parts(head, _describe_since(judged))
     uncommitted = _describe_uncommitted(judged.staleness)
-    return Section(
-        "repo", f"REPO: {where}; {uncommitted}.{_describe_freshness(judged)}", pinned=True
-    )
+    freshness = _describe_freshness(judged)
+    return Section("repo", f"REPO: {where}; {uncommitted}.{freshness}", pinned=True)
 
 
 def _describe_freshness(judged: JudgedContext) -> str:
     if judged.context.summary is None:
         return " No summary was saved yet."
-    return "" if judged.staleness.stale else " Fresh: the contents are those of these notes."
+    if judged.staleness.stale:
+        return ""
+    return " Fresh: the contents are those of these notes."
 
 
 def _describe_since(judged: JudgedContext) -> str:
@@ -119,26 +122,30 @@ def _describe_since(judged: JudgedContext) -> str:
 
 
 def _describe_uncommitted(staleness: Staleness) -> str:
-    number = staleness.uncommitted
-    return f"{plural(number, 'file')} uncommitted" if number else "nothing uncommitted"
+    if not staleness.uncommitted:
+        return "nothing uncommitted"
+    return f"{plural(staleness.uncommitted, 'file')} uncommitted"
 
 
 def make_stale(judged: JudgedContext) -> Section:
-    """For a plan; nothing where the notes are fresh."""
+    """For a plan; empty where the notes are fresh."""
     staleness = judged.staleness
     if not staleness.stale:
         return Section("stale", "", pinned=True)
-    mark = _mark_stale(staleness) if "files" in staleness.reasons else "STALE"
+    has_changed_files = "files" in staleness.reasons
+    mark = _mark_stale(staleness) if has_changed_files else "STALE"
     return Section("stale", f"{mark}: {describe_staleness(staleness)}.", pinned=True)
 
 
 def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
-    """The same with what it is measured against, in one line."""
+    """The same in one line, with the time and the commit that it is compared with."""
     staleness, summary = judged.staleness, judged.context.summary
-    saved_at = format_moment(summary.updated_at if summary else None, now)
-    at = join_parts(saved_at, quote_commit(judged.context.checkpoint.git_head))
-    is_edited = "files" not in staleness.reasons
-    what = EDITED if is_edited else describe_noted(len(staleness.changed), staleness.noted)
+    saved_at = summary.updated_at if summary else None
+    commit = quote_commit(judged.context.checkpoint.git_head)
+    at = join_parts(format_moment(saved_at, now), commit)
+    what = EDITED
+    if "files" in staleness.reasons:
+        what = describe_noted(len(staleness.changed), staleness.noted)
     parts = [
         f"{_mark_stale(staleness)}, {what}",
         _describe_head(judged),
@@ -148,10 +155,13 @@ def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
 
 
 def _describe_head(judged: JudgedContext) -> str:
-    commits, head = judged.staleness.commits, quote_commit(judged.head)
+    commits = judged.staleness.commits
+    head = quote_commit(judged.head)
     if commits is None:
         return f"HEAD {head}"
-    return f"HEAD {head}, {plural(commits, 'commit')} later" if commits else "HEAD unchanged"
+    if not commits:
+        return "HEAD unchanged"
+    return f"HEAD {head}, {plural(commits, 'commit')} later"
 
 
 def _mark_stale(staleness: Staleness) -> str:
@@ -162,24 +172,30 @@ def _mark_stale(staleness: Staleness) -> str:
 
 
 def make_changed(judged: JudgedContext) -> Section:
-    """The worst first: what is gone, then what changed most. That these notes are stale is said
-    before it.
-    """
+    """The worst first: what is gone, then what changed most."""
     staleness = judged.staleness
-    items = [
-        Item(_describe_change(change), "git") for change in sorted(staleness.changed, key=_weigh)
-    ]
+    worst_first = sorted(staleness.changed, key=_weigh)
+    items = [Item(_describe_change(change), "git") for change in worst_first]
     others = describe_others(staleness) if staleness.stale else ""
     if not items:
-        return Section("changed", "", (Item(others, "git"),) if others else (), indent="  ")
-    title = "" if staleness.stale else f"CHANGED: {describe_changed(len(items), staleness.noted)}."
+        return _make_others_changed(others)
+    title = ""
+    if not staleness.stale:  # else the section before this one has said so
+        title = f"CHANGED: {describe_changed(len(items), staleness.noted)}."
     held = hold_back("changed", items[STALE_SHOWN:], f"only the worst {STALE_SHOWN} are shown")
     tail = f"  {others}" if others else ""
     return Section("changed", title, tuple(items[:STALE_SHOWN]), tail=tail, indent="  ", held=held)
 
 
+def _make_others_changed(others: str) -> Section:
+    items = [Item(others, "git")] if others else []
+    return Section("changed", "", tuple(items), indent="  ")
+
+
 def _weigh(change: NotedChange) -> tuple[int, int, str]:
-    kind = _WORST_FIRST.index(change.what) if change.what in _WORST_FIRST else len(_WORST_FIRST)
+    kind = len(_WORST_FIRST)
+    if change.what in _WORST_FIRST:
+        kind = _WORST_FIRST.index(change.what)
     lines = (change.added or 0) + (change.removed or 0)
     return kind, -lines, change.path
 
@@ -189,8 +205,8 @@ def _describe_change(change: NotedChange) -> str:
     has_lines = change.added is not None or change.removed is not None
     if has_lines and change.what == "changed":
         what = f" +{change.added or 0} -{change.removed or 0}"
-    path = quote(change.path, PATH_CHARS)
+    text = f"{quote(change.path, PATH_CHARS)}{what}"
     if not change.is_committed:
-        return f"{path}{what}, uncommitted"
+        return f"{text}, uncommitted"
     by = join_parts(quote_commit(change.commit), quote(change.author, WORD_CHARS))
-    return f"{path}{what} ({by})" if by else f"{path}{what}"
+    return f"{text} ({by})" if by else text

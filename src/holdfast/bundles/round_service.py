@@ -37,8 +37,8 @@ class KeptRound:
 class RoundService:
     """Role rounds, one open at a time for each workstream.
 
-    The number of a step is part of its id, so that of two who take the same step the second is
-    refused. Whatever goes wrong, a round can be continued or abandoned.
+    The number of a step is part of its id, so that of two processes that take the same step the
+    second is refused. After any failure a round can be continued or abandoned.
     """
 
     def __init__(self, bundles: BundleService, decide: Decide):
@@ -56,9 +56,7 @@ class RoundService:
         return _make_step(started, bundle)
 
     async def next(self, workstream_id: str | None = None) -> RoundStep:
-        """Whose turn it is; asking changes nothing, except that a bundle which is lost is replaced
-        for all of them.
-        """
+        """Whose turn it is. Changes nothing, but a lost bundle is replaced for all roles."""
         known = await self._get(workstream_id)
         current, bundle = await self._with_bundle(known.round, workstream_id)
         is_replaced = current != known.round and current.status == "open"
@@ -81,9 +79,7 @@ class RoundService:
         questions: Sequence[str] = (),
         workstream_id: str | None = None,
     ) -> Round:
-        """The chair's decisions and questions become planning context; what was interrupted
-        continues.
-        """
+        """Decisions and questions become planning context; an interrupted close is continued."""
         known = await self._get(workstream_id)
         if known.round.status == "open":
             closing = rounds.close(known.round, decisions, questions)
@@ -97,16 +93,16 @@ class RoundService:
     async def abandon(self, workstream_id: str | None = None) -> Round:
         """End it without a result; what was submitted stays in the journal."""
         known = await self._get(workstream_id)
-        return (await self._advance(known, rounds.abandon(known.round, now=self._now()))).round
+        abandoned = rounds.abandon(known.round, now=self._now())
+        return (await self._advance(known, abandoned)).round
 
     async def find_ended(self, started_at: str, workstream_id: str | None = None) -> Round | None:
         """How a round ended, whatever came after it."""
         context = await self._load_context(workstream_id)
         steps = await self.journal.newest(ROUND, context.key, LOOKED_BACK)
         known = [Round.from_dict(step.content) for step in steps if step.content]
-        return next(
-            (each for each in known if each.is_over and each.started_at == started_at), None
-        )
+        ended = [each for each in known if each.is_over and each.started_at == started_at]
+        return next(iter(ended), None)
 
     # --- within -----------------------------------------------------------------------------------
 
@@ -122,15 +118,16 @@ class RoundService:
 
     async def _find_last(self, key: Key) -> tuple[int, Round | None]:
         """The last step's number and the round after it; no round where that was forgotten."""
-        for entry in await self.journal.newest(ROUND, key):
-            number = int(entry.id[-NUMBER_DIGITS:], 16)
-            return number, Round.from_dict(entry.content) if entry.content else None
-        return 0, None
+        newest = await self.journal.newest(ROUND, key)
+        if not newest:
+            return 0, None
+        last, *_ = newest
+        number = int(last.id[-NUMBER_DIGITS:], 16)
+        current = Round.from_dict(last.content) if last.content else None
+        return number, current
 
     async def _with_bundle(self, current: Round, workstream_id: str | None) -> tuple[Round, Bundle]:
-        """The round with the bundle that all see: a new one, once the first was forgotten or is
-        another version's.
-        """
+        """The round with the bundle of all roles; a new one where the first cannot be rebuilt."""
         bundle = await self.bundles.find_bundle(current.receipt_id)
         if bundle:
             return current, bundle
@@ -143,9 +140,7 @@ class RoundService:
             await self.decide(
                 result.text, phase="planning", workstream_id=workstream_id, status=result.status
             )
-        except (
-            Exception
-        ):  # whatever it is, it may come again, and a round that is closing cannot be abandoned
+        except Exception:  # it may fail every time, and a closing round cannot be abandoned
             await self._advance(known, rounds.reopen(known.round))
             raise
 
@@ -159,12 +154,11 @@ class RoundService:
             raise errors.RoundMovedError(current.topic)
 
     async def _try_to_keep(self, key: Key, number: int, current: Round) -> bool:
-        """Whether this step is ours: the same number may have been taken by another process."""
+        """Whether this step is ours: another process may have taken the same number."""
         prefix = ids.named_id("round", *self.journal.owner, *key)[:-NUMBER_DIGITS]
+        entry_id = f"{prefix}{number:0{NUMBER_DIGITS}x}"
         content = current.to_dict()
-        entry = await self.journal.add(
-            ROUND, key, content, entry_id=f"{prefix}{number:0{NUMBER_DIGITS}x}"
-        )
+        entry = await self.journal.add(ROUND, key, content, entry_id=entry_id)
         return entry.content == content
 
     def _now(self) -> str:

@@ -1,11 +1,9 @@
-"""Role rounds: four roles speak in turn about one topic, each with the same bundle, and the chair
-closes. Pure.
+"""Role rounds: four roles speak in turn about one topic, with one bundle; the chair closes. Pure.
 
-A round is there to decide, so nobody may bring in what nobody can check. The rule is simple enough
-for a machine: each submission names at least one source, as `repo:PATH`, `tool:COMMAND` or
+A round exists to decide, so every new fact in it must be verifiable. The rule is simple enough for
+a machine: each submission names at least one source, as `repo:PATH`, `tool:COMMAND` or
 `user:WORDS`, or begins with "No new fact". What the roles submit stays in the round; only the
-chair's decisions and questions become context. A round that nobody wants to decide any more is
-abandoned.
+chair's decisions and questions become context. A round that is not needed any more is abandoned.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from holdfast.workstreams import rules
 if TYPE_CHECKING:
     from holdfast.workstreams.model import RepoContext
 
-# How much each role says, in characters: the upper end is held, the lower one is a target.
+# How long a submission of each role is, in characters: the maximum is enforced, the minimum is not.
 ROLES = {
     "Product Owner": (400, 700),
     "Architect": (600, 900),
@@ -32,7 +30,9 @@ ROLES = {
 }
 QUESTIONS = {
     "Product Owner": "what is needed and by whom, what it is worth, and what is out of scope",
-    "Architect": "where it belongs, which shape it takes, and which alternatives were rejected and why",
+    "Architect": (
+        "where it belongs, which shape it takes, and which alternatives were rejected and why"
+    ),
     "Developer": "the steps, the files they touch, and what could go wrong",
     "Validator": "how it will be shown to work, and what the others left open",
 }
@@ -71,12 +71,10 @@ class Round:
     receipt_id: str  # of the bundle that every role sees
     started_at: str
     submissions: tuple[Submission, ...] = ()
-    status: str = (
-        "open"  # then closing, while its results are written down, then closed; or abandoned
-    )
+    status: str = "open"  # then closing, while results are noted, then closed; or abandoned
     decisions: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
-    persisted: int = 0  # how many results are context by now
+    persisted: int = 0  # how many results are noted
     abandoned_at: str | None = None
 
     @property
@@ -105,11 +103,12 @@ class Round:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Round:
-        submissions = tuple(Submission.from_dict(submission) for submission in value["submissions"])
-        decisions, questions = tuple(value["decisions"]), tuple(value["questions"])
-        return cls(
-            **{**value, "submissions": submissions, "decisions": decisions, "questions": questions}
-        )
+        known = {
+            "submissions": tuple(map(Submission.from_dict, value["submissions"])),
+            "decisions": tuple(value["decisions"]),
+            "questions": tuple(value["questions"]),
+        }
+        return cls(**{**value, **known})
 
 
 @dataclass(frozen=True)
@@ -134,71 +133,73 @@ def start(topic: str, *, receipt_id: str, now: str) -> Round:
 
 
 def write_instruction(current: Round) -> str:
-    """What the next role is asked for; what the others submitted is quoted, because it may be
-    another chat.
-    """
+    """The task of the next role, with what the others submitted quoted: it may be another chat."""
     quoted = [_quote_submission(submission) for submission in current.submissions]
     return "\n\n".join([f"ROUND {clean(current.topic)}", *quoted, _write_question(current.role)])
 
 
 def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now: str) -> Round:
-    """One role's words, refused where it is not its turn, where it says too much, or where nothing
-    backs it.
-    """
+    """A submission; refused out of turn, where it is too long, or where it names no source."""
     known = _parse_role(role)
     if current.status != "open" or known != current.role or known == CHAIR:
         raise errors.WrongRoleError(role, current.role)
-    _, most = ROLES[known]
-    text = canonical.check_text("text", text, max_bytes=1 << 20).strip()
-    if not text:
-        raise InvalidValueError("text", text, "is empty")
-    if len(text) > most:
-        raise InvalidValueError(
-            "text", text, f"has {len(text):,} characters; {known} has {most:,} at most"
-        )
+    text = _check_submission(known, text)
     checked = _check_sources(sources)
     if not checked and not text.casefold().startswith(NO_NEW_FACT):
         raise errors.SourceMissingError(known)
-    return replace(
-        current, submissions=(*current.submissions, Submission(known, text, checked, now))
-    )
+    submission = Submission(known, text, checked, now)
+    return replace(current, submissions=(*current.submissions, submission))
+
+
+def _check_submission(role: str, given: str) -> str:
+    _, most = ROLES[role]
+    text = canonical.check_text("text", given, max_bytes=1 << 20).strip()
+    if not text:
+        raise InvalidValueError("text", text, "is empty")
+    if len(text) > most:
+        problem = f"has {len(text):,} characters; {role} has {most:,} at most"
+        raise InvalidValueError("text", text, problem)
+    return text
 
 
 def list_notes(submitted: Round) -> tuple[str, ...]:
-    """A submission that is shorter than was asked for is taken, with a note."""
+    """A submission that is too short is accepted, with a note."""
     last = submitted.submissions[-1]
     least, most = ROLES[last.role]
-    if len(last.text) >= least:
+    length = len(last.text)
+    if length >= least:
         return ()
-    return (
-        f"{last.role} said {len(last.text)} of the {least} to {most:,} characters that were asked for.",
-    )
+    wanted = f"{least} to {most:,} characters that were asked for"
+    return (f"{last.role} said {length} of the {wanted}.",)
 
 
 def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) -> Round:
-    """The chair's word, after everybody spoke. Without a new one, the one that was interrupted goes
-    on.
-    """
+    """The chair's results, after every role has spoken; none where an earlier close continues."""
     if current.status != "open" or current.role != CHAIR:
         raise errors.WrongRoleError(CHAIR, current.role)
-    for name, texts in (("decisions", decisions), ("questions", questions)):
-        if len(texts) > RESULTS:
-            raise InvalidValueError(name, len(texts), f"are more than {RESULTS}")
+    _check_number("decisions", decisions)
+    _check_number("questions", questions)
     if not decisions and not questions:
-        if current.results:
-            return replace(current, status="closing")
-        raise InvalidValueError(
-            "decisions", [], "are missing: a round ends with a decision or an open question"
-        )
+        return _continue_closing(current)
     decided = tuple(_check_line("decision", text, RESULT_CHARS) for text in decisions)
     asked = tuple(_check_line("decision", text, RESULT_CHARS) for text in questions)
     return replace(current, status="closing", decisions=decided, questions=asked, persisted=0)
 
 
+def _check_number(name: str, texts: Sequence[str]) -> None:
+    if len(texts) > RESULTS:
+        raise InvalidValueError(name, len(texts), f"are more than {RESULTS}")
+
+
+def _continue_closing(current: Round) -> Round:
+    if not current.results:
+        problem = "are missing: a round ends with a decision or an open question"
+        raise InvalidValueError("decisions", [], problem)
+    return replace(current, status="closing")
+
+
 def check_results(closing: Round, context: RepoContext) -> None:
-    """By the rule that will note them, with secrets marked as it marks them: a refusal later would
-    be half a close.
-    """
+    """By the rule that will note them, because a later refusal would leave it half closed."""
     stamp = rules.Stamp(CHAIR, closing.receipt_id, closing.started_at)
     for result in closing.results:
         text = redaction.redact(result.text).text
@@ -208,33 +209,30 @@ def check_results(closing: Round, context: RepoContext) -> None:
 
 
 def persist_one(current: Round) -> Round:
-    """One result more is context; with the last one the round is closed."""
+    """One more result is noted; with the last one the round is closed."""
     number = current.persisted + 1
     status = "closed" if number == len(current.results) else "closing"
     return replace(current, persisted=number, status=status)
 
 
 def reopen(closing: Round) -> Round:
-    """A result could not be noted: the chair goes on, says something else, or gives up."""
+    """A result could not be noted: the chair may continue, change its results, or abandon."""
     return replace(closing, status="open")
 
 
 def abandon(current: Round, *, now: str) -> Round:
-    """The end without a result. What a close had noted before it was interrupted stays noted, and
-    only that is named.
+    """End without a result. What an interrupted close has noted stays, and only that is named.
 
-    While it is being closed the chair has spoken, and two ends of one round would be none.
+    Refused while the round is being closed: it must not end in two ways.
     """
     if current.status == "closing":
         raise errors.RoundClosingError(current.topic)
-    noted_decisions = current.decisions[: current.persisted]
-    number = max(0, current.persisted - len(current.decisions))
-    noted_questions = current.questions[:number]
+    questions_noted = max(0, current.persisted - len(current.decisions))
     return replace(
         current,
         status="abandoned",
-        decisions=noted_decisions,
-        questions=noted_questions,
+        decisions=current.decisions[: current.persisted],
+        questions=current.questions[:questions_noted],
         abandoned_at=now,
     )
 
@@ -265,14 +263,14 @@ def _check_source(source: str) -> str:
 
 def _write_question(role: str) -> str:
     if role == CHAIR:
-        return (
-            f"{CHAIR}: the round ends with the decisions and the open questions, one sentence each."
-        )
+        end = "the round ends with the decisions and the open questions, one sentence each"
+        return f"{CHAIR}: {end}."
     least, most = ROLES[role]
     number = list(ROLES).index(role) + 1
     return (
         f"{role} ({number} of {len(ROLES)}): {QUESTIONS[role]}, in {least} to {most:,} characters. "
-        'Each new fact needs a source, as repo:PATH, tool:COMMAND or user:WORDS; without any, begin with "No new fact".'
+        "Each new fact needs a source, as repo:PATH, tool:COMMAND or user:WORDS; "
+        'without any, begin with "No new fact".'
     )
 
 
@@ -288,7 +286,6 @@ def _check_line(name: str, value: object, max_chars: int) -> str:
     if not text:
         raise InvalidValueError(name, value, "is empty")
     if len(text) > max_chars:
-        raise InvalidValueError(
-            name, text, f"has {len(text):,} characters; {max_chars:,} are the most"
-        )
+        problem = f"has {len(text):,} characters; {max_chars:,} are the most"
+        raise InvalidValueError(name, text, problem)
     return text

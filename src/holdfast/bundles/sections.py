@@ -5,8 +5,8 @@ what was run and what is to be done (`run_sections`), and what sessions and memo
 (`session_sections`). `now` and every verdict are arguments. What a rule leaves out or shortens is a
 cut with its reason.
 
-Words of others stand inside lines of ours: cleaned, on one line, behind a mark, and without our own
-verdicts in them.
+Foreign text stands inside lines of ours: cleaned, on one line, behind a mark, and without our own
+verdicts in it.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ from holdfast.ground.text import plural
 from holdfast.workstreams.entries import DECISION_STATUSES
 from holdfast.workstreams.model import JudgedContext
 
-# Minimum and maximum of each section, in characters; who is served first stands first. Without a
-# minimum a section has what the others left below their maximum, without a maximum only what nobody
-# else wanted.
+# Minimum and maximum of each section, in characters, in the order of rank. Without a minimum a
+# section gets what the others left below their maximum, without a maximum only what no other needs.
 BUDGETS: dict[str, dict[str, tuple[int, int]]] = {
     "planning": {
         "about": (60, 200),
@@ -121,9 +120,12 @@ def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
     budgets = BUDGETS["local" if gathered.judged is None else gathered.phase]
     parts = [part for part in _list_parts(gathered) if part.title or part.items or part.gone]
-    names_before = ["", *(part.name for part in parts)]
-    pairs = zip(parts, names_before, strict=False)
-    return tuple(_place(part, before, budgets) for part, before in pairs)
+    placed = []
+    name_before = ""
+    for part in parts:
+        placed.append(_place(part, name_before, budgets))
+        name_before = part.name
+    return tuple(placed)
 
 
 def _list_parts(gathered: Gathered) -> list[Section]:
@@ -188,23 +190,23 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
 
 
 def _make_elsewhere(gathered: Gathered, judged: JudgedContext) -> Section:
-    """What is known and no part of a plan: its place is the other bundle, and the receipt says so."""
+    """What is known and not part of a plan: the receipt names it as shown in the other bundle."""
     why = "told in the implementation bundle"
-    cuts = (
-        [Cut("last_run", plural(len(judged.proofs), "run"), "proofs", why)] if judged.proofs else []
-    )
+    cuts = []
+    if judged.proofs:
+        runs = plural(len(judged.proofs), "run")
+        cuts.append(Cut("last_run", runs, "proofs", why))
     request = gathered.request
     if request:
-        cuts += [Cut("request", line, request.source, why) for line in quote_lines(request.text)]
+        lines = quote_lines(request.text)
+        cuts += [Cut("request", line, request.source, why) for line in lines]
     return Section("elsewhere", "", gone=tuple(cuts))
 
 
 def _place(section: Section, before: str, budgets: Mapping[str, tuple[int, int]]) -> Section:
-    """With its budget and rank, and closed up to the section that it belongs to where that one is
-    right before it.
-    """
+    """With its budget and rank, and attached to the section before it where it belongs to that."""
     least, most = budgets.get(section.name, (0, 0))
-    ranks = list(budgets)
-    rank = ranks.index(section.name) if section.name in budgets else len(ranks)
+    ranks = [*budgets, section.name]  # what has no budget of its own comes last
+    rank = ranks.index(section.name)
     belongs = before in BELONGS_TO.get(section.name, ()) and section.title != CLAIMS
     return replace(section, min_chars=least, max_chars=most, rank=rank, attached=belongs)

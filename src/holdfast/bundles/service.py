@@ -3,9 +3,9 @@
 A receipt holds what the bundle was made of before the budget, so that the same bytes can be made
 again and every line explained. For a session the bytes are frozen, so that the client's prompt
 cache stays valid, but never against the repository. Everything is gathered and judged anew, and the
-id follows from the session and from every line below the head: while a bundle made now would say
-the same, each request gets the first one's bytes, its time included. As soon as one line would
-differ, the old bytes would say something that no longer is, and new ones are made.
+id follows from the session and from every line below the head: while a bundle made now would have
+the same lines, each request gets the first one's bytes, its time included. As soon as one line
+differs, the old bytes are outdated, and new ones are made.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles import budget, errors, receipts, render, sections
-from holdfast.bundles.gathering import Gatherer, Wanted
-from holdfast.bundles.model import PHASES, Bundle, Explained, Gathered, Receipt, Section
+from holdfast.bundles.gathering import BundleRequest, Gatherer
+from holdfast.bundles.model import PHASES, Bundle, BundleExplanation, Gathered, Receipt, Section
 from holdfast.bundles.receipts import short_id
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical, clock, ids
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     NativeIds = Callable[[str, str | None], Awaitable[Mapping[str, Any]]]
 
 RECEIPT = "receipt"
-LOOKED_BACK = 1_000  # receipts that a short id is looked for in
-TIME_CHARS = 14  # of an id: its first part says when it was made
+LOOKED_BACK = 1_000  # so many receipts are searched for a short id
+TIME_CHARS = 14  # the first part of an id holds the time when it was made
 
 _SHORT_ID = re.compile(r"b-[0-9a-f]{4}")
 
@@ -44,7 +44,7 @@ _SHORT_ID = re.compile(r"b-[0-9a-f]{4}")
 class BundleDraft:
     """A bundle before the budget and without an id."""
 
-    wanted: Wanted
+    wanted: BundleRequest
     gathered: Gathered
     sections: tuple[Section, ...]
     total: int
@@ -66,8 +66,9 @@ class BundleDraft:
 
 
 class BundleService:
-    """`load` is the verb of workstreams, `recall` that of memories. Where sharing is off,
-    everything is local.
+    """`load` is the verb of workstreams, `recall` that of memories.
+
+    Where sharing is off, everything is local.
     """
 
     def __init__(
@@ -98,14 +99,13 @@ class BundleService:
         session_id: str | None = None,
         worktree: str | None = None,
     ) -> Bundle:
-        """A new bundle with its receipt; for a session the same bytes again, as long as they say
-        what is so.
-        """
+        """A new bundle with its receipt; for a session the same bytes again while they are true."""
         if phase not in PHASES:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
-        total = budget.total_for(phase, self.text_limit(client) if client else None, limit)
+        client_limit = self.text_limit(client) if client else None
+        total = budget.total_for(phase, client_limit, limit)
         session = await self.sessions.get_session(session_id) if session_id else None
-        wanted = Wanted(phase, workstream_id, client, session, worktree)
+        wanted = BundleRequest(phase, workstream_id, client, session, worktree)
         gathered = await self.gatherer.gather(wanted)
         draft = BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
         if session is None:
@@ -120,11 +120,9 @@ class BundleService:
         limit: int | None = None,
         worktree: str | None = None,
     ) -> Bundle:
-        """What would be built now. Nothing is kept: to look must not displace what was really
-        handed over.
-        """
+        """What would be built now. No receipt is kept: a preview was not handed over."""
         total = budget.total_for(phase, limit)
-        wanted = Wanted(phase, workstream_id, worktree=worktree)
+        wanted = BundleRequest(phase, workstream_id, worktree=worktree)
         gathered = await self.gatherer.gather(wanted)
         draft = BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
         return receipts.rebuild(draft.make_receipt(ids.new_id(), self.now()))
@@ -132,12 +130,11 @@ class BundleService:
     async def prefix(self, instruction: str, phase: str, workstream_id: str | None = None) -> str:
         """An instruction for an agent that a program starts itself, with the bundle before it."""
         bundle = await self.build(phase, workstream_id)
-        return render.prefix_instruction(
-            instruction, bundle, await self.find_native_ids(phase, workstream_id)
-        )
+        native_ids = await self.find_native_ids(phase, workstream_id)
+        return render.prefix_instruction(instruction, bundle, native_ids)
 
     async def find_native_ids(self, phase: str, workstream_id: str | None = None) -> dict[str, str]:
-        """What clients call their sessions of this workstream; nothing where that cannot be known."""
+        """The clients' own ids of their sessions of this workstream; empty where unknown."""
         if self.native_ids is None:
             return {}
         try:
@@ -149,16 +146,12 @@ class BundleService:
 
     # --- receipts ---------------------------------------------------------------------------------
 
-    async def find_receipt(self, receipt_id: str) -> Receipt | None:
-        """By its id or by the short one that stands in the bundle's head; None where there is none."""
-        entry = await self._find_entry(receipt_id)
-        return receipts.read_receipt(entry) if entry else None
-
     async def get_receipt(self, receipt_id: str) -> Receipt:
+        """By its id, or by the short id in the head of its bundle."""
         return receipts.read_receipt(await self._get_entry(receipt_id))
 
     async def get_last_receipt(self, worktree: str | None = None) -> tuple[Receipt, bool]:
-        """The last that was made in a checkout, and whether there was one; else the last of all."""
+        """The last one made in a checkout, else the last of all; and which of the two it is."""
         newest = await self.journal.newest_of_kind(RECEIPT, LOOKED_BACK)
         recent = [entry for entry in newest if entry.content]
         if not recent:
@@ -169,9 +162,7 @@ class BundleService:
         return receipts.read_receipt(last), bool(here) or worktree is None
 
     async def find_bundle(self, receipt_id: str) -> Bundle | None:
-        """The same bytes again; None where they were forgotten, or made by another version of this
-        program.
-        """
+        """The same bytes again; None where they were forgotten or are of another version."""
         return receipts.find_bundle(await self._get_entry(receipt_id))
 
     async def rebuild(self, receipt_id: str) -> Bundle:
@@ -179,7 +170,8 @@ class BundleService:
 
     async def diff(self, receipt_id: str, other_id: str) -> str:
         """What differs between two bundles, as a unified diff; empty where nothing does."""
-        first, second = await self.rebuild(receipt_id), await self.rebuild(other_id)
+        first = await self.rebuild(receipt_id)
+        second = await self.rebuild(other_id)
         lines = difflib.unified_diff(
             first.text.splitlines(),
             second.text.splitlines(),
@@ -191,10 +183,8 @@ class BundleService:
 
     async def explain(
         self, receipt_id: str | None = None, *, worktree: str | None = None
-    ) -> Explained:
-        """A bundle line by line; where none is named, the last one of this checkout, else the last
-        one.
-        """
+    ) -> BundleExplanation:
+        """A bundle line by line; without an id the last one of this checkout, else the last one."""
         if receipt_id:
             return receipts.explain(await self.get_receipt(receipt_id), is_here=True)
         receipt, is_here = await self.get_last_receipt(worktree)
@@ -217,19 +207,16 @@ class BundleService:
         return ids.named_id("bundle", *self.journal.owner, session.id, *about)
 
     async def _keep(self, receipt_id: str, draft: BundleDraft) -> Bundle:
-        """The first that was kept under an id counts: another process may have been faster."""
-        judged, content = (
-            draft.gathered.judged,
-            draft.make_receipt(receipt_id, self.now()).to_content(),
-        )
+        """The first receipt under an id counts: another process may have been faster."""
+        judged = draft.gathered.judged
         key = judged.context.key if judged else ()
-        entry = await self.journal.add(
-            RECEIPT, [*key, draft.wanted.phase], content, entry_id=receipt_id
-        )
+        subject = [*key, draft.wanted.phase]
+        content = draft.make_receipt(receipt_id, self.now()).to_content()
+        entry = await self.journal.add(RECEIPT, subject, content, entry_id=receipt_id)
         return receipts.rebuild(receipts.read_receipt(entry))
 
     async def _find_repo(self) -> str | None:
-        """Of the checkout, where that can be known: a receipt is found without it too."""
+        """Of the checkout; None where it is unknown, because a receipt is found without it too."""
         try:
             return (await self.load("planning", None)).context.key.repo
         except HoldfastError:
@@ -248,16 +235,13 @@ class BundleService:
         found = [entry for entry in recent if short_id(entry.id) == receipt_id]
         if len(found) > 1:
             known = [entry.id for entry in found]
-            raise InvalidValueError(
-                "Receipt", receipt_id, "is short for several; use a whole id", known=known
-            )
-        return found[0] if found else None
+            problem = "is short for several; use a whole id"
+            raise InvalidValueError("Receipt", receipt_id, problem, known=known)
+        return next(iter(found), None)
 
 
 def _is_made_in(entry: JournalEntry, worktree: str | None, repo: str | None) -> bool:
-    """Made in this working tree, or about its repository by a program that did not say where it
-    was.
-    """
+    """Made in this working tree, or, by a program that did not name one, about its repository."""
     made_in = entry.content.get("worktree") if entry.content else None
     if made_in:
         return bool(made_in == worktree)

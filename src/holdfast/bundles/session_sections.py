@@ -1,6 +1,4 @@
-"""What sessions and memories bring: the last request word for word, context sets, and what was
-recalled. Pure.
-"""
+"""From sessions and memories: the last request verbatim, context sets, recalled memories. Pure."""
 
 from __future__ import annotations
 
@@ -27,11 +25,12 @@ def make_request(gathered: Gathered) -> Section:
     request = gathered.request
     if request is None:
         return Section("request", "")
-    items = [Item(f"> {line}", request.source, is_prose=True) for line in quote_lines(request.text)]
-    held = hold_back(
-        "request", items[PROSE_LINES:], f"only the first {PROSE_LINES} lines are shown"
-    )
-    title = f"LAST REQUEST (user, {format_moment(request.said_at, gathered.now)}, verbatim)"
+    lines = quote_lines(request.text)
+    items = [Item(f"> {line}", request.source, is_prose=True) for line in lines]
+    why = f"only the first {PROSE_LINES} lines are shown"
+    held = hold_back("request", items[PROSE_LINES:], why)
+    said_at = format_moment(request.said_at, gathered.now)
+    title = f"LAST REQUEST (user, {said_at}, verbatim)"
     return list_section("request", title, items[:PROSE_LINES], held)
 
 
@@ -53,13 +52,13 @@ def make_recalled(gathered: Gathered) -> Section:
     items = [_write_memory(memory, gathered.now) for memory in gathered.recalled]
     texts = [(memory.text, memory.source) for memory in gathered.recalled]
     long = list_shortened("recalled", texts, TEXT_CHARS)
-    return list_section(
-        "recalled", f"RECALLED ({len(items)} passed the relevance gate)", items, gone=long
-    )
+    title = f"RECALLED ({len(items)} passed the relevance gate)"
+    return list_section("recalled", title, items, gone=long)
 
 
 def _write_memory(memory: RecalledMemory, now: datetime) -> Item:
-    by = join_parts(quote(memory.by, WORD_CHARS), format_day(memory.learned_at, now))
+    day = format_day(memory.learned_at, now)
+    by = join_parts(quote(memory.by, WORD_CHARS), day)
     mark = f" [{memory.verdict}] {by}"
     text = end_sentence(quote(memory.text, TEXT_CHARS))
     return Item(f"- {text}{mark}", memory.source, memory.verdict, keep=len(mark))

@@ -1,1 +1,1 @@
-"""Workstreams: context that lives in the repository, checked against the repository as it is now."""
+"""Workstreams: context that lives in the repository and is checked against its state now."""

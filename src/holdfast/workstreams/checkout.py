@@ -1,6 +1,4 @@
-"""One working tree, opened once per verb: which repository it is, what was agreed for it, and its
-files.
-"""
+"""One working tree, opened once per verb: its repository, its settings and its files."""
 
 from __future__ import annotations
 
@@ -21,12 +19,13 @@ from holdfast.workstreams import errors, evidence, flag, rules
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.model import Key
-from holdfast.workstreams.store import CONFIG, WorkstreamFiles, as_relative
+from holdfast.workstreams.store import CONFIG, WorkstreamFiles, make_relative
 
 FILE_BYTES = 16 << 20
 GIT_FOLDER = ".git"
 ASKS = f"configs/{CONFIG} asks for it, which a file in the repository cannot do."
 REFUSES = f"configs/{CONFIG} says so."
+_CONFIGURED = {True: ASKS, False: REFUSES, None: ""}
 
 
 @dataclass(frozen=True)
@@ -42,38 +41,33 @@ class Checkout:
         return Key(self.repository.repo, branch, chosen)
 
     def read_text(self, path: str) -> str | None:
-        """A file's text as evidence compares it; whatever is no plain file inside the checkout is
-        not there.
-        """
-        if GIT_FOLDER in path.casefold().split(
-            "/"
-        ):  # git's own files are no contents, and may hold a password
+        """A file's text as evidence compares it; None where it is not a file of the checkout."""
+        # Git's own files are not contents, and may hold a password.
+        if GIT_FOLDER in path.casefold().split("/"):
             return None
         try:
-            return evidence.text_of(
-                ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES).data
-            )
+            found = ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES)
+            return evidence.decode_text(found.data)
         except HoldfastError:
             return None
 
     def find_path(self, path: str) -> str:
-        """A name from the top. In a subfolder one names a file as one sees it there; from the top
-        is understood too.
-        """
-        here = as_relative(path, self.repository.root, self.folder)
+        """A path from the top, given relative to the caller's folder or to the top."""
+        here = make_relative(path, self.repository.root, self.folder)
         return here if self.read_text(here) is not None else path
 
     def take_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
-        """A place that somebody names, with what stands there now."""
-        if isinstance(shown, str) and shown.startswith(("./", "../")):
-            shown = as_relative(shown, self.repository.root, self.folder)
-        named = (
-            evidence.parse_evidence(shown)
-            if isinstance(shown, str)
-            else evidence.parse_place(shown)
-        )
+        """A place that a caller names, with the hashes of its text now."""
+        named = self._parse_evidence(shown)
         named = replace(named, path=self.find_path(named.path))
         return evidence.take_evidence(named, self.read_text(named.path))
+
+    def _parse_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
+        if not isinstance(shown, str):
+            return evidence.parse_place(shown)
+        if shown.startswith(("./", "../")):
+            shown = make_relative(shown, self.repository.root, self.folder)
+        return evidence.parse_evidence(shown)
 
     def parse_pointers(self, paths: Sequence[str]) -> list[Pointer]:
         return [self._parse_pointer(path) for path in paths]
@@ -86,71 +80,65 @@ class Checkout:
         return replace(named, path=inside)
 
     def read_state(self, since: str | None = None) -> git.TreeState:
-        return git.read_state(self.repository, since=since, without=self.files.own_paths())
+        return git.read_state(self.repository, since=since, without=self.files.list_own_paths())
 
-    def contents_hash(self, path: str) -> str | None:
-        """Of a noted file, the same whatever line ends a checkout has; None where there is no such
-        file.
-        """
+    def hash_contents(self, path: str) -> str | None:
+        """Of a noted file, whatever its line ends are; None where there is no such file."""
         text = self.read_text(path)
-        return None if text is None else evidence.hash_lines(evidence.split_lines(text))
+        if text is None:
+            return None
+        return evidence.hash_lines(evidence.split_lines(text))
 
 
 def open_checkout(
     home: str, folder: str, share: bool | None, environment: Mapping[str, str]
 ) -> Checkout:
-    """The checkout, or a refusal; where nobody has agreed, without starting git or reading the
-    repository.
-    """
+    """The checkout, or a refusal; where sharing is off, git is not started."""
     user = load_user_settings(home)
+    settings_file = os.path.join(home, NAME)
     said = environment.get(flag.NAME)
     place = os.path.realpath(folder)
     if not flag.is_shared(
         asked=share, environment=said, chosen=user.shares_anything(), repository_says=None
     ):
-        raise errors.SharedContextOffError(
-            os.path.join(home, NAME), says=ASKS if _asks(place, user) else ""
-        )
+        says = ASKS if _is_asked_for(place, user) else ""
+        raise errors.SharedContextOffError(settings_file, says=says)
     repository = git.find_repository(place)
     if repository is None:
         raise errors.NoRepositoryError(folder)
     _check_excludes(repository)
-    own = WorkstreamFiles(repository.root, _checked_folder(user.context_folder))
+    own = WorkstreamFiles(repository.root, _check_folder(user.context_folder))
     config = own.find_config()
-    says = flag.flag_in_config(config) if config else None
-    if not flag.is_shared(
-        asked=share, environment=said, chosen=user.shares(repository.repo), repository_says=says
-    ):
-        words = REFUSES if says is False else ASKS if says else ""
-        raise errors.SharedContextOffError(
-            os.path.join(home, NAME), repo=repository.repo, says=words
-        )
+    configured = flag.find_flag_in_config(config) if config else None
+    chosen = user.shares(repository.repo)
+    if not flag.is_shared(asked=share, environment=said, chosen=chosen, repository_says=configured):
+        says = _CONFIGURED[configured]
+        raise errors.SharedContextOffError(settings_file, repo=repository.repo, says=says)
     return Checkout(repository, own, user, place)
 
 
-def _asks(folder: str, user: UserSettings) -> bool:
-    """Whether a file in the repository asks for what only a person can allow; he is told which one."""
+def _is_asked_for(folder: str, user: UserSettings) -> bool:
+    """Whether a file in the repository asks for what only a person can allow."""
     config = WorkstreamFiles(find_worktree(folder), user.context_folder).find_config()
-    return bool(config and flag.flag_in_config(config))
+    return bool(config and flag.find_flag_in_config(config))
 
 
 def _check_excludes(repository: git.Repository) -> None:
-    """git reads this file whatever it is asked, and would wait for a pipe's other end."""
+    """git reads this file in every command, and would wait for the other end of a pipe."""
     path = os.path.join(repository.common_dir, "info", "exclude")
     with contextlib.suppress(OSError):
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
-            raise PathOutsideError(path, "is no file that git could read", "Remove it.")
+            raise PathOutsideError(path, "is not a file that git can read", "Remove it.")
 
 
-def _checked_folder(folder: str) -> str:
-    """The context folder in its one spelling, because what is below it is left out of every hash."""
+def _check_folder(folder: str) -> str:
+    """The context folder in a canonical form, because what is below it is left out of hashes."""
     try:
         steps = confined.checked_steps(folder.rstrip("/"))
     except PathOutsideError as error:
         raise InvalidValueError("context_folder", folder, error.problem) from None
     if GIT_FOLDER in map(str.casefold, steps):
-        raise InvalidValueError(
-            "context_folder", folder, "is in git's own folder; name another in settings.json"
-        )
+        problem = "is in git's own folder; name another in settings.json"
+        raise InvalidValueError("context_folder", folder, problem)
     return "/".join(steps)

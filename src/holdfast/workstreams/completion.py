@@ -1,20 +1,22 @@
 """Whether a text claims that something is done, so that it needs evidence.
 
-A gate on bare words trips over "abandoned", "not done yet" and "the done callback", and people
-switch it off. So the text is read the way a hurried reader does: quotations, code and phrases that
-deny nothing ("without doubt") are taken out, sentences are cut into clauses, and a word of
-completion counts only where its clause asserts it. It does not count
+A gate on bare words would also stop "abandoned", "not done yet" and "the done callback", and people
+would switch it off. So quotations, code and phrases that deny nothing ("without doubt") are
+removed, sentences are split into clauses, and a word of completion counts only where its clause
+asserts it. It does not count
 
-- in a question, or in what somebody or something else says;
-- after a negation, a modal verb, a wish, a request or a condition in its clause, and in what such a clause governs;
-- where the work is only partly done ("almost finished", "3 of 5"): that says that it is not done;
-- before the noun that it describes ("fixed costs"), in how-it-works sentences ("paths are resolved against the root",
-  "implemented by class X"), in a list of names ("the states open, done and rejected"), or as a part of another word.
+- in a question, or in reported speech;
+- after a negation, a modal verb, a wish, a request or a condition in its clause, and in what such a
+  clause governs;
+- where the work is only partly done ("almost finished", "3 of 5");
+- before the noun that it describes ("fixed costs"), in sentences about how something works ("paths
+  are resolved against the root", "implemented by class X"), in a list of names ("the states open,
+  done and rejected"), or as a part of another word.
 
-Hedges are read to the letter: "should be fixed" is no claim, "I think it is fixed" is one. Changes
-that are told as made ("added", "have been removed") are claims too. English is what is promised;
-other languages pass as no claim. It is a rule over words, not a reader: who wants evidence whatever
-the wording says `kind: completion`.
+Hedges are read literally: "should be fixed" is not a claim, "I think it is fixed" is one. Reported
+changes ("added", "have been removed") are claims too. Only English is supported; a text in another
+language is not a claim. It is a rule over words and cannot understand a text: a caller that wants
+evidence whatever the wording passes `kind: completion`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from holdfast.workstreams.completion_senses import says_done
+from holdfast.workstreams.completion_senses import is_completion
 from holdfast.workstreams.completion_words import (
     ASIDE,
     BE,
@@ -51,11 +53,11 @@ from holdfast.workstreams.completion_words import (
     WISH,
     is_adverb,
     is_participle,
-    words_of,
+    split_words,
 )
 
-TEXT_CHARS = 50_000  # what is longer is judged by its beginning
-CLAUSE_WORDS = 60  # nobody holds more in mind; and what is compared pairwise has to end
+TEXT_CHARS = 50_000  # a longer text is judged by its beginning
+CLAUSE_WORDS = 60  # longer clauses are split, because words are compared pairwise
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,10 @@ class _Word:
     is_name: bool = False  # stands in code, a path or a tag
 
 
-def claims_completion(text: str) -> Completion | None:
+def find_completion(text: str) -> Completion | None:
     """The words by which a text says that something is done; None where it does not say so."""
-    found = [
-        word
-        for sentence in _sentences(_without_quotations(text[:TEXT_CHARS]))
-        for word in _claimed(sentence)
-    ]
+    statements = _list_statements(_remove_quotations(text[:TEXT_CHARS]))
+    found = [word for sentence in statements for word in _find_claims(sentence)]
     if not found:
         return None
     places = tuple((word.start, word.end) for word in found)
@@ -92,7 +91,8 @@ def claims_completion(text: str) -> Completion | None:
 
 
 _TOKEN = re.compile(
-    r"(?P<item>^[ \t]*(?:\d+[.)]|[-*+•])(?=\s))|\[[xX ]\]|#\d+|\d+(?:[.,]\d+){0,3}\s?%|\d+/\d+(?![\w/])"
+    r"(?P<item>^[ \t]*(?:\d+[.)]|[-*+•])(?=\s))|\[[xX ]\]|#\d+|\d+(?:[.,]\d+){0,3}\s?%"
+    r"|\d+/\d+(?![\w/])"
     r"|\w+(?:[-./’'+]\w+)*|(?P<newline>\n\s*)|[^\w\s]",
     re.MULTILINE,
 )
@@ -101,16 +101,17 @@ _QUOTED = re.compile(
     r"|(?<!\w)'[^'\n]{1,500}'(?!\w)|(?<!\w)‘[^’\n]{1,500}’(?!\w)",
     re.DOTALL,
 )
-# A negation, a modal verb or a condition by its words, and none by what it says.
+# In form a negation, a modal verb or a condition, but not in meaning.
 _IDLE = re.compile(
     r"\b(?:(?:can['’]?t|cannot|can not) believe|no (?:doubt|question)|(?:no|not a) problem"
-    r"|(?:can|must|may)(?: now| also| happily)? (?:confirm|report|say|announce)|as far as \w+ can (?:tell|see|say)"
+    r"|(?:can|must|may)(?: now| also| happily)? (?:confirm|report|say|announce)"
+    r"|as far as \w+ can (?:tell|see|say)"
     r"|unless proven otherwise|if i(?: am|['’]m) not (?:mistaken|wrong)|never mind|not to mention"
     r"|last but not least)\b",
     re.IGNORECASE,
 )
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_SENTENCE_ENDS = words_of(". ! ? ; …")
+_SENTENCE_ENDS = split_words(". ! ? ; …")
 _ITEM = "•"
 _CODE_BEFORE, _CODE_AFTER = "#@$./\\=<{~-", "(=/>{\\"
 _CONTRACTED = (
@@ -121,7 +122,7 @@ _CONTRACTED = (
     ("'m", "am"),
     ("'d", "would"),
 )
-_WITH_IS = words_of(
+_WITH_IS = split_words(
     "it's that's this's there's here's what's he's she's who's everything's how's where's"
 )
 
@@ -129,24 +130,29 @@ _WITH_IS = words_of(
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _without_quotations(text: str) -> str:
-    """The same length, so that places stay right: code and quotations become one word, quoted lines
-    and idioms none.
-    """
-    text = _QUOTED.sub(
-        lambda found: "Q" * len(found[0]) if "\n" not in found[0] else " " * len(found[0]), text
-    )
+def _remove_quotations(text: str) -> str:
+    """Code and quotations become one word, quoted lines and idioms spaces; the length stays."""
+    text = _QUOTED.sub(_hide_quotation, text)
     for pattern in (_QUOTED_LINE, _IDLE):
-        text = pattern.sub(lambda found: " " * len(found[0]), text)
+        text = pattern.sub(_blank, text)
     return text
 
 
-def _sentences(text: str) -> Iterator[list[_Word]]:
-    """Sentences that state something: questions, and what stands below a heading such as "Plan:",
-    are left out.
-    """
+def _hide_quotation(found: re.Match[str]) -> str:
+    quotation = found.group()
+    if "\n" in quotation:
+        return _blank(found)
+    return "Q" * len(quotation)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def _list_statements(text: str) -> Iterator[list[_Word]]:
+    """Sentences that state something: without questions and items of a plan ("Plan:")."""
     is_planned = False
-    for sentence in _all_sentences(text):
+    for sentence in _split_sentences(text):
         is_item = sentence[0].text == _ITEM
         is_planned = _is_plan(sentence) or (is_planned and is_item)
         if not is_planned and sentence[-1].text != "?":
@@ -154,9 +160,9 @@ def _sentences(text: str) -> Iterator[list[_Word]]:
         is_planned = is_planned and (is_item or sentence[-1].text == ":")
 
 
-def _all_sentences(text: str) -> Iterator[list[_Word]]:
+def _split_sentences(text: str) -> Iterator[list[_Word]]:
     sentence: list[_Word] = []
-    for word in _words(text):
+    for word in _split_words(text):
         if word.text == "\n" or (word.text == _ITEM and sentence):
             yield from [sentence] if sentence else []
             sentence = []
@@ -168,7 +174,7 @@ def _all_sentences(text: str) -> Iterator[list[_Word]]:
     yield from [sentence] if sentence else []
 
 
-def _words(text: str) -> Iterator[_Word]:
+def _split_words(text: str) -> Iterator[_Word]:
     for found in _TOKEN.finditer(text):
         if found["item"]:
             yield _Word(_ITEM, found.start(), found.end())
@@ -177,23 +183,23 @@ def _words(text: str) -> Iterator[_Word]:
             if found[0].count("\n") > 1 or not text[found.end() : found.end() + 1].islower():
                 yield _Word("\n", found.start(), found.end())
         else:
-            yield from _spelled_out(found, text)
+            yield from _spell_out(found, text)
 
 
-def _spelled_out(found: re.Match[str], text: str) -> Iterator[_Word]:
+def _spell_out(found: re.Match[str], text: str) -> Iterator[_Word]:
     """A word in small letters, two where it is contracted."""
     start, end = found.span()
-    word = found[0].casefold().replace("’", "'").replace(" ", "")
-    is_name = (start > 0 and text[start - 1] in _CODE_BEFORE) or (
-        end < len(text) and text[end] in _CODE_AFTER
-    )
-    first, second = _parts(word)
+    word = found.group().casefold().replace("’", "'").replace(" ", "")
+    has_code_before = start > 0 and text[start - 1] in _CODE_BEFORE
+    has_code_after = end < len(text) and text[end] in _CODE_AFTER
+    is_name = has_code_before or has_code_after
+    first, second = _split_contraction(word)
     yield _Word(first, start, end, is_name)
     if second:
         yield _Word(second, start, end)
 
 
-def _parts(word: str) -> tuple[str, str]:
+def _split_contraction(word: str) -> tuple[str, str]:
     if word in _WITH_IS:
         return word[:-2], "is"
     for ending, meaning in _CONTRACTED:
@@ -203,33 +209,36 @@ def _parts(word: str) -> tuple[str, str]:
 
 
 def _is_plan(sentence: Sequence[_Word]) -> bool:
-    """A short heading before a colon, with a word that speaks of what is still to come."""
+    """A short heading before a colon, with a word for work that is still to be done."""
     texts = [word.text for word in sentence]
-    return ":" in texts[:7] and bool(PLAN_HEADING.intersection(texts[: texts.index(":")]))
+    if ":" not in texts[:7]:
+        return False
+    heading = texts[: texts.index(":")]
+    return bool(PLAN_HEADING.intersection(heading))
 
 
 # --- clauses --------------------------------------------------------------------------------------
 
 
-def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
+def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     """The words of completion that this sentence asserts, clause by clause.
 
-    What holds a clause back also holds back those that hang on it: the consequence of an "if", the
-    rest of a list of things to do, "tested" in "will be written and tested".
+    What holds a clause back also holds back those that depend on it: the consequence of an "if",
+    the rest of a list of things to do, "tested" in "will be written and tested".
     """
     is_governed = was_held_back = False
     previous: list[str] = []
     in_all = [word.text for word in sentence]
     has_failures, has_names = _has_failures(in_all), bool(NAMING.intersection(in_all))
-    for joined_by, words in _clauses(sentence):
+    for joined_by, words in _split_clauses(sentence):
         texts = [word.text for word in words]
         is_governed = is_governed and joined_by != "but"
-        inherits = was_held_back and _hangs_on_previous(joined_by, texts, previous)
+        inherits = was_held_back and _is_continuation(joined_by, texts, previous)
         is_listed = has_names and len(texts) == 1
         for position, word in enumerate(words):
             is_claim = (
                 not word.is_name
-                and says_done(texts, position)
+                and is_completion(texts, position)
                 and not (has_failures and "pass" in word.text)
             )
             if is_claim and not (
@@ -237,11 +246,11 @@ def _claimed(sentence: Sequence[_Word]) -> Iterator[_Word]:
             ):
                 yield word
         was_held_back = inherits or _is_held_back(texts, len(texts))
-        is_governed = is_governed or _governs(texts)
+        is_governed = is_governed or _is_governing(texts)
         previous = texts
 
 
-def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
+def _split_clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
     joined_by, clause = "", list[_Word]()
     for word in sentence:
         if word.text not in CLAUSE_ENDS and len(clause) < CLAUSE_WORDS:
@@ -254,24 +263,19 @@ def _clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
         yield joined_by, clause
 
 
-def _hangs_on_previous(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
-    """Whether a clause has no verb group of its own, so that the one before it decides, if that has
-    one.
-    """
+def _is_continuation(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
+    """Whether a clause has no verb group of its own, so that the one before it decides."""
     if joined_by in ("nor", "then"):
         return True
     first = next((text for text in texts if not is_adverb(text)), "")
     return joined_by in JOINED and is_participle(first) and any(map(is_participle, previous))
 
 
-def _governs(texts: Sequence[str]) -> bool:
-    """A condition whose consequence is only as true as itself; "once it was updated, …" tells what
-    happened.
-    """
+def _is_governing(texts: Sequence[str]) -> bool:
+    """A condition whose consequence depends on it; not "once it was updated, …", a past event."""
     first = next((text for text in texts if not is_adverb(text) or text in GOVERNING), "")
-    is_past = {"was", "were", "had", "did"}.intersection(texts) or any(
-        text.endswith("ed") for text in texts[2:]
-    )
+    has_past_verb = bool({"was", "were", "had", "did"}.intersection(texts))
+    is_past = has_past_verb or any(text.endswith("ed") for text in texts[2:])
     return (first in GOVERNING and not is_past) or texts[:2] == ["as", "soon"]
 
 
@@ -288,20 +292,20 @@ def _has_failures(texts: Sequence[str]) -> bool:
 def _is_held_back(texts: Sequence[str], position: int) -> bool:
     before, after = texts[:position], texts[position + 1 : position + 2]
     return (
-        any(_holds_back(texts, at, position) for at in range(position))
+        any(_is_holding_back(texts, at, position) for at in range(position))
         or _is_request(before)
         or _is_partial(before)
         or bool(LATER.intersection(after))
     )
 
 
-def _holds_back(texts: Sequence[str], at: int, position: int) -> bool:
+def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
     """Whether the word at a place denies, plans, supposes or reports whatever follows it."""
-    word, following = texts[at], texts[at + 1] if at + 1 < len(texts) else ""
+    word = texts[at]
+    following = texts[at + 1] if at + 1 < len(texts) else ""
     if word in NEGATION or word in MODAL:
-        return following not in ("only", "just", "merely") and not _is_in_relative(
-            texts, at, position
-        )
+        is_limit = following in ("only", "just", "merely")
+        return not is_limit and not _is_in_relative(texts, at, position)
     if word in ASIDE:
         return not _is_over(texts[at + 1 : position])
     if word == "to":
@@ -312,19 +316,13 @@ def _holds_back(texts: Sequence[str], at: int, position: int) -> bool:
 
 
 def _is_in_relative(texts: Sequence[str], at: int, position: int) -> bool:
-    """ "The bug that did not reproduce is fixed": the negation belongs to the bug, which has to
-    stand before "that".
-    """
-    return bool(
-        {"that", "which", "who"}.intersection(texts[max(1, at - 2) : at])
-        and BE.intersection(texts[at:position])
-    )
+    """ "The bug that did not reproduce is fixed": the negation belongs to the bug."""
+    relative = {"that", "which", "who"}.intersection(texts[max(1, at - 2) : at])
+    return bool(relative and BE.intersection(texts[at:position]))
 
 
 def _is_over(texts: Sequence[str]) -> bool:
-    """ "After the rebase all tests pass", "without doubt it is fixed": a second subject begins after
-    an aside.
-    """
+    """ "After the rebase all tests pass": a second subject begins after the aside."""
     return any(
         text in DETERMINER | PRONOUN and before not in PREPOSITION | DETERMINER
         for before, text in pairwise(texts)
@@ -343,7 +341,7 @@ def _is_partial(before: Sequence[str]) -> bool:
     ):
         return True
     if SOME.intersection(before[:1]) or any(
-        int(part) < int(whole) for part, whole in _fractions(before)
+        int(part) < int(whole) for part, whole in _list_fractions(before)
     ):
         return True
     return any(
@@ -353,7 +351,7 @@ def _is_partial(before: Sequence[str]) -> bool:
     )
 
 
-def _fractions(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _list_fractions(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for text in texts:
         part, slash, whole = text.partition("/")
         if slash and part.isdecimal() and whole.isdecimal():

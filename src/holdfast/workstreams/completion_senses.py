@@ -1,6 +1,4 @@
-"""What a word of completion means where it stands: "the fixed costs" and "it is fixed" have the
-same word.
-"""
+"""What a word of completion means in its clause: "the fixed costs" and "it is fixed" differ."""
 
 from __future__ import annotations
 
@@ -26,12 +24,12 @@ from holdfast.workstreams.completion_words import (
     WORKS_AS,
     is_adverb,
     is_content,
-    words_of,
+    split_words,
 )
 
 
 class WordPlace:
-    """A word and its neighbours: what stands left of it apart from adverbs, and what follows."""
+    """A word and its neighbours: the one on its left that is not an adverb, and those after it."""
 
     def __init__(self, texts: Sequence[str], at: int):
         self.word = texts[at]
@@ -39,10 +37,10 @@ class WordPlace:
         self.previous = texts[at - 1] if at else ""
         self.next = texts[at + 1] if at + 1 < len(texts) else ""
         self.left = next((text for text in reversed(self.before) if not is_adverb(text)), "")
-        self.between = frozenset(self.before) & words_of("now already finally again")
+        self.between = frozenset(self.before) & split_words("now already finally again")
 
 
-def says_done(texts: Sequence[str], at: int) -> bool:
+def is_completion(texts: Sequence[str], at: int) -> bool:
     sense = _SENSES.get(texts[at])
     return bool(sense and sense(WordPlace(texts, at)))
 
@@ -69,10 +67,10 @@ def _is_attribute(place: WordPlace) -> bool:
     is_subject = (
         place.next.endswith("s") and is_content(second) and not second.endswith(("ing", "ed"))
     )
-    return (is_subject and second not in LOOSE) or _finite_follows(place.after)
+    return (is_subject and second not in LOOSE) or _has_finite_verb(place.after)
 
 
-def _finite_follows(after: Sequence[str]) -> bool:
+def _has_finite_verb(after: Sequence[str]) -> bool:
     for text in after[:4]:
         if text in FINITE:
             return True
@@ -82,7 +80,7 @@ def _finite_follows(after: Sequence[str]) -> bool:
 
 
 def _is_description(place: WordPlace) -> bool:
-    """How a program works or what it did as it ran, rather than what somebody finished."""
+    """How a program works or what it did as it ran, and not work that is finished."""
     is_ours = bool({"i", "we"}.intersection(place.before))
     if place.word == "implemented" and place.next == "by":
         return True
@@ -105,9 +103,7 @@ def _is_description(place: WordPlace) -> bool:
 
 
 def _is_idiom(place: WordPlace) -> bool:
-    """ "Definition of done", "easier said than done", "done is a state"; "marked as done" is a
-    claim.
-    """
+    """ "Definition of done", "easier said than done"; but "marked as done" is a claim."""
     if place.previous == "as" and "marked" in place.before:
         return False
     if not place.before and place.next in BE:
@@ -118,9 +114,7 @@ def _is_idiom(place: WordPlace) -> bool:
 
 
 def _is_changed(place: WordPlace) -> bool:
-    """A change that is told as made: by us, first in a clause, in the perfect or past passive, or
-    "tests added".
-    """
+    """A reported change: by us, first in a clause, in the perfect or passive, "tests added"."""
     if place.left in IN_PROGRESS or _is_attribute(place):
         return False
     if not place.left or place.left in {"i", "we", "been", "got"} | HAVE:
@@ -150,7 +144,7 @@ def _is_passed(place: WordPlace) -> bool:
     has_subject = bool(TESTS.intersection(place.before)) or (
         place.word == "passed" and place.previous.isdecimal()
     )
-    passes_on = place.next in DETERMINER | PRONOUN | words_of(
+    passes_on = place.next in DETERMINER | PRONOUN | split_words(
         "to through as by into along over"
     ) or is_content(place.next)
     return has_subject and not passes_on
@@ -174,8 +168,12 @@ def _is_working(place: WordPlace) -> bool:
             and place.next not in ("on", "with", "for")
             and not is_content(place.next)
         )
-    has_subject = bool(place.left) and place.left not in DETERMINER - words_of("this that all both")
-    says_so = words_of("now again fine correctly properly perfectly flawlessly everywhere reliably")
+    has_subject = bool(place.left) and place.left not in DETERMINER - split_words(
+        "this that all both"
+    )
+    says_so = split_words(
+        "now again fine correctly properly perfectly flawlessly everywhere reliably"
+    )
     if place.word == "work":
         return (
             has_subject
@@ -187,7 +185,7 @@ def _is_working(place: WordPlace) -> bool:
 
 
 def _is_ready(place: WordPlace) -> bool:
-    purposes = words_of("review production release merge merging use testing qa ship deploy go")
+    purposes = split_words("review production release merge merging use testing qa ship deploy go")
     is_handed_on = place.next in ("for", "to") and bool(purposes.intersection(place.after[1:2]))
     return (
         place.left in BE - {"be", "get"}
@@ -208,7 +206,7 @@ def _is_fixing(place: WordPlace) -> bool:
     """ "Fixes #12", "this fixes the race"."""
     if place.next.startswith("#"):
         return True
-    names_change = not place.left or place.left in words_of(
+    names_change = not place.left or place.left in split_words(
         "this that it which commit patch pr change"
     )
     return place.word in ("fixes", "solves") and names_change and place.next in DETERMINER | {"it"}
@@ -224,9 +222,9 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(DONE, _is_done),
     **dict.fromkeys(CHANGED, _is_changed),
     **dict.fromkeys(TICKED, lambda place: not place.before),
-    **dict.fromkeys(words_of("pass passes passed passing"), _is_passed),
-    **dict.fromkeys(words_of("works work working"), _is_working),
-    **dict.fromkeys(words_of("fixes solves closes resolves"), _is_fixing),
+    **dict.fromkeys(split_words("pass passes passed passing"), _is_passed),
+    **dict.fromkeys(split_words("works work working"), _is_working),
+    **dict.fromkeys(split_words("fixes solves closes resolves"), _is_fixing),
     "complete": _is_complete,
     "green": _is_green,
     "live": lambda place: (

@@ -2,7 +2,7 @@
 
 One context per line, sorted, keys sorted, so that git shows what changed and merges most of it
 alone. What git could not merge, or merged by keeping both lines, is resolved by the ids of entries
-(`merging`): nothing that one side wrote is dropped. A file that cannot be understood whole is never
+(`merging`): nothing that one side wrote is dropped. A file that cannot be read whole is never
 written again, only shown.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeGuard
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
 from holdfast.workstreams.entries import ContextFields
-from holdfast.workstreams.merging import as_line, merge_contexts, renumber
+from holdfast.workstreams.merging import merge_contexts, renumber, to_line
 from holdfast.workstreams.model import Key
 
 SCHEMA_VERSION = 1
@@ -26,10 +26,12 @@ TOP_NAMES = ("contexts", "revision", "schema_version")
 EMPTY_LINES = ("", "{", "}", "]", '{"contexts": [')
 
 CONFLICT = (
-    "has conflict markers. Both sides are shown merged. Delete the marker lines and keep the lines of both sides: "
-    "they are merged by id when it is read next"
+    "has conflict markers. Both sides are shown merged. Delete the marker lines and keep the lines "
+    "of both sides: they are merged by id when it is read next"
 )
-BROKEN = "cannot be read as JSON (line {line}). Mend it, or take an older one: git log -p -- {path}"
+BROKEN = (
+    "cannot be read as JSON (line {line}). Fix it, or restore an older one: git log -p -- {path}"
+)
 NEWER = (
     "was written by a newer version (schema {version}, this program knows {known}). "
     "Install that version to change it"
@@ -62,20 +64,18 @@ class ParsedFile(NamedTuple):
 
 
 def to_bytes(document: Document) -> bytes:
-    lines = [as_line(document.contexts[key].to_dict()) for key in sorted(document.contexts)]
+    lines = [to_line(document.contexts[key].to_dict()) for key in sorted(document.contexts)]
     # The comma leads, so that a new last line leaves the one before it as it was.
     contexts = "\n,".join(lines)
     end = "\n" if lines else ""
     top = {**document.others, "revision": document.revision, "schema_version": SCHEMA_VERSION}
-    rest = [f"{json.dumps(name)}: {as_line(value)}" for name, value in sorted(top.items())]
+    rest = [f"{json.dumps(name)}: {to_line(value)}" for name, value in sorted(top.items())]
     others = ",\n".join(rest)
     return f'{{"contexts": [\n{contexts}{end}],\n{others}\n}}\n'.encode()
 
 
 def from_bytes(data: bytes, path: str) -> Document:
-    """Never raises: whatever stands there is a document, with a `problem` where it must not be
-    written again.
-    """
+    """Never raises; the document has a `problem` where the file must not be written again."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -97,7 +97,9 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
         return None
     merged = dict(own.contexts)
     for key, fields in other.contexts.items():
-        merged[key] = merge_contexts(merged[key], fields) if key in merged else fields
+        if key in merged:
+            fields = merge_contexts(merged[key], fields)
+        merged[key] = fields
     revision = max(own.revision, other.revision) + 1
     return to_bytes(Document(revision, merged, {**other.others, **own.others}))
 
@@ -105,18 +107,22 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
 def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document:
     contexts: dict[Key, ContextFields] = {}
     for value in top["contexts"]:
-        key, fields = _read_key(value), ContextFields.from_dict(value)
-        contexts[key] = (
-            merge_contexts(contexts[key], fields) if key in contexts else renumber(fields)
-        )
+        key = _read_key(value)
+        fields = ContextFields.from_dict(value)
+        if key in contexts:
+            contexts[key] = merge_contexts(contexts[key], fields)
+        else:
+            contexts[key] = renumber(fields)
     others = {name: value for name, value in top.items() if name not in TOP_NAMES}
     return Document(top["revision"], contexts, others, problem)
 
 
 def _read_key(context: Mapping[str, Any]) -> Key:
     key = context["key"]
+    repo = str(key.get("repo") or "")
     branch = str(key.get("branch") or "")
-    return Key(str(key.get("repo") or ""), branch, str(key.get("workstream_id") or branch))
+    workstream_id = str(key.get("workstream_id") or branch)
+    return Key(repo, branch, workstream_id)
 
 
 # --- is it ours -----------------------------------------------------------------------------------
@@ -125,45 +131,44 @@ def _read_key(context: Mapping[str, Any]) -> Key:
 def _parse(text: str, path: str) -> ParsedFile:
     try:
         top = canonical.parse_json("file", text)
-    except Exception:  # whatever it is, the lines decide
+    except Exception:  # whatever the problem, the lines are read one by one
         return _parse_lines(text, path)
     return _check_top(top)
 
 
 def _check_top(top: object) -> ParsedFile:
     if not isinstance(top, dict):
-        return _not_ours("it holds no object")
+        return _make_not_ours("it holds no object")
     version = top.get("schema_version")
     if not _is_number(version) or version < 1:
-        return _not_ours("it has no schema_version")
+        return _make_not_ours("it has no schema_version")
     if version > SCHEMA_VERSION:
         return ParsedFile({}, NEWER.format(version=version, known=SCHEMA_VERSION))
-    return _check_contexts(_from_draft(top))
+    return _check_contexts(_convert_draft(top))
 
 
 def _check_contexts(top: dict[str, Any]) -> ParsedFile:
     contexts, revision = top.get("contexts"), top.get("revision", 0)
     if not isinstance(contexts, list) or not all(map(_is_context, contexts)):
-        return _not_ours("`contexts` is no list of contexts")
+        return _make_not_ours("`contexts` is not a list of contexts")
     if not _is_number(revision) or revision < 0:
-        return _not_ours("`revision` is no number")
+        return _make_not_ours("`revision` is not a number")
     problem = _find_unwritable(top)
     if problem:
-        return _not_ours(problem)
+        return _make_not_ours(problem)
     return ParsedFile({**top, "contexts": contexts, "revision": revision})
 
 
-def _from_draft(top: dict[str, Any]) -> dict[str, Any]:
+def _convert_draft(top: dict[str, Any]) -> dict[str, Any]:
     """An earlier draft of the format had one context alone."""
     if "contexts" in top or "key" not in top:
         return top
-    return {"contexts": [{name: top[name] for name in top if name != "schema_version"}]}
+    context = {name: value for name, value in top.items() if name != "schema_version"}
+    return {"contexts": [context]}
 
 
 def _find_unwritable(top: dict[str, Any]) -> str | None:
-    """JSON as Python reads it has more than can be written back: halves of pairs, NaN, nesting
-    without end.
-    """
+    """Python reads JSON that cannot be written again: lone surrogates, NaN, endless nesting."""
     try:
         canonical.canonical_json("file", top, max_bytes=MOST_BYTES)
     except InvalidValueError as error:
@@ -181,7 +186,7 @@ def _is_number(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _not_ours(problem: str) -> ParsedFile:
+def _make_not_ours(problem: str) -> ParsedFile:
     return ParsedFile({}, NOT_OURS.format(problem=problem))
 
 
@@ -189,7 +194,7 @@ def _not_ours(problem: str) -> ParsedFile:
 
 
 def _split_sides(text: str) -> list[str]:
-    """Both sides of a file with conflict markers, each whole; nothing where there are no markers."""
+    """Both sides of a file with conflict markers, each whole; empty where there are no markers."""
     lines = text.split("\n")
     if not any(line.startswith(MARKERS[0]) for line in lines):
         return []
@@ -235,12 +240,16 @@ def _parse_line(line: str) -> dict[str, Any] | None:
 def _merge_tops(tops: Sequence[dict[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for top in tops:
-        numbers = {
-            name: top[name]
-            for name in ("revision", "schema_version")
-            if isinstance(top.get(name), int)
-        }
-        highest = {name: max(number, merged.get(name, 0)) for name, number in numbers.items()}
         contexts = [*merged.get("contexts", []), *top.get("contexts", [])]
+        highest = _find_highest(top, merged)
         merged = {**merged, **top, **highest, "contexts": contexts}
     return merged
+
+
+def _find_highest(top: Mapping[str, Any], merged: Mapping[str, Any]) -> dict[str, int]:
+    highest = {}
+    for name in ("revision", "schema_version"):
+        number = top.get(name)
+        if isinstance(number, int):
+            highest[name] = max(number, merged.get(name, 0))
+    return highest

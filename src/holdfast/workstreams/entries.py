@@ -25,20 +25,18 @@ from holdfast.workstreams.records import (
 
 DECISION_STATUSES = ("open", "accepted", "rejected")
 CLAIM_KINDS = ("statement", "completion")
-_PAST_NAMES = ("text", "status", "because", "by", "updated_at")
+PAST_NAMES = ("text", "status", "because", "by", "updated_at")
 
 
 @dataclass(frozen=True)
 class Summary(Record):
-    """Where the work stands, in the words of the last one who saved it."""
+    """The state of the work, in the words of the author who saved it last."""
 
     text: str | None = text_field()
     updated_at: str | None = text_field()
     by: str | None = text_field()
     verified_by: str | None = text_field()
-    stale: bool | None = (
-        flag_field()
-    )  # a name of the format; whether it is stale is judged on every read
+    stale: bool | None = flag_field()  # only a name of the format: it is judged on every read
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Checkpoint(Record):
 
     @property
     def uncommitted(self) -> Mapping[str, Any] | None:
-        """What was not committed then; None where it was too much to be kept."""
+        """What was not committed then; None where it was too much to keep."""
         is_unknown = "dirty" in self.extra
         return None if is_unknown else self.dirty or {}
 
@@ -108,9 +106,8 @@ class Decision(Record):
     def as_past(self) -> PastDecision:
         """What it is now, as its history has it once it is something else."""
         known = self.to_dict()
-        return PastDecision.from_dict(
-            {name: known[name] for name in _PAST_NAMES if known.get(name)}
-        )
+        past = {name: known[name] for name in PAST_NAMES if known.get(name)}
+        return PastDecision.from_dict(past)
 
 
 @dataclass(frozen=True)
@@ -181,7 +178,7 @@ class NotedRun(Record):
 
 @dataclass(frozen=True)
 class Pointer:
-    """A file, or a symbol in one, that the next reader should look at. In the file it is one text."""
+    """A file, or a symbol in one, that the next reader should look at; one text in the file."""
 
     path: str
     symbol: str | None = None
@@ -192,12 +189,16 @@ class Pointer:
         return cls(path, symbol if mark else None)
 
     def __str__(self) -> str:
-        return self.path if self.symbol is None else f"{self.path}#{self.symbol}"
+        if self.symbol is None:
+            return self.path
+        return f"{self.path}#{self.symbol}"
 
 
 def _read_pointers(value: Any) -> tuple[Pointer, ...] | None:
     texts = read_texts(value)
-    return None if texts is None else tuple(Pointer.parse(text) for text in texts)
+    if texts is None:
+        return None
+    return tuple(Pointer.parse(text) for text in texts)
 
 
 def _write_pointers(pointers: Iterable[Pointer]) -> list[str]:

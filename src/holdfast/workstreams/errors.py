@@ -36,28 +36,26 @@ class NoteNotFoundError(NotFound):
 
     def __init__(self, note_id: object, known: Sequence[str]):
         self.note_id = note_id
-        there = (
-            f"There are {', '.join(known[:10])}{', …' if len(known) > 10 else ''}."
-            if known
-            else "There are none."
-        )
+        names = [*known[:10], *(["…"] if len(known) > 10 else [])]
+        there = f"There are {', '.join(names)}." if names else "There are none."
         super().__init__(f"No claim or decision {shown(note_id)} is noted here. {there}")
 
 
 class ContextChangedError(Conflict):
-    """A repo context that somebody else has written since it was read."""
+    """A repo context that another process has written since it was read."""
 
     code = "context_changed"
 
     def __init__(self, expected: int, actual: int):
         self.expected, self.actual = expected, actual
         super().__init__(
-            f"The repo context is at revision {actual}, not {expected}: written meanwhile. Load it again, then save."
+            f"The repo context is at revision {actual}, not {expected}: written meanwhile. "
+            "Load it again, then save."
         )
 
 
 class SharedContextOffError(Refused):
-    """Nobody has agreed to keep context in this repository, so nothing of it is read or written."""
+    """Context in this repository is not agreed to, so nothing of it is read or written."""
 
     code = "shared_context_off"
 
@@ -68,16 +66,21 @@ class SharedContextOffError(Refused):
         repo: str | None = None,
         says: str = "",
     ) -> None:
-        called = f" This repository is called {repo} there." if repo else ""
+        setting = f'"shared_context": true in {settings_file}'
+        sentences = [
+            "Shared context is off, so nothing is kept in this repository.",
+            says,
+            f"Switch it on with SHARED_CONTEXT_ENABLED=true, or with {setting}.",
+            f"This repository is called {repo} there." if repo else "",
+        ]
         super().__init__(
-            f"Shared context is off, so nothing is kept in this repository.{says and ' ' + says} Switch it on with "
-            f'SHARED_CONTEXT_ENABLED=true, or with "shared_context": true in {settings_file}.{called}',
+            " ".join(sentence for sentence in sentences if sentence),
             next_actions=[Action("shared_context.try" if repo else "repository.name")],
         )
 
 
 class EvidenceMissingError(Refused):
-    """Somebody says that something is done, and shows nothing."""
+    """A claim says that something is done, and has no evidence."""
 
     code = "evidence_missing"
 
@@ -91,7 +94,7 @@ class EvidenceMissingError(Refused):
 
 
 class ProofFailedError(Refused):
-    """Something is said to be done, and what should show it shows that it is not."""
+    """A claim says that something is done, and its own evidence contradicts it."""
 
     code = "proof_failed"
 
@@ -99,13 +102,14 @@ class ProofFailedError(Refused):
         self.claim, self.command = claim, command
         how = f"ended with exit code {exit_code}" if exit_code != 0 else "ran while files changed"
         super().__init__(
-            f"Claim {shown(claim)} is shown by nothing: {shown(command)} {how}. Run it until it passes, then claim.",
+            f"Claim {shown(claim)} is shown by nothing: {shown(command)} {how}. "
+            "Run it until it passes, then claim.",
             next_actions=[Action("prove")],
         )
 
 
 class EvidenceNotThereError(Refused):
-    """Evidence is checked when it is given; what is not there shows nothing."""
+    """Evidence is checked when it is given; a place that is missing shows nothing."""
 
     code = "evidence_not_there"
 
@@ -117,14 +121,14 @@ class EvidenceNotThereError(Refused):
 
 
 class NotVerifiedError(Refused):
-    """A summary would be written against a state that nobody has checked."""
+    """A summary would be bound to a state that was not verified."""
 
     code = "not_verified"
 
     def __init__(self) -> None:
         super().__init__(
-            "The summary is kept as it is: tracked files have uncommitted changes, and no command was seen to pass on "
-            "them.",
+            "The summary is kept as it is: tracked files have uncommitted changes, "
+            "and no command was seen to pass on them.",
             next_actions=[Action("prove"), Action("git.commit")],
         )
 

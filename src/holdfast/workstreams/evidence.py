@@ -1,13 +1,13 @@
 """What shows a claim to be true, and whether it still does on this checkout.
 
 Evidence is a place in a file: lines, a symbol, or the whole file. When it is given, the place has
-to be there, and what stands there is noted as hashes, so that the repository's own text is never
-copied. On every read the file is looked at again: `ok` is the same text at the same place, `moved`
-the same text elsewhere in the file, `changed` anything else, `gone` a file or a symbol that is no
-longer there. In doubt a claim is not shown as true.
+to exist, and its text is noted as hashes, so that the repository's own text is never copied. On
+every read the file is compared again: `ok` is the same text at the same place, `moved` the same
+text elsewhere in the file, `changed` anything else, `gone` a file or a symbol that is missing now.
+In doubt a claim is not shown as true.
 
 Lines are what editors and git count: they end with LF or CRLF and nothing else. Line ends, a byte
-order mark and the last newline are no part of the text.
+order mark and the last newline are not part of the text.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 Verdict = Literal["ok", "moved", "changed", "gone"]
 
 EVIDENCE_BYTES = 4096
-# Fewer letters and digits, as in `return None`, stand anywhere: to find them says something only
-# where they stood once and stand once. What has none, such as `}`, never says anything.
+# Fewer letters and digits, as in `return None`, occur anywhere: finding them proves something only
+# where they occurred once and occur once. Lines without any, such as `}`, never prove anything.
 DISTINCTIVE_CHARS = 12
-TRIES = 10  # places that only seem to be the same are made on purpose
+TRIES = 10  # a file may be built to have many places with the same rolling hash
 FORMS = "src/a.py:10-20, src/a.py#name or src/a.py"
 PLACE = ("path", "lines", "symbol")
 
@@ -47,7 +47,7 @@ _PRIME, _BASE = (1 << 61) - 1, 1_000_003
 
 @dataclass(frozen=True)
 class Evidence:
-    """A place in a file. Without hashes it is only named; `take_evidence` notes what stands there."""
+    """A place in a file. Without hashes it is only named; `take_evidence` adds them."""
 
     path: str
     lines: Lines | None = None
@@ -55,15 +55,17 @@ class Evidence:
     text_hash: str | None = None
     shape_hash: str | None = None  # of a symbol, apart from its formatting
     run_hash: str | None = None  # of lines, cheap to look for at every place of a file
-    file_hash: str | None = None  # of all lines: while it is the same, nothing else needs a look
-    copies: int = 1  # how often the lines stood in the file
-    # Of one that is read from a file: names that a later version wrote, and values that are spelled
-    # another way there.
+    file_hash: str | None = None  # of all lines: while it is the same, nothing else is compared
+    copies: int = 1  # how often the lines occurred in the file
+    # Read from a file: names of a later version, and values that are written in another way.
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        place = f"#{self.symbol}" if self.symbol else f":{self.lines}" if self.lines else ""
-        return self.path + place
+        if self.symbol:
+            return f"{self.path}#{self.symbol}"
+        if self.lines:
+            return f"{self.path}:{self.lines}"
+        return self.path
 
     def to_dict(self) -> dict[str, Any]:
         """The seed's keys first; what is not known is left out."""
@@ -71,7 +73,10 @@ class Evidence:
             "path": self.path,
             "lines": str(self.lines) if self.lines else None,
             "symbol": self.symbol,
-            **{name: getattr(self, name) for name in _HASHES},
+            "text_hash": self.text_hash,
+            "shape_hash": self.shape_hash,
+            "run_hash": self.run_hash,
+            "file_hash": self.file_hash,
             "copies": self.copies if self.copies > 1 else None,
         }
         present = {key: value for key, value in known.items() if value is not None}
@@ -79,9 +84,10 @@ class Evidence:
 
     @classmethod
     def from_dict(cls, value: object) -> Evidence:
-        """From a file that anybody may have edited: its path is checked like one from outside."""
+        """From a file that may have been edited: its path is checked like any input."""
         if not isinstance(value, Mapping):
-            raise InvalidValueError("evidence", value, f"is no JSON object; write it as {FORMS}")
+            problem = f"is not a JSON object; write it as {FORMS}"
+            raise InvalidValueError("evidence", value, problem)
         hashes: dict[str, Any] = {name: _check_hash(name, value.get(name)) for name in _HASHES}
         found = cls(
             path=_check_path(value.get("path")),
@@ -91,7 +97,8 @@ class Evidence:
             **hashes,
         )
         known = found.to_dict()
-        extra = {key: item for key, item in value.items() if key not in known or known[key] != item}
+        missing = object()
+        extra = {key: item for key, item in value.items() if known.get(key, missing) != item}
         return replace(found, extra=extra)
 
     def has_right_form(self) -> bool:
@@ -100,9 +107,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class BrokenEvidence:
-    """What stands in a file where evidence is expected, and why it is none. It shows nothing, and
-    it is kept.
-    """
+    """A value in a file that is not evidence, and why. It shows nothing, and it is kept."""
 
     value: Mapping[str, Any]
     problem: str
@@ -145,11 +150,13 @@ class CommandEvidence(Record):
 
     @property
     def text(self) -> str:
-        return self.command if isinstance(self.command, str) else " ".join(self.command or ())
+        if isinstance(self.command, str):
+            return self.command
+        return " ".join(self.command or ())
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvidenceJudgement:
     """A verdict on this checkout, where the evidence is now, and why it does not hold."""
 
     verdict: Verdict
@@ -161,11 +168,10 @@ class Judged:
 
 
 def parse_evidence(text: str) -> Evidence:
-    """A place by its text. The last `:` or `#` that fits decides; `#L10-L20` is lines, as in links
-    to a line.
+    """A place by its text. The last `:` or `#` that fits decides; `#L10-L20` is lines, as in links.
 
-    A file whose own name ends like a place (`notes#c.md`) can be given with lines, or as `{"path":
-    …}`.
+    A file whose own name ends like a place (`notes#c.md`) can be given with lines, or as an object
+    with a `path`.
     """
     canonical.check_text("evidence", text, max_bytes=EVIDENCE_BYTES)
     if found := _PLACE.fullmatch(text):
@@ -184,13 +190,12 @@ def read_evidence(value: Mapping[str, Any]) -> NotedEvidence:
 
 
 def parse_place(value: object) -> Evidence:
-    """A place as a program gives it; what stood there is never taken from it, and nothing else goes
-    along.
-    """
-    names = value.keys() if isinstance(value, Mapping) else set()
-    others = sorted(str(name) for name in names if name not in PLACE)
-    if others:
-        raise InvalidValueError("evidence", others[0], "is not taken with a place", known=PLACE)
+    """A place as a program gives it: hashes and any other names are refused."""
+    if isinstance(value, Mapping):
+        others = sorted(str(name) for name in value if name not in PLACE)
+        if others:
+            problem = "is not taken with a place"
+            raise InvalidValueError("evidence", others[0], problem, known=PLACE)
     return replace(Evidence.from_dict(value), extra={})
 
 
@@ -200,35 +205,33 @@ def _check_lines(text: str, found: re.Match[str]) -> Lines:
     if first < 1:
         raise InvalidValueError("evidence", text, "names line 0; lines count from 1")
     if last < first:
-        raise InvalidValueError(
-            "evidence", text, "names lines that end before they begin; write the smaller one first"
-        )
+        problem = "names lines that end before they begin; write the smaller one first"
+        raise InvalidValueError("evidence", text, problem)
     return Lines(first, last)
 
 
 def _check_path(path: object) -> str:
-    """Relative to the repository, with `/`, the way git names a file; nothing that could lead out
-    of it.
-    """
+    """Relative to the repository and inside it, with `/`, the way git names a file."""
     text = canonical.check_text("evidence", path, max_bytes=EVIDENCE_BYTES)
+    problem = _find_path_problem(text)
+    if problem:
+        raise InvalidValueError("evidence", text, problem)
+    return text
+
+
+def _find_path_problem(text: str) -> str | None:
     steps = text.split("/")
     if not text.strip():
-        raise InvalidValueError("evidence", text, f"names no file; write {FORMS}")
+        return f"names no file; write {FORMS}"
     if "\\" in text:
-        raise InvalidValueError(
-            "evidence", text, f"has a backslash; write its path with '/': {FORMS}"
-        )
+        return f"has a backslash; write its path with '/': {FORMS}"
     if not steps[0]:
-        raise InvalidValueError(
-            "evidence", text, f"is an absolute path; write it from the repository's top: {FORMS}"
-        )
+        return f"is an absolute path; write it from the repository's top: {FORMS}"
     if not steps[-1]:
-        raise InvalidValueError("evidence", text, f"is a folder; name a file: {FORMS}")
+        return f"is a folder; name a file: {FORMS}"
     if {"", ".", ".."} & set(steps):
-        raise InvalidValueError(
-            "evidence", text, f"leads through '.' or '..'; write it from the top: {FORMS}"
-        )
-    return text
+        return f"leads through '.' or '..'; write it from the top: {FORMS}"
+    return None
 
 
 def _parse_lines(value: object) -> Lines | None:
@@ -237,19 +240,19 @@ def _parse_lines(value: object) -> Lines | None:
     found = _ALONE.fullmatch(value) if isinstance(value, str) else None
     if not found:
         raise InvalidValueError("lines", value, "are not lines; write them as L10-L20")
-    return _check_lines(found[0], found)
+    return _check_lines(found.group(), found)
 
 
 def _check_symbol(value: object) -> str | None:
     if value is None or (isinstance(value, str) and symbols.SYMBOL.fullmatch(value)):
         return value
-    raise InvalidValueError("symbol", value, "is no name; write it as name or Class.method")
+    raise InvalidValueError("symbol", value, "is not a name; write it as name or Class.method")
 
 
 def _check_hash(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and _HASH.fullmatch(value)):
         return value
-    raise InvalidValueError(name, value, "is no hash of ours; give the evidence again")
+    raise InvalidValueError(name, value, "is not a hash of ours; give the evidence again")
 
 
 def _check_copies(value: object) -> int:
@@ -263,17 +266,13 @@ def _check_copies(value: object) -> int:
 # --- taking ---------------------------------------------------------------------------------------
 
 
-def text_of(data: bytes) -> str:
-    """A file's bytes as a text that no other bytes give: what is not UTF-8 stays apart, as halves
-    of pairs.
-    """
+def decode_text(data: bytes) -> str:
+    """A file's bytes as a text that no other bytes give: what is not UTF-8 becomes surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def take_evidence(named: Evidence, text: str | None) -> Evidence:
-    """The evidence with what stands there now, or a refusal with what is missing. None: there is no
-    such file.
-    """
+    """The evidence with its hashes as of now, or a refusal. `text` is None where no file is."""
     if text is None:
         raise EvidenceNotThereError(str(named), "there is no such file")
     lines = split_lines(text)
@@ -291,142 +290,154 @@ def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
     if isinstance(found, UnreadableSource):
         raise EvidenceNotThereError(str(noted), f"the file {found.why}; give lines, as in :10-20")
     if found is None:
+        problem = f"the file has no symbol {name}"
         others = symbols.list_namesakes(text, noted.path, name)
-        hint = f"; it has {', '.join(others[:3])}" if others else ""
-        raise EvidenceNotThereError(str(noted), f"the file has no symbol {name}{hint}")
-    run = _run(lines, found.lines)
+        if others:
+            problem += f"; it has {', '.join(others[:3])}"
+        raise EvidenceNotThereError(str(noted), problem)
+    run = _cut_run(lines, found.lines)
     return replace(noted, lines=found.lines, text_hash=hash_lines(run), shape_hash=found.shape)
 
 
 def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidence:
     if wanted.last > len(lines):
         raise EvidenceNotThereError(str(noted), f"the file has {plural(len(lines), 'line')}")
-    run = _run(lines, wanted)
+    run = _cut_run(lines, wanted)
     if not any(line.strip() for line in run):
         raise EvidenceNotThereError(str(noted), "these lines are blank")
-    run_hash = _run_hash(run)
-    copies = sum(1 for _ in _places(lines, len(run), run_hash))
+    run_hash = _hash_run(run)
+    copies = sum(1 for _ in _find_places(lines, len(run), run_hash))
     return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=copies)
 
 
 # --- judging --------------------------------------------------------------------------------------
 
 
-def judge_evidence(evidence: Evidence, text_now: str | None) -> Judged:
-    """What this checkout says. None: there is no such file here."""
+def judge_evidence(evidence: Evidence, text_now: str | None) -> EvidenceJudgement:
+    """Against a file of this checkout; `text_now` is None where it is missing."""
     if text_now is None:
-        return Judged("gone", why="there is no such file")
+        return EvidenceJudgement("gone", why="there is no such file")
     if evidence.text_hash is None:
-        return Judged("changed", why="what stood there was never noted")
+        return EvidenceJudgement("changed", why="what stood there was never noted")
     lines = split_lines(text_now)
     if hash_lines(lines) == (evidence.file_hash or evidence.text_hash):
-        return Judged("ok", evidence.lines)
+        return EvidenceJudgement("ok", evidence.lines)
     if evidence.symbol:
         return _judge_symbol(evidence, lines, text_now)
     if evidence.lines:
         return _judge_lines(evidence, evidence.lines, lines)
-    return Judged("changed", why="the file was edited")
+    return EvidenceJudgement("changed", why="the file was edited")
 
 
-def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> Judged:
+def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> EvidenceJudgement:
     now = symbols.read_symbol(text, evidence.path, evidence.symbol or "")
     if now is None:
-        return Judged("gone", why="there is no such symbol")
+        return EvidenceJudgement("gone", why="there is no such symbol")
     if isinstance(now, UnreadableSource):
-        return Judged("changed", why=f"the file {now.why}")
+        return EvidenceJudgement("changed", why=f"the file {now.why}")
     if not _is_same(evidence, now, lines):
-        return Judged("changed", now.lines, "the symbol was edited")
-    return Judged("ok" if now.lines == evidence.lines else "moved", now.lines)
+        return EvidenceJudgement("changed", now.lines, "the symbol was edited")
+    verdict: Verdict = "ok" if now.lines == evidence.lines else "moved"
+    return EvidenceJudgement(verdict, now.lines)
 
 
 def _is_same(evidence: Evidence, now: Symbol, lines: Sequence[str]) -> bool:
-    return (
-        now.shape == evidence.shape_hash or hash_lines(_run(lines, now.lines)) == evidence.text_hash
-    )
+    if now.shape == evidence.shape_hash:
+        return True
+    return hash_lines(_cut_run(lines, now.lines)) == evidence.text_hash
 
 
-def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Judged:
+def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> EvidenceJudgement:
     """At the same place, or at the nearest other one.
 
-    Where fewer copies are left than there were, the one that was meant may be the one that is
-    missing.
+    Where fewer copies are left than there were, the missing one may be the one that was meant.
     """
-    if hash_lines(_run(lines, noted)) == evidence.text_hash:
-        return Judged("ok", noted)
+    if hash_lines(_cut_run(lines, noted)) == evidence.text_hash:
+        return EvidenceJudgement("ok", noted)
     count = noted.last - noted.first + 1
-    places = [Lines(start, start + count - 1) for start in _places(lines, count, evidence.run_hash)]
-    nearest = sorted(places, key=lambda place: abs(place.first - noted.first))[:TRIES]
-    same = next(
-        (place for place in nearest if hash_lines(_run(lines, place)) == evidence.text_hash), None
-    )
+    starts = _find_places(lines, count, evidence.run_hash)
+    places = [Lines(start, start + count - 1) for start in starts]
+    same = _find_nearest_same(evidence, noted, lines, places)
+    edited = EvidenceJudgement("changed", why="the lines were edited")
+    if same is None or len(places) < evidence.copies:
+        return edited
     is_only_one = evidence.copies == len(places) == 1
-    if (
-        same is None
-        or len(places) < evidence.copies
-        or not _is_distinctive(_run(lines, same), is_only_one)
-    ):
-        return Judged("changed", why="the lines were edited")
-    return Judged("moved", same)
+    if not _is_distinctive(_cut_run(lines, same), is_only_one):
+        return edited
+    return EvidenceJudgement("moved", same)
 
 
-def judge_command(evidence: CommandEvidence, tree_now: str | None) -> Judged:
-    """A command shows something only if it ended with 0, and only on the contents that it ran on."""
+def _find_nearest_same(
+    evidence: Evidence, noted: Lines, lines: Sequence[str], places: Sequence[Lines]
+) -> Lines | None:
+    nearest = sorted(places, key=lambda place: abs(place.first - noted.first))
+    for place in nearest[:TRIES]:
+        if hash_lines(_cut_run(lines, place)) == evidence.text_hash:
+            return place
+    return None
+
+
+def judge_command(evidence: CommandEvidence, tree_now: str | None) -> EvidenceJudgement:
+    """A command shows something only if it exited with 0, and only on the contents it ran on."""
     if not any(evidence.command or ()):
-        return Judged("changed", why="it names no command")
+        return EvidenceJudgement("changed", why="it names no command")
     if type(evidence.exit_code) is not int:  # `true` is a number to Python
-        return Judged("changed", why="how it ended is not known")
+        return EvidenceJudgement("changed", why="how it ended is not known")
     if evidence.exit_code != 0:
-        return Judged("changed", why="it failed")
+        return EvidenceJudgement("changed", why="it failed")
     if not evidence.tree or evidence.tree != tree_now:
-        return Judged("changed", why="it ran on another tree")
-    return Judged("ok")
+        return EvidenceJudgement("changed", why="it ran on another tree")
+    return EvidenceJudgement("ok")
 
 
 # --- lines ----------------------------------------------------------------------------------------
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines as an editor numbers them: form feeds, U+2028 and lone carriage returns end none."""
+    """The lines as editors number them: form feeds, U+2028 and lone CRs do not end one."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def _run(lines: Sequence[str], place: Lines) -> Sequence[str]:
+def _cut_run(lines: Sequence[str], place: Lines) -> Sequence[str]:
     return lines[place.first - 1 : place.last]
 
 
 def hash_lines(lines: Sequence[str]) -> str:
-    return canonical.new_sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+    data = "\n".join(lines).encode("utf-8", "surrogatepass")
+    return canonical.new_sha256(data).hexdigest()
 
 
 def _is_distinctive(lines: Sequence[str], is_only_one: bool) -> bool:
-    return sum(map(str.isalnum, "".join(lines))) >= (1 if is_only_one else DISTINCTIVE_CHARS)
+    needed = 1 if is_only_one else DISTINCTIVE_CHARS
+    return sum(map(str.isalnum, "".join(lines))) >= needed
 
 
-def _places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
-    """The numbers of lines where so many lines with this hash begin; one pass, however long the run
-    is.
+def _find_places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
+    """The line numbers where so many lines with this hash begin, in one pass over the file.
 
-    The hash rolls: each step takes in the next line and lets go of the oldest. It is quick and not
-    safe, so whoever acts on a place compares the real hash there.
+    A rolling hash: each step adds the next line and removes the oldest. It is fast and not safe, so
+    the caller compares the real hash at each place.
     """
-    if count > len(lines):  # also a count that somebody wrote into the file
+    if count > len(lines):  # also a count that was edited by hand
         return
-    hashes = [_line_hash(line) for line in lines]
-    rolled, outgoing = 0, pow(_BASE, count, _PRIME)
+    hashes = [_hash_line(line) for line in lines]
+    leaving = [*[0] * count, *hashes]
+    rolled = 0
+    outgoing = pow(_BASE, count, _PRIME)
     wanted = int(run_hash or "-1", 16)
-    for end, (new, old) in enumerate(zip(hashes, [*[0] * count, *hashes], strict=False), 1):
+    for end, (new, old) in enumerate(zip(hashes, leaving, strict=False), 1):
         rolled = (rolled * _BASE + new - old * outgoing) % _PRIME
         if rolled == wanted and end >= count:
             yield end - count + 1
 
 
-def _run_hash(run: Sequence[str]) -> str:
+def _hash_run(run: Sequence[str]) -> str:
     rolled = 0
     for line in run:
-        rolled = (rolled * _BASE + _line_hash(line)) % _PRIME
+        rolled = (rolled * _BASE + _hash_line(line)) % _PRIME
     return f"{rolled:016x}"
 
 
-def _line_hash(line: str) -> int:
+def _hash_line(line: str) -> int:
     return zlib.crc32(line.encode("utf-8", "surrogatepass")) + 1  # a blank line counts too

@@ -1,6 +1,4 @@
-"""Which context of a file is meant, and what a reader has to know where it is not the expected one.
-Pure.
-"""
+"""Find the context that is meant, and describe where it differs from the expected one. Pure."""
 
 from __future__ import annotations
 
@@ -22,19 +20,15 @@ def get_context(document: Document, key: Key, phase: str) -> RepoContext:
 
 
 def follow_renamed_repository(document: Document, key: Key) -> Document:
-    """A repository gets another name with its first commit or remote: what was noted before is
-    still about it.
-    """
+    """A repository is renamed by its first commit or remote: earlier notes are still about it."""
     if key in document.contexts:
         return document
-    earlier = [
-        known for known in document.contexts if _is_same_work(known, key) and "/" not in known.repo
-    ]
+    same_work = [known for known in document.contexts if _is_same_work(known, key)]
+    earlier = [known for known in same_work if "/" not in known.repo]
     if len(earlier) != 1:
         return document
-    contexts = {
-        key if known == earlier[0] else known: fields for known, fields in document.contexts.items()
-    }
+    names = dict.fromkeys(earlier, key)
+    contexts = {names.get(known, known): fields for known, fields in document.contexts.items()}
     return replace(document, contexts=contexts)
 
 
@@ -48,14 +42,13 @@ def find_on_other_branch(document: Document, key: Key) -> Key | None:
 def list_decisions_of_other_branches(
     document: Document, context: RepoContext
 ) -> list[JudgedDecision]:
-    """Decisions that came into this checkout with a merge, or were there when its branch began:
-    they hold here too.
-    """
+    """Decisions of a merged branch, or of the one that this branch began on, hold here too."""
     own = {decision.text for decision in context.decisions}
+    same_repo = [key for key in document.contexts if key.repo == context.key.repo]
     found = [
         JudgedDecision(decision, of=key.branch)
-        for key in document.contexts
-        if key.repo == context.key.repo and key.branch != context.key.branch
+        for key in same_repo
+        if key.branch != context.key.branch
         for decision in get_context(document, key, context.phase).decisions
     ]
     others = [judged for judged in found if judged.decision.text not in own]
@@ -68,27 +61,23 @@ def list_decisions_of_other_branches(
 
 
 def describe_lost(found: RepoContext, kept: RepoContext | None) -> tuple[str, ...]:
-    """The file is the truth; but what was saved here and is not in it may have been discarded by
-    mistake.
-    """
+    """The file counts; but what was saved here and is not in it may have been lost by mistake."""
     lost = list_lost(found.fields, kept.fields) if kept else []
     if not lost:
         return ()
-    return (
-        f"Saved here and no longer in the file: {_list_names(lost)}. `holdfast workstream restore` puts it back.",
-    )
+    hint = "`holdfast workstream restore` puts it back."
+    return (f"Saved here and no longer in the file: {_list_names(lost)}. {hint}",)
 
 
 def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
-    """Where there is something to read, when there is nothing here."""
-    others = {
-        known.workstream_id if known.branch == key.branch else known.branch
-        for known in document.contexts
-    }
+    """Which other contexts have notes, where this one has none."""
+    on_branch = {known.workstream_id for known in document.contexts if known.branch == key.branch}
+    branches = {known.branch for known in document.contexts if known.branch != key.branch}
+    others = sorted(on_branch | branches)
     if not others:
         return ()
     what = "this branch" if key.workstream_id == key.branch else f"workstream {key.workstream_id}"
-    return (f"Nothing is noted for {what}; there are notes for {_list_names(sorted(others))}.",)
+    return (f"Nothing is noted for {what}; there are notes for {_list_names(others)}.",)
 
 
 def describe_branch(key: Key) -> str:

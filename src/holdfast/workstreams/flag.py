@@ -1,11 +1,9 @@
-"""Whether anything may be kept in a repository: who is asked, in which order, and what counts as a
-no. Pure.
-"""
+"""Whether anything may be kept in a repository: which settings count, and in which order. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 
 from holdfast.errors import InvalidValueError
@@ -22,7 +20,7 @@ ON, OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
 def parse_flag(name: str, given: object) -> bool:
-    """A yes or a no in any usual spelling: 0 and "false" are a no. Whatever is neither is refused."""
+    """A yes or a no in any usual spelling: 0 and "false" are a no. Anything else is refused."""
     word = str(given).strip().casefold() if isinstance(given, str | int) else ""
     if word not in ON + OFF:
         raise InvalidValueError(name, given, "is neither true nor false")
@@ -32,10 +30,9 @@ def parse_flag(name: str, given: object) -> bool:
 def is_shared(
     *, asked: bool | None, environment: str | None, chosen: bool, repository_says: bool | None
 ) -> bool:
-    """The flag: what the program says, then the environment, then the person's settings.
+    """The flag: the program's argument, then the environment, then the person's settings.
 
-    A file in the repository can only take consent away: whoever can change a file must not be able
-    to switch it on.
+    A file in the repository can only switch it off: write access to a file is not consent.
     """
     if asked is not None:
         return asked
@@ -44,55 +41,65 @@ def is_shared(
     return chosen and repository_says is not False
 
 
-def flag_in_config(text: str) -> bool | None:
-    """What a repository's graph configuration says about sharing, in YAML or JSON; of several words
-    an `off` counts.
+def find_flag_in_config(text: str) -> bool | None:
+    """The flag in a repository's graph configuration, in YAML or JSON; one `off` is enough.
 
     Only `off` has an effect, so a reading that is too careful does no harm. What is neither on nor
-    off says nothing. Somebody else wrote the file, so only so many places of it are looked at, and
-    only so much of each.
+    off does not count. The file is not trusted, so only so many places of it are read, and only so
+    much of each.
     """
-    lines = [
-        line
-        for line in text.removeprefix("\ufeff").splitlines()
-        if not line.lstrip().startswith("#")
+    uncommented = [
+        line for line in text.removeprefix("\ufeff").splitlines() if not _is_comment(line)
     ]
-    places = (
-        (number, found) for number, line in enumerate(lines) for found in _FLAG.finditer(line)
-    )
-    said = set()
-    for number, found in islice(places, MOST_PLACES):
-        line, below = lines[number], lines[number + 1 : number + 1 + VALUE_LINES]
-        rest = line[found.end() : found.end() + VALUE_CHARS]
-        said |= _words_of_value(
-            rest, [each[:VALUE_CHARS] for each in below], len(line) - len(line.lstrip())
-        )
-    return None if not said else False not in said
+    flags: set[bool] = set()
+    for number, end in islice(_find_flags(uncommented), MOST_PLACES):
+        line = uncommented[number]
+        following = uncommented[number + 1 : number + 1 + VALUE_LINES]
+        rest = line[end : end + VALUE_CHARS]
+        below = [each[:VALUE_CHARS] for each in following]
+        flags |= _parse_value(rest, below, _count_indent(line))
+    if not flags:
+        return None
+    return False not in flags
 
 
-def _words_of_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
-    """Of a value on its line, in braces or in the lines below that belong to it: its own word, or
-    that of `enabled`.
-    """
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
+def _count_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _find_flags(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The index of each line that names the flag, and where in it the name ends."""
+    for number, line in enumerate(lines):
+        for found in _FLAG.finditer(line):
+            yield number, found.end()
+
+
+def _parse_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
+    """A value on its line, in braces or in a block below: its own word, or that of `enabled`."""
     if rest.strip() in ("", "{"):
-        is_open = "{" in rest or (below and below[0].lstrip().startswith("{"))
-        block = list(
-            takewhile(
-                lambda line: is_open or not line.strip() or len(line) - len(line.lstrip()) > indent,
-                below,
-            )
-        )
+        is_open = "{" in rest or (bool(below) and below[0].lstrip().startswith("{"))
+        block = below if is_open else _list_block(below, indent)
         rest = "\n".join([rest, *block])
     elif rest.count("{") > rest.count("}"):
         rest = "\n".join([rest, *below])
-    value = _until_closed(rest[:VALUE_CHARS])
+    value = _cut_at_closing_brace(rest[:VALUE_CHARS])
     own = _SCALAR.match(value)
-    words = [own[1]] if own else _ENABLED.findall(value)
-    return {word.casefold() in ON for word in words if word.casefold() in ON + OFF}
+    words = own.groups() if own else _ENABLED.findall(value)
+    folded = [word.casefold() for word in words]
+    return {word in ON for word in folded if word in ON + OFF}
 
 
-def _until_closed(value: str) -> str:
-    """As far as the braces that it begins with."""
+def _list_block(below: Sequence[str], indent: int) -> list[str]:
+    """The lines that are blank or indented more than the name."""
+    return list(takewhile(lambda line: not line.strip() or _count_indent(line) > indent, below))
+
+
+def _cut_at_closing_brace(value: str) -> str:
+    """Up to the end of the braces that it begins with."""
     if not value.lstrip().startswith("{"):
         return value
     depth = 0

@@ -1,4 +1,4 @@
-"""What a checkout says about a repo context: how stale its summary is, and which claims still hold."""
+"""Judge a repo context on a checkout: how stale its summary is, and which claims still hold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holdfast.workstreams.model import (
     Staleness,
 )
 from holdfast.workstreams.staleness import judge_staleness
-from holdfast.workstreams.store import file_of
+from holdfast.workstreams.store import name_context_file
 
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
 
@@ -33,11 +33,13 @@ def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> 
     then = context.checkpoint.git_head
     state = checkout.read_state(then if git_repository.is_commit(then) else None)
     default = git.find_default_branch(checkout.repository)
+    claims = [judge_claim(checkout, claim, state.contents_id) for claim in context.ledger]
+    decisions = [JudgedDecision(decision) for decision in context.decisions]
     return JudgedContext(
         context=context,
         staleness=_judge_staleness(checkout, context, state),
-        claims=tuple(judge_claim(checkout, claim, state.contents_id) for claim in context.ledger),
-        decisions=tuple(JudgedDecision(decision) for decision in context.decisions),
+        claims=tuple(claims),
+        decisions=tuple(decisions),
         head=state.head,
         tree=state.contents_id,
         rules=_list_pinned_rules(checkout, context.phase, default),
@@ -46,7 +48,7 @@ def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> 
 
 
 def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedClaim:
-    """`tree` says what all tracked files hold now; only commands are judged by it."""
+    """`tree` is the hash of all tracked files now; only commands are judged by it."""
     files = [_judge_file(checkout, shown) for shown in claim.files or ()]
     commands = [_judge_command(shown, tree) for shown in claim.commands or ()]
     return JudgedClaim(
@@ -59,31 +61,31 @@ def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedCla
 
 
 def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Checkpoint:
-    """What the repository is now, as far as a later reader has to know it."""
+    """The state of the repository now, as far as a later reader has to compare with it."""
     dirty = _list_blobs(state)
+    files = {path: checkout.hash_contents(path) for path in context.list_noted_files()}
     content = {
         "git_head": state.head,
         "tracked_files_hash": state.contents_id,
-        "files": {path: checkout.contents_hash(path) for path in context.noted_files()},
+        "files": files,
         "dirty": dirty if len(dirty) <= rules.DIRTY_FILES_KEPT else None,
     }
-    return Checkpoint.from_dict(
-        content
-    )  # with its nulls: they say that there was no commit, or too much to keep
+    # With its nulls: they mean that there was no commit, or too much to keep.
+    return Checkpoint.from_dict(content)
 
 
 # --- the summary ----------------------------------------------------------------------------------
 
 
 def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Staleness:
-    """`state` compares with the checkpoint's commit where that is here; its `base` says so."""
+    """`state` is compared with the checkpoint's commit where that is its `base`."""
     then = context.checkpoint.git_head
     is_known = then is not None and state.base == then
     uncommitted = state.changed if state.base == state.head else checkout.read_state().changed
     changed = _list_changed_paths(context.checkpoint, state) if is_known else None
-    noted = (
-        _list_noted_changes(checkout, context, changed, set(uncommitted)) if context.summary else []
-    )
+    noted: list[NotedChange] = []
+    if context.summary:
+        noted = _list_noted_changes(checkout, context, changed, set(uncommitted))
     return judge_staleness(
         context,
         tree=state.contents_id,
@@ -101,19 +103,16 @@ def _count_commits(checkout: Checkout, since: str | None, state: git.TreeState) 
 
 
 def _list_changed_paths(checkpoint: Checkpoint, state: git.TreeState) -> set[str] | None:
-    """What differs from the checkpoint, whose own uncommitted edits were noted; None where they
-    were too many.
-    """
-    then, now = checkpoint.uncommitted, _list_blobs(state)
+    """What differs from the checkpoint; None where its uncommitted edits were too many to note."""
+    then = checkpoint.uncommitted
     if then is None:
         return None
+    now = _list_blobs(state)
     return {path for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
 
 
 def _list_blobs(state: git.TreeState) -> dict[str, str]:
-    """What is not committed, by name; a name that is no UTF-8 is spelt out, because JSON cannot
-    hold it.
-    """
+    """What is not committed, by name; a name that is not UTF-8 is escaped for JSON."""
     return {_as_readable(path): change.new_blob or "" for path, change in state.changed.items()}
 
 
@@ -124,11 +123,7 @@ def _as_readable(text: str) -> str:
 def _list_noted_changes(
     checkout: Checkout, context: RepoContext, changed: set[str] | None, uncommitted: set[str]
 ) -> list[NotedChange]:
-    then = context.checkpoint.files or {}
-    happened = {
-        path: _find_change(checkout, path, then, changed or set()) for path in context.noted_files()
-    }
-    found = {path: what for path, what in happened.items() if what}
+    found = _find_changes(checkout, context, changed or set())
     since = context.checkpoint.git_head if changed is not None else None
     lines = git.numstat(checkout.repository, since, list(found)) if since and found else {}
     named = list(found)[:NAMED_CHANGES]
@@ -139,19 +134,27 @@ def _list_noted_changes(
     ]
 
 
+def _find_changes(checkout: Checkout, context: RepoContext, changed: set[str]) -> dict[str, str]:
+    """What happened to each noted file that is not as it was."""
+    then = context.checkpoint.files or {}
+    found = {}
+    for path in context.list_noted_files():
+        what = _find_change(checkout, path, then, changed)
+        if what:
+            found[path] = what
+    return found
+
+
 def _find_change(
     checkout: Checkout, path: str, then: Mapping[str, Any], changed: set[str]
 ) -> str | None:
-    """What happened to a file since the checkpoint; one that was noted after it counts as git sees
-    it.
-    """
-    now = checkout.contents_hash(path)
+    """What happened to a file since the checkpoint; git decides where it was noted after that."""
+    now = checkout.hash_contents(path)
     if path in then and then[path] != now:
         return _name_change(then[path], now)
     if path not in changed:
         return None
-    # Where the contents are the same, its mode or its line ends differ: no claim rests on them, and
-    # git sees them.
+    # Where the contents are the same, its mode or its line ends differ, which only git sees.
     return "gone" if now is None and path not in then else "changed"
 
 
@@ -193,16 +196,13 @@ def _judge_command(shown: CommandEvidence, tree: str | None) -> JudgedEvidence:
 def _list_pinned_rules(
     checkout: Checkout, phase: str, default: git.Branch | None
 ) -> tuple[str, ...]:
-    """The person's own, then those on the default branch, which a branch under review cannot
-    change.
-    """
+    """The person's own, then those of the default branch, so not of a branch under review."""
     own = rules.check_rules(checkout.settings.rules_for(checkout.repository.repo))
-    shared = [
-        rule for rule in _list_default_branch_rules(checkout, phase, default) if rule not in own
-    ]
+    committed = _list_default_branch_rules(checkout, phase, default)
+    shared = [rule for rule in committed if rule not in own]
     try:
         return rules.check_rules([*own, *shared])
-    except InvalidValueError:  # what somebody committed must not push out what the person wants
+    except InvalidValueError:  # committed rules must not displace those of the person
         return own
 
 
@@ -211,15 +211,16 @@ def _list_default_branch_rules(
 ) -> list[str]:
     if default is None:
         return []
-    path = f"{checkout.files.folder}/{file_of(phase)}"
+    path = f"{checkout.files.folder}/{name_context_file(phase)}"
     data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
     document = from_bytes(data, path) if data else Document()
-    of_contexts = [
-        rule for fields in document.contexts.values() for rule in fields.pinned_rules or ()
-    ]
-    found = [*_list_texts(document.others.get("pinned_rules")), *of_contexts]
+    found = _list_texts(document.others.get("pinned_rules"))
+    for fields in document.contexts.values():
+        found += fields.pinned_rules or ()
     return list(dict.fromkeys(found))
 
 
 def _list_texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, str)]

@@ -1,8 +1,7 @@
-"""Two versions of one context: of two sides of a merge, or of a file and of what this machine has
-saved.
+"""Two versions of one context: two sides of a merge, or a file and what this machine has saved.
 
-Entries are told apart by their ids, so nothing that one side wrote is dropped. The order of the two
-does not matter.
+Entries are distinguished by their ids, so nothing that one side wrote is dropped. The order of the
+two does not matter.
 """
 
 from __future__ import annotations
@@ -13,13 +12,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from holdfast.workstreams.entries import Claim, ContextFields, Decision, NotedRun, Summary
+from holdfast.workstreams.entries import (
+    PAST_NAMES,
+    Claim,
+    ContextFields,
+    Decision,
+    NotedRun,
+    Summary,
+)
 
 ERRORS_KEPT = 10
 
-_DECISION_ID = re.compile(r"D([0-9]{1,9})")
-_PAST_NAMES = ("text", "status", "because", "by", "updated_at")
-# What is replaced as a whole, and what a person calls it.
+_DECISION_ID = re.compile(r"D(?P<number>[0-9]{1,9})")
+# What is replaced as a whole, and its name for people.
 _WHOLE = {
     "working_summary": "summary",
     "checklist": "checklist",
@@ -33,42 +38,38 @@ Value = TypeVar("Value")
 
 
 def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields:
-    """Everything of both; where both say something about the same entry, the later one."""
+    """Everything of both; of an entry that both have, the later version."""
     if first == second:
         return renumber(first)
-    older, newer = sorted(
-        [first, second], key=lambda side: (side.changed_at, as_line(side.to_dict()))
-    )
+    older, newer = sorted([first, second], key=_rank_side)
     merged = replace(
         _overlay(older, newer),
         open_decisions=_merge_lists(older.open_decisions, newer.open_decisions, _merge_decisions),
         evidence_ledger=_merge_lists(older.evidence_ledger, newer.evidence_ledger, _merge_claims),
-        checklist=_merge_lists(older.checklist, newer.checklist, _union),
-        file_pointers=_merge_lists(older.file_pointers, newer.file_pointers, _union),
-        pinned_rules=_merge_lists(older.pinned_rules, newer.pinned_rules, _union),
+        checklist=_merge_lists(older.checklist, newer.checklist, _unite),
+        file_pointers=_merge_lists(older.file_pointers, newer.file_pointers, _unite),
+        pinned_rules=_merge_lists(older.pinned_rules, newer.pinned_rules, _unite),
         last_errors=_merge_lists(older.last_errors, newer.last_errors, _merge_errors),
         last_run=_find_newest_run(older.last_run, newer.last_run),
     )
-    return renumber(_with_one_summary(merged, older, newer))
+    return renumber(_choose_summary(merged, older, newer))
 
 
 def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
     """What a file has, and what it has lost.
 
     Unlike a merge these are two moments of one line of work: entries come back by id, and of
-    everything that is replaced as a whole the later counts. What somebody edited by hand stays as
-    it is.
+    everything that is replaced as a whole the later counts. What was edited by hand stays as it is.
     """
-    older, newer = sorted(
-        [kept, file], key=lambda side: side.changed_at
-    )  # at the same moment the file
+    # At the same moment the file counts as the newer one.
+    older, newer = sorted([kept, file], key=lambda side: side.changed_at)
     summarised = max([file, kept], key=lambda side: side.summarised_at)
     whole = _overlay(older, newer)
-    errors = _merge_lists(file.last_errors, kept.last_errors, _with_lost)
+    errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost)
     recovered = replace(
         whole,
-        open_decisions=_merge_lists(file.open_decisions, kept.open_decisions, _with_lost),
-        evidence_ledger=_merge_lists(file.evidence_ledger, kept.evidence_ledger, _with_lost),
+        open_decisions=_merge_lists(file.open_decisions, kept.open_decisions, _add_lost),
+        evidence_ledger=_merge_lists(file.evidence_ledger, kept.evidence_ledger, _add_lost),
         last_errors=None if errors is None else errors[-ERRORS_KEPT:],
         working_summary=summarised.working_summary or whole.working_summary,
         checkpoint=summarised.checkpoint or whole.checkpoint,
@@ -79,9 +80,7 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
 
 
 def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
-    """What this machine saved and the file no longer has, by name: `git checkout .` is enough for
-    that.
-    """
+    """The names of what this machine saved and the file has lost (by `git checkout .`, say)."""
     whole = recover_context(file, kept)
     decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
     claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
@@ -90,15 +89,13 @@ def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
 
 
 def renumber(context: ContextFields) -> ContextFields:
-    """Two sides may both have handed out D5: the earlier one keeps it, the later gets the next free
-    number.
-    """
+    """Where both sides gave out D5, the earlier one keeps it and the later gets a new number."""
     decisions = context.open_decisions
     if not decisions:
         return context
     taken: set[str | None] = set()
     renumbered: list[Decision] = []
-    for decision in _in_order(decisions):
+    for decision in _sort_entries(decisions):
         if decision.id in taken:
             decision = replace(decision, id=next_decision_id([*decisions, *renumbered]))
         taken.add(decision.id)
@@ -108,15 +105,20 @@ def renumber(context: ContextFields) -> ContextFields:
 
 def next_decision_id(decisions: Iterable[Decision]) -> str:
     found = [_DECISION_ID.fullmatch(decision.id or "") for decision in decisions]
-    numbers = [int(match[1]) for match in found if match]
-    return f"D{max(numbers, default=0) + 1}"
+    numbers = [int(match["number"]) for match in found if match]
+    highest = max(numbers, default=0)
+    return f"D{highest + 1}"
 
 
-def as_line(value: object) -> str:
+def to_line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 # --- whole contexts -------------------------------------------------------------------------------
+
+
+def _rank_side(side: ContextFields) -> tuple[str, str]:
+    return side.changed_at, to_line(side.to_dict())
 
 
 def _overlay(older: ContextFields, newer: ContextFields) -> ContextFields:
@@ -132,37 +134,35 @@ def _merge_lists(
     newer: tuple[Value, ...] | None,
     merge: Callable[[Sequence[Value], Sequence[Value]], tuple[Value, ...]],
 ) -> tuple[Value, ...] | None:
-    """An empty list is something else than none: somebody has cleared it."""
+    """An empty list differs from a missing one: it was cleared."""
     if older is None and newer is None:
         return None
     return merge(older or (), newer or ())
 
 
-def _with_one_summary(
+def _choose_summary(
     merged: ContextFields, older: ContextFields, newer: ContextFields
 ) -> ContextFields:
-    """A summary and the checkpoint that it was written against stay together; the other one is kept
-    beside it.
-    """
-    loser, winner = sorted([older, newer], key=_summary_order)
+    """A summary stays with the checkpoint that it was written against; the other is kept beside."""
+    loser, winner = sorted([older, newer], key=_rank_summary)
     if winner.working_summary:
         checkpoint = winner.checkpoint or merged.checkpoint
         merged = replace(merged, working_summary=winner.working_summary, checkpoint=checkpoint)
     lost = loser.working_summary
-    if not lost or not lost.text or lost.text == _summary_text(winner):
+    if not lost or not lost.text or lost.text == _find_summary_text(winner):
         return merged
-    others = _union(loser.other_summaries or (), (*(winner.other_summaries or ()), lost))
+    others = _unite(loser.other_summaries or (), (*(winner.other_summaries or ()), lost))
     return replace(merged, other_summaries=others)
 
 
-def _summary_text(side: ContextFields) -> str | None:
+def _find_summary_text(side: ContextFields) -> str | None:
     return side.working_summary.text if side.working_summary else None
 
 
-def _summary_order(side: ContextFields) -> tuple[str, str]:
+def _rank_summary(side: ContextFields) -> tuple[str, str]:
     summary = side.working_summary or Summary()
     checkpoint = side.checkpoint.to_dict() if side.checkpoint else None
-    return side.summarised_at, as_line([summary.to_dict(), checkpoint])
+    return side.summarised_at, to_line([summary.to_dict(), checkpoint])
 
 
 def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun | None:
@@ -174,19 +174,19 @@ def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun
 
 
 def _merge_decisions(older: Sequence[Decision], newer: Sequence[Decision]) -> tuple[Decision, ...]:
-    return _merge_entries([*older, *newer], _later_decision)
+    return _merge_entries([*older, *newer], _choose_later_decision)
 
 
 def _merge_claims(older: Sequence[Claim], newer: Sequence[Claim]) -> tuple[Claim, ...]:
-    return _merge_entries([*older, *newer], _later_claim)
+    return _merge_entries([*older, *newer], _choose_later_claim)
 
 
-def _later_claim(first: Claim, second: Claim) -> Claim:
-    return max(first, second, key=_entry_order)
+def _choose_later_claim(first: Claim, second: Claim) -> Claim:
+    return max(first, second, key=_rank_entry)
 
 
 def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
-    by_time = sorted(_union(older, newer), key=lambda run: run.made_at)
+    by_time = sorted(_unite(older, newer), key=lambda run: run.made_at)
     return tuple(by_time[-ERRORS_KEPT:])
 
 
@@ -197,57 +197,57 @@ def _merge_entries(
     for entry in entries:
         known = found.get(entry.identity)
         found[entry.identity] = choose(known, entry) if known else entry
-    return _in_order(found.values())
+    return _sort_entries(found.values())
 
 
-def _later_decision(first: Decision, second: Decision) -> Decision:
-    """The later one; what the earlier said joins what was said before."""
-    older, newer = sorted([first, second], key=_entry_order)
+def _choose_later_decision(first: Decision, second: Decision) -> Decision:
+    """The later one; what the earlier said is added to the history."""
+    older, newer = sorted([first, second], key=_rank_entry)
     if newer.status is None:
         return newer
-    known = _union(older.history or (), (*(newer.history or ()), older.as_past))
+    known = _unite(older.history or (), (*(newer.history or ()), older.as_past))
     past = tuple(each for each in known if each != newer.as_past)
     return replace(newer, history=past) if past else newer
 
 
-def _with_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
-    """What was said once more in the same words has taken the earlier one's place, and is not lost."""
+def _add_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
+    """An entry that a later one with the same words has replaced is not lost."""
     found = {entry.identity: entry for entry in file}
-    last_said = {
-        entry.words: entry.changed_at for entry in sorted(file, key=lambda entry: entry.changed_at)
-    }
+    by_time = sorted(file, key=lambda entry: entry.changed_at)
+    last_said = {entry.words: entry.changed_at for entry in by_time}
     for entry in kept:
         known = found.get(entry.identity)
         since = known.changed_at if known else last_said.get(entry.words)
         if since is None or entry.changed_at > since:
             found[entry.identity] = entry
-    return _in_order(found.values())
+    return _sort_entries(found.values())
 
 
 def _list_lost_entries(file: Sequence[StandingEntry], whole: Iterable[StandingEntry]) -> list[str]:
-    """By number. One that was withdrawn and is not in the file is not missed."""
+    """By number. A withdrawn entry that is not in the file is not lost."""
     known = {entry.identity for entry in file}
     lost = [entry for entry in whole if entry not in file]
     return [str(entry.id) for entry in lost if entry.identity in known or not entry.withdrawn_at]
 
 
-def _in_order(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
+def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: (entry.made_at, entry.identity)))
 
 
-def _entry_order(entry: Decision | Claim) -> tuple[str, str, str]:
-    """By what it says before what it was: a history grows with a merge, and must not turn the next
-    one around.
-    """
+def _rank_entry(entry: Decision | Claim) -> tuple[str, str, str]:
+    """By its words before its history, which grows with a merge and must not decide the next."""
     known = entry.to_dict()
-    says = {name: known[name] for name in _PAST_NAMES if known.get(name)}
-    return entry.updated_at or "", as_line(says), as_line(known)
+    says = {name: known[name] for name in PAST_NAMES if known.get(name)}
+    return entry.updated_at or "", to_line(says), to_line(known)
 
 
-def _union(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:
-    """Each once, in the order in which they come first, as the last one says it."""
-    return tuple({_union_key(value): value for value in (*older, *newer)}.values())
+def _unite(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:
+    """Each once, at the place of the first and with the value of the last."""
+    by_key = {_write_union_key(value): value for value in (*older, *newer)}
+    return tuple(by_key.values())
 
 
-def _union_key(value: Any) -> str:
-    return as_line(value.to_dict()) if hasattr(value, "to_dict") else as_line(str(value))
+def _write_union_key(value: Any) -> str:
+    if hasattr(value, "to_dict"):
+        return to_line(value.to_dict())
+    return to_line(str(value))

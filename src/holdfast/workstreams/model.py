@@ -1,8 +1,7 @@
-"""What workstreams are about: one line of work in a repository, and the document that it keeps per
-phase.
+"""The types of workstreams: one line of work in a repository, and its document for each phase.
 
-A repo context is what stands in the file (`entries`), together with where it stands. What a
-checkout says about it is beside it, never inside.
+A repo context is what the file holds (`entries`), together with its key. What a checkout says about
+it is beside it, never inside.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from holdfast.workstreams.evidence import CommandEvidence
 
 PHASES = ("planning", "implementation")
 VERDICTS = ("ok", "moved", "changed", "gone")  # from true to false
-UNPROVEN = ("changed", "gone")
 
 StandingEntry = TypeVar("StandingEntry", Decision, Claim)
 Written = TypeVar("Written")
@@ -98,10 +96,8 @@ class RepoContext:
     def last_errors(self) -> list[NotedRun]:
         return list(self.fields.last_errors or ())
 
-    def noted_files(self) -> list[str]:
-        """Every file that this document speaks of: pointers first, then the evidence of claims and
-        decisions.
-        """
+    def list_noted_files(self) -> list[str]:
+        """Every file that the document names: pointers first, then evidence."""
         entries: list[Claim | Decision] = [*self.ledger, *self.decisions]
         evidence = [shown.path for entry in entries for shown in entry.files or ()]
         pointers = [pointer.path for pointer in self.pointers]
@@ -128,9 +124,7 @@ def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
 
 @dataclass(frozen=True)
 class ContextChange(Generic[Written]):
-    """What a rule made of a document: the new one, and the entry that was asked for, changed or
-    found again.
-    """
+    """What a rule made of a document: the new one, and the entry that was written or found."""
 
     context: RepoContext
     entry: Written
@@ -157,9 +151,7 @@ class NotedChange:
 
 @dataclass(frozen=True)
 class Staleness:
-    """How a summary compares with the repository now. A document without a summary is neither fresh
-    nor stale.
-    """
+    """How a summary compares with the repository now; without a summary it is not stale."""
 
     stale: bool
     reasons: tuple[str, ...] = ()
@@ -171,7 +163,7 @@ class Staleness:
 
     def to_dict(self) -> dict[str, Any]:
         changed = [change.to_dict() for change in self.changed]
-        return {**_values(self), "reasons": list(self.reasons), "changed": changed}
+        return {**_to_values(self), "reasons": list(self.reasons), "changed": changed}
 
 
 @dataclass(frozen=True)
@@ -192,12 +184,12 @@ class JudgedEvidence:
         return f"L{first}-L{last}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**_values(self), "lines": self.lines_text}
+        return {**_to_values(self), "lines": self.lines_text}
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim is as good as its worst evidence; one without evidence is only said."""
+    """A claim has the verdict of its worst evidence; without evidence it is only said."""
 
     id: str
     claim: str
@@ -216,12 +208,17 @@ class JudgedClaim:
 
     def to_dict(self) -> dict[str, Any]:
         evidence = [shown.to_dict() for shown in self.evidence]
-        return {**_values(self), "verdict": self.verdict, "holds": self.holds, "evidence": evidence}
+        return {
+            **_to_values(self),
+            "verdict": self.verdict,
+            "holds": self.holds,
+            "evidence": evidence,
+        }
 
 
 @dataclass(frozen=True)
 class JudgedDecision:
-    """A decision that counts here; `of` is the other phase or the other branch that it was made in."""
+    """A decision that counts here; `of` is the other phase or branch that it was made in."""
 
     decision: Decision
     evidence: tuple[JudgedEvidence, ...] = ()
@@ -229,7 +226,7 @@ class JudgedDecision:
 
     @property
     def status(self) -> str:
-        """A status that is not known is no reason to take something as decided."""
+        """An unknown status counts as open."""
         status = self.decision.status
         return status if status in DECISION_STATUSES else "open"
 
@@ -267,12 +264,12 @@ class Proof:
 
     def to_content(self) -> dict[str, Any]:
         """For the journal, which keeps the id beside it."""
-        content = {**_values(self), "command": list(self.command)}
+        content = {**_to_values(self), "command": list(self.command)}
         content.pop("id")
         return content
 
     def to_dict(self) -> dict[str, Any]:
-        return {**_values(self), "command": list(self.command), "passed": self.passed}
+        return {**_to_values(self), "command": list(self.command), "passed": self.passed}
 
     def to_evidence(self) -> CommandEvidence:
         names = ("exit_code", "tree", "ran_at", "output_hash", "duration_ms")
@@ -280,8 +277,8 @@ class Proof:
         known = {name: content[name] for name in names}
         return CommandEvidence.from_dict({"command": list(self.command), "proof": self.id, **known})
 
-    def in_short(self, tree: str) -> dict[str, Any]:
-        """Without what it printed, and with whether it says something about these contents."""
+    def to_short_dict(self, tree: str) -> dict[str, Any]:
+        """Without its output, and with whether it ran on these contents."""
         known = self.to_dict()
         names = ("id", "command", "exit_code", "ran_at", "branch", "passed")
         return {**{name: known[name] for name in names}, "is_of_this_tree": self.tree == tree}
@@ -307,17 +304,17 @@ class JudgedContext:
             "head": self.head,
             "stale": self.staleness.stale,
             "staleness": self.staleness.to_dict(),
-            "working_summary": self._summary(),
+            "working_summary": self._summary_to_dict(),
             "open_decisions": [judged.to_dict() for judged in self.decisions],
             "shared_decisions": [judged.to_dict() for judged in self.shared_decisions],
             "claims": [claim.to_dict() for claim in self.claims],
             "pinned_rules": list(self.rules),
-            "proofs": [proof.in_short(self.tree) for proof in self.proofs],
+            "proofs": [proof.to_short_dict(self.tree) for proof in self.proofs],
             "read_only": self.context.read_only,
             "notes": list(self.context.notes),
         }
 
-    def _summary(self) -> dict[str, Any] | None:
+    def _summary_to_dict(self) -> dict[str, Any] | None:
         summary = self.context.summary
         return {**summary.to_dict(), "stale": self.staleness.stale} if summary else None
 
@@ -341,6 +338,6 @@ class ListedContext:
         }
 
 
-def _values(thing: Any) -> dict[str, Any]:
+def _to_values(thing: Any) -> dict[str, Any]:
     """The fields of a dataclass by name, as they are."""
     return {each.name: getattr(thing, each.name) for each in fields(thing)}

@@ -1,8 +1,7 @@
 """Run a command to show something, and keep how it ended.
 
-What the command prints goes through as it comes, so that a person sees the tests run; beside it a
-hash of everything and the last lines are kept. The command is a list of arguments and never a line
-for a shell.
+The output of the command is passed on at once, so that a person sees the tests run; a hash of all
+of it and its last lines are kept. The command is a list of arguments and never a line for a shell.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def check_command(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> CommandRun:
-    """To its end; what it prints is shown as it comes."""
+    """Until it ends; its output is shown at once."""
     began = time.monotonic()
     digest, tail = canonical.new_sha256(), b""
     try:
@@ -56,9 +55,8 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
         message = f"{command[0]}: {error.strerror}\n".encode()
         show(message)
-        return CommandRun(
-            code, 0, canonical.new_sha256(message).hexdigest(), message.decode(errors="replace")
-        )
+        output_hash = canonical.new_sha256(message).hexdigest()
+        return CommandRun(code, 0, output_hash, message.decode(errors="replace"))
     assert process.stdout is not None
     with _ChildDecidesAboutInterrupts():
         while part := os.read(process.stdout.fileno(), 1 << 16):
@@ -77,12 +75,12 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
 
 
 class _ChildDecidesAboutInterrupts:
-    """Ctrl-C reaches the command as well; we wait for how it ends, and keep that."""
+    """Ctrl-C reaches the command as well; we wait until it ends, and keep its exit code."""
 
     def __enter__(self) -> None:
         try:
             self._before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        except ValueError:  # not in the main thread: then nobody presses it for us
+        except ValueError:  # not in the main thread, which alone gets the signal
             self._before = None
 
     def __exit__(self, *exception: object) -> None:

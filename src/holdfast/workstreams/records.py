@@ -14,14 +14,11 @@ from typing import Any, NamedTuple, Self
 
 
 class Form(NamedTuple):
-    """How the value of a field is read from JSON (None: it does not have the form) and written
-    again.
-    """
+    """How a field is read from JSON (None: it does not have the form) and written again."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]
-    # Whether another form makes the whole file unreadable. A single value may be null in a file, a
-    # list may not.
+    # Whether another form makes the whole file unreadable. A single value may be null, a list not.
     is_required: bool = True
     is_list: bool = False
 
@@ -32,14 +29,17 @@ class Record:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Self:
-        read = {name: form.read(value.get(name)) for name, form in _forms(cls).items()}
-        known = {name: found for name, found in read.items() if found is not None}
-        extra = {name: found for name, found in value.items() if name not in known}
+        known = {}
+        for name, form in _list_forms(cls).items():
+            found = form.read(value.get(name))
+            if found is not None:
+                known[name] = found
+        extra = {name: other for name, other in value.items() if name not in known}
         return cls(**known, extra=extra)
 
     def to_dict(self) -> dict[str, Any]:
         written = dict(self.extra)
-        for name, form in _forms(type(self)).items():
+        for name, form in _list_forms(type(self)).items():
             value = getattr(self, name)
             if value is not None:
                 written[name] = form.write(value)
@@ -47,7 +47,7 @@ class Record:
 
     def has_right_form(self) -> bool:
         """Whether every field that we rely on has its form; what we do not know may be anything."""
-        return all(self._is_right(name, form) for name, form in _forms(type(self)).items())
+        return all(self._is_right(name, form) for name, form in _list_forms(type(self)).items())
 
     def _is_right(self, name: str, form: Form) -> bool:
         if name in self.extra and form.is_required:
@@ -61,26 +61,20 @@ class Record:
 
 
 def text_field(*, required: bool = True) -> Any:
-    return _field(Form(_read_text, _same, is_required=required))
+    return _field(Form(_read_kind(str), _keep_value, is_required=required))
 
 
 def number_field(*, required: bool = True) -> Any:
-    return _field(
-        Form(lambda value: value if isinstance(value, int) else None, _same, is_required=required)
-    )
+    return _field(Form(_read_kind(int), _keep_value, is_required=required))
 
 
 def flag_field() -> Any:
-    return _field(
-        Form(lambda value: value if isinstance(value, bool) else None, _same, is_required=False)
-    )
+    return _field(Form(_read_kind(bool), _keep_value, is_required=False))
 
 
 def object_field() -> Any:
     """A JSON object whose names are not ours."""
-    return _field(
-        Form(lambda value: value if isinstance(value, dict) else None, dict, is_required=False)
-    )
+    return _field(Form(_read_kind(dict), dict, is_required=False))
 
 
 def texts_field() -> Any:
@@ -96,12 +90,16 @@ def record_field(read_record: Callable[[Mapping[str, Any]], Record]) -> Any:
 
 def records_field(read_item: Callable[[Mapping[str, Any]], Any]) -> Any:
     def read(value: Any) -> tuple[Any, ...] | None:
-        is_right = isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
-        return tuple(read_item(item) for item in value) if is_right else None
+        if not isinstance(value, list):
+            return None
+        if not all(isinstance(item, Mapping) for item in value):
+            return None
+        return tuple(read_item(item) for item in value)
 
-    return _field(
-        Form(read, lambda records: [record.to_dict() for record in records], is_list=True)
-    )
+    def write(records: tuple[Any, ...]) -> list[dict[str, Any]]:
+        return [record.to_dict() for record in records]
+
+    return _field(Form(read, write, is_list=True))
 
 
 def custom_field(
@@ -114,18 +112,25 @@ def _field(form: Form) -> Any:
     return field(default=None, metadata={"form": form})
 
 
-def _forms(kind: type[Record]) -> dict[str, Form]:
-    return {each.name: each.metadata["form"] for each in fields(kind) if "form" in each.metadata}
+def _list_forms(kind: type[Record]) -> dict[str, Form]:
+    own = [each for each in fields(kind) if "form" in each.metadata]
+    return {each.name: each.metadata["form"] for each in own}
 
 
-def _same(value: Any) -> Any:
+def _keep_value(value: Any) -> Any:
     return value
 
 
-def _read_text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _read_kind(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        return value if isinstance(value, kind) else None
+
+    return read
 
 
 def read_texts(value: Any) -> tuple[str, ...] | None:
-    is_right = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return tuple(value) if is_right else None
+    if not isinstance(value, list):
+        return None
+    if not all(isinstance(item, str) for item in value):
+        return None
+    return tuple(value)

@@ -1,10 +1,10 @@
 """What may be written about a line of work. Pure.
 
-A summary is bound to the contents that it was written against: only saving it again moves that,
+A summary is bound to the contents that it was written against: only saving it again changes that,
 whatever else is written meanwhile. A claim is judged by its own evidence, so that one edited file
-makes nothing else doubtful.
+makes no other claim doubtful.
 
-A rule takes a document and returns the new one together with the entry that it was asked for.
+A rule takes a document and returns the new one together with the entry that it has written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground import canonical
 from holdfast.ground.text import cut
 from holdfast.workstreams import errors
-from holdfast.workstreams.completion import claims_completion
+from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import (
     CLAIM_KINDS,
     DECISION_STATUSES,
@@ -54,9 +54,7 @@ _DECISION_ID = re.compile("D[1-9][0-9]{0,5}")
 
 @dataclass(frozen=True)
 class Stamp:
-    """Who writes and when; `uid` is the entry's own id, and `key` the one that a caller named its
-    request by.
-    """
+    """Who writes and when; `uid` is the entry's own id, `key` the caller's id of its request."""
 
     by: str
     uid: str
@@ -81,11 +79,8 @@ def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
     checked = tuple(_check_line("Pinned rule", rule, RULES_CHARS) for rule in rules)
     size = sum(map(len, checked))
     if size > RULES_CHARS:
-        raise InvalidValueError(
-            "Pinned rules",
-            f"{size} characters",
-            f"are more than {RULES_CHARS}: they stand in every bundle whole",
-        )
+        problem = f"are more than {RULES_CHARS}: they stand in every bundle whole"
+        raise InvalidValueError("Pinned rules", f"{size} characters", problem)
     return checked
 
 
@@ -107,9 +102,9 @@ def decide(
     because: str | None,
     stamp: Stamp,
 ) -> ContextChange[Decision]:
-    """A new decision, or a change of one that is there; what it was before stays in its history.
+    """A new decision, or a change of an existing one, which keeps its past in its history.
 
-    It is named by its id or by its text. Without a text it keeps the one that it has.
+    It is named by its id or by its text. Without a text it keeps its own.
     """
     known = context.fields.open_decisions or ()
     earlier = _find_decision(context, decision_id, text)
@@ -118,23 +113,22 @@ def decide(
     if repeated:
         _check_same_request(repeated.text, wanted.text, stamp)
         return ContextChange(context, repeated)
-    if earlier and wanted.is_that_of(earlier):
+    if earlier and wanted.is_same_as(earlier):
         return ContextChange(context, earlier)
-    entry = earlier or Decision(
-        id=decision_id or next_decision_id(known), uid=stamp.uid, created_at=stamp.now
-    )
     if earlier:
-        entry = replace(entry, history=(*(earlier.history or ()), earlier.as_past))
+        entry = replace(earlier, history=(*(earlier.history or ()), earlier.as_past))
+    else:
+        new_id = decision_id or next_decision_id(known)
+        entry = Decision(id=new_id, uid=stamp.uid, created_at=stamp.now)
     entry = replace(
         entry, text=wanted.text, status=wanted.status, by=stamp.by, updated_at=stamp.now
     )
     if wanted.because:
         entry = replace(entry, because=wanted.because)
     others = [decision for decision in known if decision is not earlier]
-    changed = sorted([*others, entry], key=lambda decision: decision.made_at)
-    return ContextChange(
-        context.with_fields(open_decisions=tuple(changed), updated_at=stamp.now), entry
-    )
+    decisions = sorted([*others, entry], key=lambda decision: decision.made_at)
+    changed = context.with_fields(open_decisions=tuple(decisions), updated_at=stamp.now)
+    return ContextChange(changed, entry)
 
 
 @dataclass(frozen=True)
@@ -145,7 +139,7 @@ class Wording:
     status: str
     because: str | None
 
-    def is_that_of(self, decision: Decision) -> bool:
+    def is_same_as(self, decision: Decision) -> bool:
         has_reason = self.because is None or self.because == decision.because
         return has_reason and (self.text, self.status) == (decision.text, decision.status)
 
@@ -161,9 +155,8 @@ def _check_wording(
     if status is not None and status not in DECISION_STATUSES:
         raise InvalidValueError("Status", status, "is unknown", known=DECISION_STATUSES)
     if status == "rejected" and because is None:
-        raise InvalidValueError(
-            "Status", status, "needs a reason (because): it comes back with the alternative"
-        )
+        problem = "needs a reason (because): it comes back with the alternative"
+        raise InvalidValueError("Status", status, problem)
     earlier_status = earlier.status if earlier else None
     return Wording(text, status or earlier_status or "open", because)
 
@@ -171,22 +164,20 @@ def _check_wording(
 def _find_decision(
     context: RepoContext, decision_id: str | None, text: str | None
 ) -> Decision | None:
-    """By its id, or by the very same words: to say them once more is not to decide twice."""
+    """By its id, or by the same words: repeating them does not make a second decision."""
     if decision_id is None:
         words = " ".join(text.split()) if isinstance(text, str) else None
         return next((decision for decision in context.decisions if decision.text == words), None)
     if not _DECISION_ID.fullmatch(str(decision_id)):
-        raise InvalidValueError("Decision id", decision_id, "is no id; they are D1, D2, …")
+        raise InvalidValueError("Decision id", decision_id, "is not an id; they are D1, D2, …")
     known = context.fields.open_decisions or ()
     found = next((decision for decision in known if decision.id == decision_id), None)
     if found is None and text is None:
-        raise errors.NoteNotFoundError(
-            decision_id, [str(decision.id) for decision in context.decisions]
-        )
+        names = [str(decision.id) for decision in context.decisions]
+        raise errors.NoteNotFoundError(decision_id, names)
     if found is not None and found.withdrawn_at:
-        raise InvalidValueError(
-            "Decision id", decision_id, "was withdrawn; without an id a new one is made"
-        )
+        problem = "was withdrawn; without an id a new one is made"
+        raise InvalidValueError("Decision id", decision_id, problem)
     return found
 
 
@@ -219,26 +210,23 @@ def claim(
         claimed_at=stamp.now,
         by=stamp.by,
     )
-    # Claimed once more it is the same claim with newer evidence, and not a second one that
-    # contradicts the first.
+    # A repeated claim replaces the earlier one, whose evidence could contradict it.
     others = [each for each in known if each.claim != text]
-    return ContextChange(
-        context.with_fields(evidence_ledger=(*others, entry), updated_at=stamp.now), entry
-    )
+    changed = context.with_fields(evidence_ledger=(*others, entry), updated_at=stamp.now)
+    return ContextChange(changed, entry)
 
 
 def check_evidence(evidence: Sequence[object]) -> None:
     if len(evidence) > EVIDENCE_PER_CLAIM:
-        raise InvalidValueError(
-            "evidence", len(evidence), f"is more than {EVIDENCE_PER_CLAIM} pieces"
-        )
+        problem = f"is more than {EVIDENCE_PER_CLAIM} pieces"
+        raise InvalidValueError("evidence", len(evidence), problem)
 
 
 def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | CommandEvidence]) -> str:
-    """Words that say it is done make it a completion, whatever the caller calls it."""
+    """A text that says "done" is a completion, whatever kind the caller names."""
     if kind is not None and kind not in CLAIM_KINDS:
         raise InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
-    found = claims_completion(_as_seen(text))
+    found = find_completion(_remove_unseen(text))
     if not found and kind != "completion":
         return kind or "statement"
     _check_shown(text, found.word if found else None, evidence)
@@ -253,28 +241,27 @@ def _check_shown(
     for command in commands:
         if command.exit_code != 0 or not command.tree:
             raise errors.ProofFailedError(text, command.text, command.exit_code)
-    places = [
-        shown for shown in evidence if isinstance(shown, Evidence) and (shown.lines or shown.symbol)
-    ]
+    files = [shown for shown in evidence if isinstance(shown, Evidence)]
+    places = [shown for shown in files if shown.lines or shown.symbol]
     if not places and not commands:
         raise errors.EvidenceMissingError(text, word)
 
 
-def _as_seen(text: str) -> str:
-    """What a reader sees: without unseen characters, in plain letters; marks around the whole quote
-    nobody.
-    """
+def _remove_unseen(text: str) -> str:
+    """The text as a reader sees it: in plain letters, without quotation marks around the whole."""
     plain = unicodedata.normalize("NFKC", text)
-    seen = "".join(
-        character for character in plain if unicodedata.category(character) != "Cf"
-    ).strip()
-    while (
-        len(seen) > 2
-        and (seen[0], seen[-1]) in QUOTES
-        and not {seen[0], seen[-1]} & set(seen[1:-1])
-    ):
+    visible = [letter for letter in plain if unicodedata.category(letter) != "Cf"]
+    seen = "".join(visible).strip()
+    while _is_quoted_whole(seen):
         seen = seen[1:-1].strip()
     return seen
+
+
+def _is_quoted_whole(text: str) -> bool:
+    if len(text) <= 2:
+        return False
+    marks = (text[0], text[-1])
+    return marks in QUOTES and not set(marks) & set(text[1:-1])
 
 
 # --- other notes ----------------------------------------------------------------------------------
@@ -283,10 +270,7 @@ def _as_seen(text: str) -> str:
 def withdraw(
     context: RepoContext, note: str, *, by: str, now: str
 ) -> ContextChange[Decision | Claim]:
-    """A claim or a decision, by id or words, that was a mistake: shown no more.
-
-    Its place is kept, so that no merge brings it back.
-    """
+    """Withdraw a claim or a decision, by id or words. It is kept, so that no merge restores it."""
     standing: list[Decision | Claim] = [*context.decisions, *context.ledger]
     words = " ".join(note.split())
     found = next((entry for entry in standing if words in (entry.id, entry.words or None)), None)
@@ -305,7 +289,7 @@ def withdraw(
 
 
 def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> ContextChange[None]:
-    """With what this machine saved and the file has lost."""
+    """Add what this machine saved and the file has lost."""
     fields = recover_context(context.fields, kept.fields) if kept else context.fields
     if fields == context.fields:
         return ContextChange(context, None)
@@ -321,9 +305,8 @@ def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> Co
 
 
 def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> ContextChange[None]:
-    checked = [
-        Pointer.parse(_check_line("Pointer", str(pointer), LABEL_CHARS * 2)) for pointer in pointers
-    ]
+    lines = [_check_line("Pointer", str(pointer), LABEL_CHARS * 2) for pointer in pointers]
+    checked = [Pointer.parse(line) for line in lines]
     union = tuple(dict.fromkeys([*context.pointers, *checked]))
     if len(union) > POINTERS:
         raise InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
@@ -335,9 +318,7 @@ def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> Con
 
 @dataclass(frozen=True)
 class SummaryToSave:
-    """What is saved, what stands behind it, and the revision of the document that its writer had
-    read.
-    """
+    """What is saved, what verified it, and the revision of the document that the caller read."""
 
     text: str
     feature_request: str | None
@@ -381,9 +362,7 @@ def hash_summary(text: str) -> str:
 def find_verification(
     *, by_hand: bool, tree: str, is_committed: bool, proofs: Iterable[Proof]
 ) -> str:
-    """What stands behind a summary, or a refusal: a proof on this tree, a commit, or a person who
-    says so.
-    """
+    """What verified a summary: a proof on this tree, a commit, or a person; else a refusal."""
     passed = next((proof for proof in proofs if proof.passed and proof.tree == tree), None)
     if passed:
         return f"proof {passed.id}"
@@ -400,10 +379,10 @@ def find_verification(
 def fail(
     context: RepoContext, *, step: str, error: str, next_action: str, stamp: Stamp
 ) -> ContextChange[None]:
-    """What stopped a run, and nothing else: a failed run has no say in what is true.
+    """What stopped a run, and nothing else: a failed run does not change other notes.
 
-    Long texts are cut and not refused: of a failure that nobody noted nobody learns. The same error
-    once more is the same one, as it happened last.
+    Long texts are shortened and not refused, so that every failure is noted. A repeated error
+    replaces the earlier one.
     """
     error = _check_text("error", _cut_middle(error), ERROR_CHARS)
     known = context.fields.last_errors or ()
@@ -430,7 +409,7 @@ def fail(
 
 
 def succeed(context: RepoContext, *, now: str) -> ContextChange[None]:
-    """A run that got through ends the failure of an earlier one; that stays among the last errors."""
+    """A successful run ends an earlier failure, which stays among the last errors."""
     if context.failed_run is None:
         return ContextChange(context, None)
     passed = NotedRun(status="ok", at=now)
@@ -438,7 +417,7 @@ def succeed(context: RepoContext, *, now: str) -> ContextChange[None]:
 
 
 def _cut_middle(error: object) -> object:
-    """A traceback says at its end what happened, and at its beginning where it came from."""
+    """A traceback ends with what happened, and begins with where it came from."""
     if not isinstance(error, str):
         return error
     text = error.replace("\x00", "\\x00").strip()
@@ -449,14 +428,16 @@ def _cut_middle(error: object) -> object:
 
 
 def _cut_end(text: object) -> object:
-    return cut(text.replace("\x00", "\\x00"), TEXT_CHARS) if isinstance(text, str) else text
+    if not isinstance(text, str):
+        return text
+    return cut(text.replace("\x00", "\\x00"), TEXT_CHARS)
 
 
 # --- small pieces ---------------------------------------------------------------------------------
 
 
 def _check_same_request(earlier: str | None, text: str, stamp: Stamp) -> None:
-    """A request that is made once more finds its entry; the same key for another text is a mistake."""
+    """A repeated request finds its entry; the same key for another text is a mistake."""
     if earlier != text:
         raise KeyReusedError(stamp.key or stamp.uid)
 

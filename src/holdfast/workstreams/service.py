@@ -1,10 +1,9 @@
-"""The verbs of workstreams: read what was noted and judge it on this checkout; write only what a
-rule allows.
+"""The verbs of workstreams: read notes and judge them on this checkout; write what a rule allows.
 
-Nothing here believes a file. Every read compares the summary with the contents that it was written
-against, and looks each piece of evidence up again. Every write is one pass: what is there is read,
-the rule is applied to it, and the result replaces the file unless another process wrote meanwhile;
-only then is the rule applied again. The journal comes last.
+No file is trusted. Every read compares the summary with the contents that it was written against,
+and checks each piece of evidence again. Every write is one pass: the file is read, the rule is
+applied, and the result replaces the file unless another process wrote meanwhile; only then is the
+rule applied again. The journal comes last.
 """
 
 from __future__ import annotations
@@ -55,9 +54,7 @@ LISTED = 50  # workstreams of a phase that are judged at once; a file may hold a
 
 @dataclass(frozen=True)
 class Target:
-    """The context that a verb is about: where it is, the file as it was read, and what this machine
-    has saved of it.
-    """
+    """The context that a verb is about: the file as it was read, and what this machine saved."""
 
     checkout: Checkout
     workstream_id: str | None  # as the caller named it
@@ -67,9 +64,7 @@ class Target:
 
 
 class WorkstreamService:
-    """Context in the repository that a folder belongs to. `share` is what a program says about the
-    flag.
-    """
+    """Context in the repository of a folder. `share` is the flag as a program sets it."""
 
     def __init__(
         self,
@@ -93,9 +88,7 @@ class WorkstreamService:
         return await self._judge(await self._find_target(phase, workstream_id))
 
     async def list_judged(self) -> list[ListedContext]:
-        """Every workstream that this checkout's files know; those of its own branch with their
-        verdicts.
-        """
+        """Every workstream in the files of this checkout; judged where it is of its own branch."""
         checkout = await off_loop(self._open)
         listed = []
         for phase in PHASES:
@@ -118,10 +111,10 @@ class WorkstreamService:
         because: str | None = None,
         request_id: str | None = None,
     ) -> Decision:
-        """Note a decision or change one. The same `request_id` again finds what it did the first
-        time.
-        """
-        words, reason, stamp = self._redact(text), self._redact(because), self._stamp(request_id)
+        """Note a decision or change one. A repeated `request_id` finds the first result."""
+        words = self._redact(text)
+        reason = self._redact(because)
+        stamp = self._stamp(request_id)
 
         def decide(context: RepoContext) -> ContextChange[Decision]:
             return rules.decide(
@@ -140,29 +133,29 @@ class WorkstreamService:
         kind: str | None = None,
         request_id: str | None = None,
     ) -> JudgedClaim:
-        """A statement about the code, with what shows it; every piece is looked at before anything
-        is written.
-        """
+        """A statement about the code, with its evidence, which is checked before any write."""
         target = await self._find_target(phase, workstream_id)
         rules.check_evidence(shown)
-        checkout, words, stamp = target.checkout, self._redact(text), self._stamp(request_id)
+        checkout = target.checkout
+        words = self._redact(text)
+        stamp = self._stamp(request_id)
         taken = [await self._take_evidence(checkout, each) for each in shown]
 
         def claim(context: RepoContext) -> ContextChange[Claim]:
             return rules.claim(context, words, taken, kind=kind, stamp=stamp)
 
         entry = (await self._write(target, claim)).entry
-        # What all tracked files hold is asked only where it counts: it costs two processes.
-        state = await off_loop(checkout.read_state) if entry.commands else None
-        return await off_loop(
-            judging.judge_claim, checkout, entry, state.contents_id if state else None
-        )
+        tree = None
+        if entry.commands:  # only they are judged by the tree, which costs two processes
+            tree = (await off_loop(checkout.read_state)).contents_id
+        return await off_loop(judging.judge_claim, checkout, entry, tree)
 
     async def withdraw(
         self, note: str, *, phase: str = "implementation", workstream_id: str | None = None
     ) -> Decision | Claim:
-        """Show a claim or a decision, named by id or words, no more."""
-        named, by, now = self._redact(note), self.settings.developer, _now()
+        """Withdraw a claim or a decision, named by id or words, so that it is not shown."""
+        named = self._redact(note)
+        by, now = self.settings.developer, _now()
 
         def withdraw(context: RepoContext) -> ContextChange[Decision | Claim]:
             return rules.withdraw(context, named, by=by, now=now)
@@ -172,8 +165,9 @@ class WorkstreamService:
     async def restore(
         self, *, phase: str = "implementation", workstream_id: str | None = None
     ) -> RepoContext:
-        """Write back what was saved here and is no longer in the file."""
-        target, now = await self._find_target(phase, workstream_id), _now()
+        """Write what was saved here and is missing in the file into it again."""
+        target = await self._find_target(phase, workstream_id)
+        now = _now()
 
         def restore(context: RepoContext) -> ContextChange[None]:
             return rules.restore(context, target.kept, now=now)
@@ -189,7 +183,8 @@ class WorkstreamService:
         phase: str = "implementation",
         workstream_id: str | None = None,
     ) -> RepoContext:
-        steps, now = [self._redact(item) for item in items], _now()
+        steps = [self._redact(item) for item in items]
+        now = _now()
 
         def set_checklist(context: RepoContext) -> ContextChange[None]:
             return rules.set_checklist(context, steps, now=now)
@@ -203,8 +198,9 @@ class WorkstreamService:
         phase: str = "implementation",
         workstream_id: str | None = None,
     ) -> RepoContext:
-        """Files that the next reader should look at; they have to be there."""
-        target, now = await self._find_target(phase, workstream_id), _now()
+        """Files that the next reader should look at; they have to exist."""
+        target = await self._find_target(phase, workstream_id)
+        now = _now()
         pointers = await off_loop(target.checkout.parse_pointers, paths)
 
         def point(context: RepoContext) -> ContextChange[None]:
@@ -222,15 +218,16 @@ class WorkstreamService:
         by_hand: bool = False,
         expected_revision: int | None = None,
     ) -> RepoContext:
-        """The summary, bound to the contents as they are now; only after something has shown that
-        they work.
+        """Save the summary, bound to the contents as they are now, which must be verified.
 
-        `expected_revision` is that of the document which the writer had read: what was written
-        since is not his.
+        `expected_revision` is that of the document that the caller has read: a later one is not
+        overwritten.
         """
         rules.check_revision(expected_revision)
-        target, now = await self._find_target(phase, workstream_id), _now()
-        text, label = self._redact(rules.check_summary(summary)), self._redact(feature_request)
+        target = await self._find_target(phase, workstream_id)
+        now = _now()
+        text = self._redact(rules.check_summary(summary))
+        label = self._redact(feature_request)
         state = await off_loop(target.checkout.read_state)
         verified_by = await self._find_verification(target.checkout, state, by_hand=by_hand)
         saved = SummaryToSave(text, label, verified_by, expected_revision)
@@ -242,9 +239,8 @@ class WorkstreamService:
             )
 
         written = (await self._write(target, save)).context
-        return replace(
-            written, notes=await off_loop(_try_to_write_dashboard, target.checkout, state.head)
-        )
+        notes = await off_loop(_try_to_write_dashboard, target.checkout, state.head)
+        return replace(written, notes=notes)
 
     async def fail(
         self,
@@ -257,10 +253,8 @@ class WorkstreamService:
         request_id: str | None = None,
     ) -> RepoContext:
         texts = {"step": step, "error": error, "next_action": next_action}
-        cleaned, stamp = (
-            {name: self._redact(text) for name, text in texts.items()},
-            self._stamp(request_id),
-        )
+        cleaned = {name: self._redact(text) for name, text in texts.items()}
+        stamp = self._stamp(request_id)
 
         def fail(context: RepoContext) -> ContextChange[None]:
             return rules.fail(context, **cleaned, stamp=stamp)
@@ -285,25 +279,20 @@ class WorkstreamService:
         workstream_id: str | None = None,
         local_path: str | None = None,
     ) -> None:
-        """What a client calls its own session: only saves time, and stays on this machine."""
+        """A client's own id of its session: it only saves time, and stays on this machine."""
         checkout = await off_loop(self._open)
         key = checkout.key(workstream_id)
-        await off_loop(
-            checkout.files.save_session,
-            rules.check_phase(phase),
-            key,
-            client,
-            native_id,
-            local_path,
-        )
+        rules.check_phase(phase)
+        save = checkout.files.save_session
+        await off_loop(save, phase, key, client, native_id, local_path)
 
     async def list_client_sessions(
         self, phase: str, workstream_id: str | None = None
     ) -> dict[str, Any]:
         checkout = await off_loop(self._open)
-        return await off_loop(
-            checkout.files.find_sessions, rules.check_phase(phase), checkout.key(workstream_id)
-        )
+        rules.check_phase(phase)
+        key = checkout.key(workstream_id)
+        return await off_loop(checkout.files.find_sessions, phase, key)
 
     # --- proofs -----------------------------------------------------------------------------------
 
@@ -319,19 +308,18 @@ class WorkstreamService:
         folder, words = checkout.folder, tuple(command)
         if again is not None:
             if words:
-                raise InvalidValueError(
-                    "Command", words[0], "is one too many: --again names a command already"
-                )
+                problem = "is one too many: --again names a command already"
+                raise InvalidValueError("Command", words[0], problem)
             earlier = await self._get_proof(checkout, again)
-            folder, words = os.path.join(checkout.repository.root, earlier.folder), earlier.command
+            words = earlier.command
+            folder = os.path.join(checkout.repository.root, earlier.folder)
         checked = proving.check_command(words)
         before = await off_loop(checkout.read_state)
         run = await off_loop(proving.run_command, checked, folder, show)
         run = replace(run, output_tail=self._redact(run.output_tail))
         after = await off_loop(checkout.read_state)
-        return await self.journal.keep_proof(
-            _make_proof(checkout, checked, folder, run, before, after)
-        )
+        proof = _make_proof(checkout, checked, folder, run, before, after)
+        return await self.journal.keep_proof(proof)
 
     async def get_proof(self, proof_id: str) -> Proof:
         return await self._get_proof(await off_loop(self._open), proof_id)
@@ -350,11 +338,9 @@ class WorkstreamService:
     async def _find_in(
         self, checkout: Checkout, document: Document, phase: str, workstream_id: str | None
     ) -> Target:
-        """As the file has it, else as it was saved here, else what was noted under this name on
-        another branch.
+        """From the file, else as it was saved here, else under this name on another branch.
 
-        That one is the same line of work: it keeps its key, and what is written about it is written
-        there.
+        That one is the same line of work: it keeps its key, and is written there.
         """
         key = checkout.key(workstream_id)
         found = finding.get_context(finding.follow_renamed_repository(document, key), key, phase)
@@ -369,9 +355,8 @@ class WorkstreamService:
             return replace(target, context=from_log)
         elsewhere = None if workstream_id is None else finding.find_on_other_branch(document, key)
         if elsewhere is None:
-            return replace(
-                target, context=replace(found, notes=finding.describe_other_work(document, key))
-            )
+            notes = finding.describe_other_work(document, key)
+            return replace(target, context=replace(found, notes=notes))
         there = finding.get_context(document, elsewhere, phase)
         kept = await self.journal.find_kept(elsewhere, phase)
         notes = (finding.describe_branch(elsewhere), *finding.describe_lost(there, kept))
@@ -380,25 +365,22 @@ class WorkstreamService:
     async def _judge(self, target: Target) -> JudgedContext:
         context = target.context
         known = await self.journal.list_proofs(target.checkout.repository.repo)
-        proofs = [self._without_secrets(proof) for proof in known]
+        proofs = [self._redact_proof(proof) for proof in known]
         judged = await off_loop(judging.judge, target.checkout, context, proofs)
         other_phase = next(phase for phase in PHASES if phase != context.phase)
         other = await self.journal.find_context(context.key, other_phase)
-        of_phase = [
-            JudgedDecision(decision, of=other_phase)
-            for decision in (other.decisions if other else ())
-        ]
+        decisions = other.decisions if other else []
+        of_phase = [JudgedDecision(decision, of=other_phase) for decision in decisions]
         of_branches = finding.list_decisions_of_other_branches(target.document, context)
         return replace(judged, shared_decisions=(*of_phase, *of_branches))
 
     async def _judge_own_branch(
         self, checkout: Checkout, document: Document, phase: str
     ) -> dict[Key, JudgedContext]:
-        """The newest of those of the branch that is checked out."""
+        """The newest contexts of the branch that is checked out."""
         here = checkout.key(None)
-        own = [
-            key for key in document.contexts if (key.repo, key.branch) == (here.repo, here.branch)
-        ]
+        same_repo = [key for key in document.contexts if key.repo == here.repo]
+        own = [key for key in same_repo if key.branch == here.branch]
         own.sort(key=lambda key: document.contexts[key].updated_at or "")
         judged = {}
         for key in own[-LISTED:]:
@@ -417,7 +399,7 @@ class WorkstreamService:
         )
 
     async def _get_proof(self, checkout: Checkout, proof_id: str) -> Proof:
-        """Of this repository: another one's command was never meant to be run here."""
+        """Of this repository only: a command of another one must not run here."""
         found = await self.journal.find_proof(proof_id)
         if found is None or found.repo != checkout.repository.repo:
             raise errors.ProofNotFoundError(proof_id)
@@ -431,27 +413,21 @@ class WorkstreamService:
         return await self._write(await self._find_target(phase, workstream_id), rule)
 
     async def _write(self, target: Target, rule: Rule[Written]) -> ContextChange[Written]:
-        """A refusal leaves nothing behind, not even a folder: the rule comes before the first
-        write.
-        """
+        """The rule comes before the first write, so that a refusal does not even make a folder."""
         key, phase = target.context.key, target.context.phase
         if self._redact(target.workstream_id) != target.workstream_id:
-            raise InvalidValueError(
-                "workstream_id", "…", "looks like a secret, and would be committed"
-            )
+            problem = "looks like a secret, and would be committed"
+            raise InvalidValueError("workstream_id", "…", problem)
 
         def plan(document: Document) -> DocumentChange[Written]:
             current = finding.follow_renamed_repository(document, key)
-            found = (
-                finding.get_context(current, key, phase)
-                if key in current.contexts
-                else target.context
-            )
+            found = target.context
+            if key in current.contexts:
+                found = finding.get_context(current, key, phase)
             change = rule(replace(found, revision=document.revision))
             self.journal.check(change.context)
-            return DocumentChange(
-                document, current.with_context(key, change.context.fields), change
-            )
+            after = current.with_context(key, change.context.fields)
+            return DocumentChange(document, after, change)
 
         planned = await off_loop(plan, target.document)
         done = await off_loop(target.checkout.files.update, phase, planned, plan)
@@ -462,24 +438,22 @@ class WorkstreamService:
     async def _take_evidence(
         self, checkout: Checkout, shown: str | Mapping[str, Any]
     ) -> Evidence | CommandEvidence:
-        """Evidence with what stands there now; a proof is named by its id."""
+        """Evidence with the hashes of its text now; a proof is named by its id."""
         if isinstance(shown, Mapping) and shown.get("proof"):
             shown = f"{PROOF}{shown['proof']}"
         if isinstance(shown, str) and shown.startswith(PROOF):
             proof = await self._get_proof(checkout, shown.removeprefix(PROOF))
-            return self._without_secrets(proof).to_evidence()
+            return self._redact_proof(proof).to_evidence()
         return await off_loop(checkout.take_evidence, shown)
 
     def _redact(self, text: Any) -> Any:
-        """Without secrets: what is written here is committed sooner or later. Rules refuse what is
-        not text.
-        """
+        """Without secrets, because it will be committed. Rules refuse what is not text."""
         if not isinstance(text, str):
             return text
         return redaction.redact(text, key=fence_key(self.settings.home)).text
 
-    def _without_secrets(self, proof: Proof) -> Proof:
-        """Without those in its command; to run it again it is fetched as it was."""
+    def _redact_proof(self, proof: Proof) -> Proof:
+        """Without the secrets in its command; to run it again it is read as it was."""
         key = fence_key(self.settings.home)
         shown, _ = redaction.redact_value({"command": list(proof.command)}, key=key)
         return replace(proof, command=tuple(shown["command"]))
@@ -520,7 +494,7 @@ def _make_proof(
 
 
 def _try_to_write_dashboard(checkout: Checkout, head: str | None) -> tuple[str, ...]:
-    """The summary is saved, and the page is only for people: what goes wrong here is a note."""
+    """The page is only for people, so a failure is a note: the summary is saved already."""
     try:
         _write_dashboard(checkout, head)
     except HoldfastError as error:
@@ -529,12 +503,11 @@ def _try_to_write_dashboard(checkout: Checkout, head: str | None) -> tuple[str, 
 
 
 def _write_dashboard(checkout: Checkout, head: str | None) -> None:
-    """For people; never read back. It stays out of git unless somebody has added it."""
+    """For people; never read back. It stays out of git unless it was added."""
     is_tracked = head is not None and _is_in_commit(checkout, head, DASHBOARD_PATH)
-    checkout.files.write_dashboard(
-        dashboard.render({phase: checkout.files.load(phase) for phase in PHASES}),
-        exclude_in=None if is_tracked else checkout.repository.common_dir,
-    )
+    exclude_in = None if is_tracked else checkout.repository.common_dir
+    documents = {phase: checkout.files.load(phase) for phase in PHASES}
+    checkout.files.write_dashboard(dashboard.render(documents), exclude_in=exclude_in)
 
 
 def _is_in_commit(checkout: Checkout, commit: str, path: str) -> bool:

@@ -1,6 +1,4 @@
-"""How stale a summary is, and in words: the same ones in a bundle, in a terminal and on a page.
-Pure.
-"""
+"""How stale a summary is, worded the same in a bundle, in a terminal and on a page. Pure."""
 
 from __future__ import annotations
 
@@ -24,12 +22,10 @@ def judge_staleness(
     commits: int | None,
     uncommitted: int,
 ) -> Staleness:
-    """`changed` are all paths that differ from the checkpoint; None where its state is no longer
-    known.
-    """
+    """`changed` are all paths that differ from the checkpoint; None where that is not known."""
     if context.summary is None:
         return Staleness(stale=False, uncommitted=uncommitted)
-    names = set(context.noted_files())
+    names = set(context.list_noted_files())
     reasons = _list_reasons(context, context.summary, tree, noted)
     found = Staleness(
         stale=bool(reasons),
@@ -50,9 +46,8 @@ def _list_reasons(
 ) -> tuple[str, ...]:
     checkpoint = context.checkpoint
     reasons = []
-    has_changed_file = any(
-        change.what == "changed" for change in noted
-    )  # also one that git was told not to look at
+    # Also a file that git is configured to ignore.
+    has_changed_file = any(change.what == "changed" for change in noted)
     if checkpoint.tracked_files_hash != tree or has_changed_file:
         reasons.append("files")
     if checkpoint.summary_hash != rules.hash_summary(summary.text or ""):
@@ -64,14 +59,16 @@ def _list_reasons(
 
 
 def describe_staleness(staleness: Staleness) -> str:
-    """What makes it stale, to stand behind a mark or a heading of the caller."""
+    """What makes it stale, to follow a mark or a heading of the caller."""
     if "files" not in staleness.reasons:
         return EDITED
     return describe_changed(len(staleness.changed), staleness.noted)
 
 
 def describe_changed(changed: int, noted: int) -> str:
-    return f"{describe_noted(changed, noted)} changed" if noted else "no file is noted here"
+    if not noted:
+        return "no file is noted here"
+    return f"{describe_noted(changed, noted)} changed"
 
 
 def describe_noted(changed: int, noted: int) -> str:
@@ -79,15 +76,16 @@ def describe_noted(changed: int, noted: int) -> str:
     if not noted:
         return "no noted file"
     files = plural(noted, "file")
+    if changed == noted == 1:
+        return f"the {files} noted here"
     if changed == noted:
-        return f"the {files} noted here" if noted == 1 else f"all {files} noted here"
-    return (
-        f"{changed:,} of the {files} noted here" if changed else f"none of the {files} noted here"
-    )
+        return f"all {files} noted here"
+    how_many = f"{changed:,}" if changed else "none"
+    return f"{how_many} of the {files} noted here"
 
 
 def describe_others(staleness: Staleness) -> str:
-    """What else changed; nothing where nothing did."""
+    """How many other files changed; empty where none did."""
     if staleness.others is None:
         return "How many other files changed is not known here."
     if not staleness.others:

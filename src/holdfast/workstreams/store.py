@@ -1,7 +1,6 @@
-"""The only file that touches what a workstream keeps: its files in the repository, and the journal
-beside them.
+"""What a workstream keeps: its files in the repository, and the journal beside them.
 
-The repository's file is the truth. Whatever is saved there is also written into the journal of this
+The repository's file counts. Whatever is saved there is also written into the journal of this
 machine's store, so that a removed worktree or a branch that was never pushed loses nothing, and so
 that one phase can show the other's decisions without reading its file.
 """
@@ -37,12 +36,12 @@ IGNORED = "*.local.json\n.holdfast-*.tmp\n"
 ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
 
 
-def file_of(phase: str) -> str:
+def name_context_file(phase: str) -> str:
     return f"{phase}_context.json"
 
 
-def sessions_file_of(phase: str) -> str:
-    return f"{phase}_sessions.local.json"
+def name_sessions_file(phase: str) -> str:
+    return f"{phase}_read_sessions.local.json"
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,12 @@ class WorkstreamFiles:
     def __init__(self, root: str, folder: str):
         self.root, self.folder = root, folder
 
-    def own_paths(self) -> list[str]:
+    def list_own_paths(self) -> list[str]:
         """What is ours in the repository, and so never makes anything stale."""
         return [self.folder, DASHBOARD_PATH]
 
     def load(self, phase: str) -> Document:
-        """What is there instead of a file or a folder of ours is reported, as a broken file is."""
+        """A path that is not a file or a folder of ours is reported like a broken file."""
         try:
             with self._open() as place:
                 return self._read(place, phase)
@@ -78,8 +77,7 @@ class WorkstreamFiles:
         planned: DocumentChange[Written],
         plan: Callable[[Document], DocumentChange[Written]],
     ) -> DocumentChange[Written]:
-        """Compare and replace as one step. Where another process wrote since, `plan` is asked
-        again, inside the lock.
+        """Compare and replace in one step. Where another process wrote since, `plan` runs again.
 
         A file that must not be written is refused with what to do.
         """
@@ -92,23 +90,21 @@ class WorkstreamFiles:
                     raise errors.ReadOnlyContextError(now.problem)
                 if now != planned.before:
                     planned = plan(now)
-                place.replace(file_of(phase), document.to_bytes(planned.after))
+                place.replace(name_context_file(phase), document.to_bytes(planned.after))
         return planned
 
     def find_config(self) -> str | None:
         """The repository's own graph configuration, if there is one that can be read."""
         try:
-            with _Closing(open_folder(self.root, "configs")) as place:
+            with _FolderToClose(open_folder(self.root, "configs")) as place:
                 data = place and place.find(CONFIG, max_bytes=CONFIG_BYTES)
         except HoldfastError:
             return None
         return data.decode(errors="replace") if data else None
 
     def write_dashboard(self, text: str, *, exclude_in: str | None) -> None:
-        """`exclude_in` is the folder of git's own files, where the page is kept out of git for this
-        clone.
-        """
-        with _Closing(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
+        """`exclude_in` is git's own folder, where the page is excluded for this clone."""
+        with _FolderToClose(open_folder(self.root, DASHBOARD_FOLDER, create=True)) as place:
             assert place is not None
             place.replace(DASHBOARD, text.encode())
         if exclude_in:
@@ -117,9 +113,9 @@ class WorkstreamFiles:
     # --- sessions of clients, on this machine only ------------------------------------------------
 
     def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
-        """What each client calls its session of this workstream."""
+        """The session of each client in this workstream, by the client's own id."""
         with self._open() as place:
-            found: dict[str, Any] = self._sessions(place, phase).get(_name(key), {})
+            found: dict[str, Any] = self._read_sessions(place, phase).get(_write_key(key), {})
         return found
 
     def save_session(
@@ -129,22 +125,22 @@ class WorkstreamFiles:
             assert place is not None
             self._prepare(place)
             with place.locked():
-                known = self._sessions(place, phase)
-                name = _name(key)
+                known = self._read_sessions(place, phase)
+                name = _write_key(key)
                 session = {"id": native_id}
                 if local_path:
                     session["local_path"] = local_path
                 known[name] = {**known.get(name, {}), client: session}
-                place.replace(sessions_file_of(phase), _sessions_bytes(known))
+                place.replace(name_sessions_file(phase), _sessions_to_bytes(known))
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _open(self, *, create: bool = False) -> _Closing:
-        return _Closing(open_folder(self.root, self.folder, create=create))
+    def _open(self, *, create: bool = False) -> _FolderToClose:
+        return _FolderToClose(open_folder(self.root, self.folder, create=create))
 
-    def _sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
-        """A file that cannot be read is as good as none: it only saves time."""
-        data = place and place.find(sessions_file_of(phase), max_bytes=FILE_BYTES)
+    def _read_sessions(self, place: Folder | None, phase: str) -> dict[str, Any]:
+        """A file that cannot be read counts as missing: it only saves time."""
+        data = place and place.find(name_sessions_file(phase), max_bytes=FILE_BYTES)
         try:
             sessions = json.loads(data or b"{}")["sessions"]
             return {
@@ -155,20 +151,21 @@ class WorkstreamFiles:
             return {}
 
     def _read(self, place: Folder | None, phase: str) -> Document:
-        data = place and place.find(file_of(phase), max_bytes=FILE_BYTES)
-        return document.from_bytes(data, f"{self.folder}/{file_of(phase)}") if data else Document()
+        name = name_context_file(phase)
+        data = place and place.find(name, max_bytes=FILE_BYTES)
+        if not data:
+            return Document()
+        return document.from_bytes(data, f"{self.folder}/{name}")
 
     def _prepare(self, place: Folder) -> None:
-        """What git has to know about the folder stands in the folder; what somebody wrote there
-        stays.
-        """
+        """Write git's settings for the folder into the folder, unless they are there already."""
         for name, text in ((".gitignore", IGNORED), (".gitattributes", ATTRIBUTES)):
             if place.find(name, max_bytes=FILE_BYTES) is None:
                 place.replace(name, text.encode())
 
 
-class _Closing:
-    """A folder that may not be there."""
+class _FolderToClose:
+    """A folder that may be missing."""
 
     def __init__(self, folder: Folder | None):
         self.folder = folder
@@ -182,24 +179,26 @@ class _Closing:
 
 
 def _exclude(git_folder: str, line: str) -> None:
-    with _Closing(open_folder(git_folder, "info", create=True)) as place:
+    with _FolderToClose(open_folder(git_folder, "info", create=True)) as place:
         assert place is not None
         with place.locked():
             known = place.find("exclude", max_bytes=FILE_BYTES) or b""
-            if line.encode() not in known.splitlines():
-                gap = b"" if not known or known.endswith(b"\n") else b"\n"
-                place.replace("exclude", known + gap + line.encode() + b"\n")
+            if line.encode() in known.splitlines():
+                return
+            if known and not known.endswith(b"\n"):
+                known += b"\n"
+            place.replace("exclude", known + line.encode() + b"\n")
 
 
-def _name(key: Key) -> str:
+def _write_key(key: Key) -> str:
     return json.dumps(key.to_dict(), sort_keys=True)
 
 
-def _sessions_bytes(known: dict[str, Any]) -> bytes:
+def _sessions_to_bytes(known: dict[str, Any]) -> bytes:
     sessions = [{"key": json.loads(name), "cli_sessions": known[name]} for name in sorted(known)]
-    return (
-        json.dumps({"schema_version": 1, "sessions": sessions}, indent=1, sort_keys=True) + "\n"
-    ).encode()
+    content = {"schema_version": 1, "sessions": sessions}
+    text = json.dumps(content, indent=1, sort_keys=True)
+    return f"{text}\n".encode()
 
 
 class WorkstreamJournal:
@@ -209,29 +208,29 @@ class WorkstreamJournal:
         self.journal = journal
 
     def check(self, context: RepoContext) -> None:
-        """Before the file is written: what only one of the two places takes would be half saved."""
-        canonical.canonical_object("repo context", _content(context), max_bytes=CONTENT_BYTES)
+        """Before the file is written: what the journal would refuse must not be half saved."""
+        canonical.canonical_object("repo context", _make_content(context), max_bytes=CONTENT_BYTES)
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
-        """As it was written, and beside it what was saved before and the file has lost: that can be
-        restored.
-        """
-        content = _content(context)
+        """As it was written, and beside it what the file has lost, so that it can be restored."""
+        content = _make_content(context)
         if before is not None and list_lost(context.fields, before.fields):
             content["kept"] = recover_context(context.fields, before.fields).to_dict()
-        subject = _subject(context.key, context.phase)
+        subject = _make_subject(context.key, context.phase)
         try:
             await self.journal.add("repo_context", subject, content)
         except InvalidValueError:  # too much for one entry: what is in the file counts
-            await self.journal.add("repo_context", subject, _content(context))
+            await self.journal.add("repo_context", subject, _make_content(context))
 
     async def find_context(self, key: Key, phase: str) -> RepoContext | None:
         """As it was written last."""
         found = await self._find_newest(key, phase)
-        return RepoContext(key, phase, ContextFields.from_dict(found["fields"])) if found else None
+        if not found:
+            return None
+        return RepoContext(key, phase, ContextFields.from_dict(found["fields"]))
 
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
-        """Everything that was ever saved here, what the file has lost included."""
+        """Everything that was ever saved here, including what the file has lost."""
         found = await self._find_newest(key, phase)
         if not found:
             return None
@@ -239,8 +238,9 @@ class WorkstreamJournal:
         return RepoContext(key, phase, ContextFields.from_dict(fields))
 
     async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
-        newest = await self.journal.newest("repo_context", _subject(key, phase))
-        return newest[0].content if newest else None
+        newest = await self.journal.newest("repo_context", _make_subject(key, phase))
+        last = next(iter(newest), None)
+        return last.content if last else None
 
     async def keep_proof(self, proof: Proof) -> Proof:
         await self.journal.add("proof", [proof.repo], proof.to_content(), entry_id=proof.id)
@@ -261,18 +261,16 @@ class WorkstreamJournal:
         ]
 
 
-def _content(context: RepoContext) -> dict[str, Any]:
+def _make_content(context: RepoContext) -> dict[str, Any]:
     return {"fields": {**context.fields.to_dict(), "key": context.key.to_dict()}}
 
 
-def _subject(key: Key, phase: str) -> list[str]:
+def _make_subject(key: Key, phase: str) -> list[str]:
     return [*key, phase]
 
 
-def as_relative(path: str, root: str, folder: str) -> str:
-    """A path as a person gave it in some folder, named from the top of the checkout, with forward
-    slashes.
-    """
+def make_relative(path: str, root: str, folder: str) -> str:
+    """A path that a person gave in some folder, from the top of the checkout, with slashes."""
     canonical.check_text("Path", path, max_bytes=4096)
     whole = os.path.normpath(os.path.join(folder, path))
     inside = os.path.relpath(whole, root)

@@ -1,8 +1,8 @@
-"""Where a Python symbol stands in a text, and what it looks like apart from its formatting.
+"""Where a Python symbol is in a text, and a hash of it that does not depend on its formatting.
 
 A symbol is all that defines its name in its scope, from the first definition to the last, with the
-conditions around several. It outlives edits above it, so it is the better evidence; but only a
-parser knows where it ends, and only Python's is at hand. Every other language is refused with the
+conditions around several. Edits above it do not affect it, so it is the better evidence; but only a
+parser knows where it ends, and only Python's is available. Every other language is refused with the
 advice to give lines. A text from a repository may be broken, huge or built to break a parser: then
 the answer says so, and nothing is raised.
 
@@ -18,7 +18,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.ground import canonical
 
@@ -45,7 +45,7 @@ class Lines(NamedTuple):
 @dataclass(frozen=True)
 class Symbol:
     lines: Lines
-    shape: str
+    shape: str  # a hash that reformatting, comments and a move keep, and no other change does
 
 
 @dataclass(frozen=True)
@@ -56,42 +56,36 @@ class UnreadableSource:
 
 
 def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource | None:
-    """The symbol as it stands there; None where the file is readable and does not have it."""
-    tree = _parsed(source, path)
+    """The symbol in this text; None where the text is readable and does not have it."""
+    tree = _parse(source, path)
     if isinstance(tree, UnreadableSource):
         return tree
     wanted = unicodedata.normalize("NFKC", name)
-    found = {node for other, node in _definitions(tree) if other == wanted}
+    found = {node for other, node in _list_definitions(tree) if other == wanted}
     if not found:
         return None
-    roots = [*found] if len(found) == 1 else _with_conditions(tree, found)
-    lines = Lines(
-        min(_lines(node).first for node in roots), max(_lines(node).last for node in found)
-    )
-    return Symbol(lines, _shape(roots))
-
-
-def find_symbol(source: str, path: str, name: str) -> Lines | None:
-    found = read_symbol(source, path, name)
-    return found.lines if isinstance(found, Symbol) else None
-
-
-def symbol_shape(source: str, path: str, name: str) -> str | None:
-    """A hash that reformatting, comments and a move keep, and every other change does not."""
-    found = read_symbol(source, path, name)
-    return found.shape if isinstance(found, Symbol) else None
+    roots = [*found] if len(found) == 1 else _list_with_conditions(tree, found)
+    first = min(_find_lines(node).first for node in roots)
+    last = max(_find_lines(node).last for node in found)
+    return Symbol(Lines(first, last), _hash_shape(roots))
 
 
 def list_namesakes(source: str, path: str, name: str) -> list[str]:
-    """Symbols that end in the same name: what somebody may have meant who left out the class."""
-    tree = _parsed(source, path)
+    """Symbols that end in the same name, for a caller that left out the class."""
+    tree = _parse(source, path)
     if isinstance(tree, UnreadableSource):
         return []
-    last = name.rpartition(".")[2]
-    return sorted({other for other, _ in _definitions(tree) if other.rpartition(".")[2] == last})
+    last = _find_last_part(name)
+    known = {other for other, _ in _list_definitions(tree)}
+    return sorted(other for other in known if _find_last_part(other) == last)
 
 
-def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
+def _find_last_part(name: str) -> str:
+    _, _, last = name.rpartition(".")
+    return last
+
+
+def _parse(source: str, path: str) -> ast.Module | UnreadableSource:
     if not path.endswith(PYTHON_SUFFIXES):
         return UnreadableSource("is not Python, and symbols are known in Python only")
     if len(source) > SOURCE_CHARS:
@@ -104,17 +98,13 @@ def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in somebody else's strings
+            warnings.simplefilter("ignore")  # about escapes in strings of that text
             return ast.parse(source.removeprefix("\ufeff"))
     except SyntaxError as wrong:
         return UnreadableSource(f"cannot be read as Python: {wrong.msg} (line {wrong.lineno or 1})")
     except UnicodeEncodeError:
         return UnreadableSource("cannot be read as Python: it is not UTF-8")
-    except (
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):  # a NUL, or nested deeper than the parser goes
+    except (ValueError, RecursionError, MemoryError):
         return UnreadableSource(
             "cannot be read as Python: it holds a NUL character or is nested too deeply"
         )
@@ -123,135 +113,157 @@ def _parsed(source: str, path: str) -> ast.Module | UnreadableSource:
 # --- looking up -----------------------------------------------------------------------------------
 
 
-def _with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
-    """Several definitions in their branches, from the outermost on; what else stands there is taken
-    out of the tree.
+def _list_with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
+    """Several definitions in their branches, from the outermost on; the rest is removed.
 
     A property and its setter, overloads, the two sides of an `if` or a `try`: which of them counts
     is known only when the module runs, so all of them are the symbol, and so is what chooses
     between them.
     """
+    kept = _list_with_outer(tree, found)
+    scope = _find_scope(tree, kept)
+    around = kept - found
+    for node in around:
+        for name in ("handlers", "cases"):
+            kept.update(getattr(node, name, ()))
+    for node in kept - found:
+        _remove_others(node, kept)
+    inside = [node for node in ast.iter_child_nodes(scope) if isinstance(node, ast.stmt)]
+    return [node for node in inside if node in kept]
+
+
+def _list_with_outer(tree: ast.Module, found: set[ast.stmt]) -> set[ast.AST]:
+    """The definitions and every node around them."""
     outer = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
     kept: set[ast.AST] = {*found}
-    for node in (outer[one] for one in found):
+    for definition in found:
+        node = outer[definition]
         while node not in kept:
             kept.add(node)
             node = outer.get(node, tree)
+    return kept
+
+
+def _find_scope(tree: ast.Module, kept: set[ast.AST]) -> ast.AST:
+    """The innermost definition that holds all of them."""
     scope: ast.AST = tree
-    node = scope
-    while len(inside := [one for one in ast.iter_child_nodes(node) if one in kept]) == 1:
-        node = inside[0]
-        scope = node if isinstance(node, _Definition) else scope
-    kept.update(
-        part
-        for one in kept - found
-        for name in ("handlers", "cases")
-        for part in getattr(one, name, ())
-    )
-    for one in kept - found:
-        _take_out(one, kept)
-    return [one for one in ast.iter_child_nodes(scope) if isinstance(one, ast.stmt) and one in kept]
+    inside = _list_kept(tree, kept)
+    while len(inside) == 1:
+        (node,) = inside
+        if isinstance(node, _Definition):
+            scope = node
+        inside = _list_kept(node, kept)
+    return scope
 
 
-def _take_out(node: ast.AST, kept: set[ast.AST]) -> None:
-    """The rest of each branch, but for what a `try` tries: that decides which side is taken."""
+def _list_kept(node: ast.AST, kept: set[ast.AST]) -> list[ast.AST]:
+    return [inner for inner in ast.iter_child_nodes(node) if inner in kept]
+
+
+def _remove_others(node: ast.AST, kept: set[ast.AST]) -> None:
+    """Remove the rest of each branch, except what a `try` tries: it decides which side counts."""
     for name, inside in ast.iter_fields(node):
         if isinstance(inside, list) and isinstance(next(iter(inside), None), _INNER):
-            tries = name == "body" and isinstance(node, ast.Try | ast.TryStar)
-            left = [
-                one for one in inside if one in kept or (tries and not isinstance(one, _Definition))
-            ]
+            is_tried = name == "body" and isinstance(node, ast.Try | ast.TryStar)
+            left = [part for part in inside if part in kept or (is_tried and not _defines(part))]
             setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Every definition and assignment with its full name, in no order; a loop, so that no depth
-    breaks it.
-    """
+def _defines(node: ast.AST) -> bool:
+    return isinstance(node, _Definition)
+
+
+def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Every definition and assignment with its full name, unordered; a loop, for any depth."""
     pending: list[tuple[str, ast.AST]] = [("", tree)]
     while pending:
         prefix, scope = pending.pop()
         for node in ast.iter_child_nodes(scope):
             if isinstance(node, _INNER):
                 if isinstance(node, ast.stmt):
-                    yield from ((prefix + name, node) for name in _names(node))
-                pending.append(
-                    (f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix, node)
-                )
+                    yield from ((prefix + name, node) for name in _list_names(node))
+                inner = f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix
+                pending.append((inner, node))
 
 
-def _names(node: ast.stmt) -> list[str]:
+def _list_names(node: ast.stmt) -> list[str]:
     if isinstance(node, _Definition):
         return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    if type(node).__name__ == "TypeAlias":  # of Python 3.12
-        targets = [getattr(node, "name", None)]
-    elif not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return []
-    parts = [
-        part
-        for target in targets
-        for part in (target.elts if isinstance(target, ast.Tuple) else [target])
-    ]
+    parts: list[Any] = []
+    for target in _list_targets(node):
+        parts += target.elts if isinstance(target, ast.Tuple) else [target]
     return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
-def _lines(node: ast.stmt) -> Lines:
+def _list_targets(node: ast.stmt) -> list[Any]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    if isinstance(node, ast.AnnAssign | ast.AugAssign):
+        return [node.target]
+    if type(node).__name__ == "TypeAlias":  # of Python 3.12
+        return [getattr(node, "name", None)]
+    return []
+
+
+def _find_lines(node: ast.stmt) -> Lines:
     """Decorators belong to what they decorate."""
     decorators = node.decorator_list if isinstance(node, _Definition) else []
-    return Lines(
-        min([node.lineno, *(one.lineno for one in decorators)]), node.end_lineno or node.lineno
-    )
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return Lines(first, node.end_lineno or node.lineno)
 
 
 # --- shape ----------------------------------------------------------------------------------------
 
 
-def _shape(roots: list[ast.stmt]) -> str:
+def _hash_shape(roots: list[ast.stmt]) -> str:
     digest = canonical.new_sha256()
-    for token in _tokens([_with_plain_docstrings(root) for root in roots]):
+    for token in _list_tokens([_normalise_docstrings(root) for root in roots]):
         data = token.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8) + data)
     return digest.hexdigest()
 
 
-def _with_plain_docstrings(root: ast.stmt) -> ast.stmt:
-    """Formatters indent docstrings anew; their words are kept, their spaces are not."""
+def _normalise_docstrings(root: ast.stmt) -> ast.stmt:
+    """Formatters indent docstrings again; their words are kept, their spaces are not."""
     for node in ast.walk(root):
-        if (
-            isinstance(node, _Definition)
-            and (text := ast.get_docstring(node, clean=False)) is not None
-        ):
+        if not isinstance(node, _Definition):
+            continue
+        text = ast.get_docstring(node, clean=False)
+        if text is not None:
             node.body[0] = ast.Expr(ast.Constant(" ".join(text.split())))
     return root
 
 
-def _tokens(roots: list[ast.stmt]) -> Iterator[str]:
-    """The trees as a flat list, each node with the number of its parts; a loop, so that no depth
-    breaks it.
+def _list_tokens(roots: list[ast.stmt]) -> Iterator[str]:
+    """The trees as a flat list, each node with the number of its parts; a loop, for any depth.
 
-    What is empty is left out, so that a field which only a later Python has changes nothing.
+    Empty fields are left out, so that a field which only a later Python has changes nothing.
     """
     pending: list[object] = [*reversed(roots)]
     while pending:
         value = pending.pop()
         if isinstance(value, ast.AST):
-            fields = [
-                one
-                for one in ast.iter_fields(value)
-                if one[0] not in _FORMATTING and one[1] not in (None, [])
-            ]
+            fields = _list_fields(value)
             yield f"{type(value).__name__} {len(fields)}"
-            pending.extend(part for field in reversed(fields) for part in reversed(field))
+            for name, inside in reversed(fields):
+                pending += [inside, name]
         elif isinstance(value, list):
             yield f"list {len(value)}"
             pending.extend(reversed(value))
         else:
-            yield _leaf(value)
+            yield _write_leaf(value)
 
 
-def _leaf(value: object) -> str:
-    """A name or a constant with its type: 1, 1.0, True and "1" differ. In hex, because long
-    decimals are refused.
-    """
-    return f"{type(value).__name__} {hex(value) if type(value) is int else repr(value)}"
+def _list_fields(node: ast.AST) -> list[tuple[str, object]]:
+    return [
+        (name, inside)
+        for name, inside in ast.iter_fields(node)
+        if name not in _FORMATTING and inside not in (None, [])
+    ]
+
+
+def _write_leaf(value: object) -> str:
+    """A name or a constant with its type: 1, 1.0, True and "1" differ."""
+    # In hex, because Python refuses to write long decimals.
+    text = hex(value) if type(value) is int else repr(value)
+    return f"{type(value).__name__} {text}"

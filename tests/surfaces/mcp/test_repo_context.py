@@ -223,7 +223,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "invalid_value",
         "is not a list",
     ),
-    ({"operation": "claim", "text": "x", "evidence": [5]}, "invalid_value", "is no JSON object"),
+    ({"operation": "claim", "text": "x", "evidence": [5]}, "invalid_value", "is not a JSON object"),
     (
         {"operation": "claim", "text": "x", "evidence": [{}]},
         "invalid_value",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
-from holdfast.bundles.model import BundleLine, Cut, Explained
+from holdfast.bundles.model import BundleExplanation, BundleLine, Cut
 from holdfast.ground.text import cut
 from holdfast.surfaces.cli.bundle_command import bundles
 from holdfast.surfaces.cli.running import Command, Output, here, prints
@@ -27,7 +27,7 @@ def command(app: App, receipt: str | None) -> Output:
     )
 
 
-def _describe(explained: Explained) -> str:
+def _describe(explained: BundleExplanation) -> str:
     when = f"{explained.created_at:%Y-%m-%d %H:%MZ}"
     size = (
         f"{explained.chars:,} of {explained.limit:,} characters, about {explained.tokens:,} tokens"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from holdfast.bundles import budget
-from holdfast.bundles.model import Bundle, Cut, Item, Section, Shown
+from holdfast.bundles.model import Bundle, Cut, Item, Section, ShownSection
 from holdfast.bundles.service import BundleService
 from holdfast.clients import list_clients
 from holdfast.surfaces.console import pictures
@@ -90,7 +90,7 @@ def _head(bundle: Bundle) -> Part:
     )
 
 
-def _part(shown: Shown) -> Part:
+def _part(shown: ShownSection) -> Part:
     section = shown.section
     about = (
         "always whole"

@@ -348,7 +348,7 @@ class Reader:
             copy = applet.root_of(self.roots, path).read(path, max_bytes=applet.MOST_BYTES)
         except HoldfastError as error:
             return error
-        return evidence.split_lines(evidence.text_of(copy.data))
+        return evidence.split_lines(evidence.decode_text(copy.data))
 
 
 def _show_place(shown: JudgedEvidence, noted: NotedEvidence, reader: Reader) -> EvidencePlace:

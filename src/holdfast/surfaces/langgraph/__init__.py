@@ -1,3 +1,1 @@
-"""Shared context in a LangGraph graph: three nodes, and one function that puts them in their
-places.
-"""
+"""Shared context in a LangGraph graph: three nodes, and a function that inserts them."""

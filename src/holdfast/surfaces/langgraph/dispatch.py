@@ -16,7 +16,7 @@ def prefix_instruction(
     share: bool | None = None,
     settings: Settings | None = None,
 ) -> str:
-    """The instruction as it was where nobody has agreed to sharing. It needs no LangGraph."""
+    """The instruction unchanged where sharing is off. It needs no LangGraph."""
 
     def add_prefix() -> str:
         with open_work(folder, parse_share(share), settings) as place:

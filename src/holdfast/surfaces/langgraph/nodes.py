@@ -1,15 +1,14 @@
-"""Three nodes: load what was noted and judge it, hand it to the agent in a bundle, write down what
-was learned.
+"""Three nodes: load and judge the notes, hand them to the agent in a bundle, write the results.
 
 Each is a plain callable, so a graph may run it with or without an event loop. When the flag is off
 each returns nothing and starts nothing. What a rule refuses (a claim without evidence, a summary
-that nobody verified, a number where a text belongs) does not stop the graph: it stands in the state
-with its reason, and nothing of it is stored. A store or a repository that is out of order does not
-stop it either. To run one again on the same state doubles nothing.
+that was not verified, a number instead of a text) does not stop the graph: it is reported in the
+state with its reason, and nothing of it is stored. A broken store or repository does not stop it
+either. Running a node again on the same state writes nothing twice.
 
 What they read in `state.context`: `share_session`, `repo_path`, `phase`, `workstream_id`,
 `feature_request`; for writing `summary`, `decisions`, `claims`, `checklist`, `file_pointers`, and
-of a failed run `failed_step`, `error`, `next_action`. Where several may stand, one alone will do.
+of a failed run `failed_step`, `error`, `next_action`. A single value may stand for a list.
 """
 
 from __future__ import annotations
@@ -22,8 +21,14 @@ from holdfast.app import App
 from holdfast.ground.off_loop import apart
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
-from holdfast.surfaces.langgraph.state import ERROR, field, find_in_context, refusal, update
-from holdfast.surfaces.langgraph.writing import Writing
+from holdfast.surfaces.langgraph.state import (
+    ERROR,
+    describe_refusal,
+    find_field,
+    find_in_context,
+    make_update,
+)
+from holdfast.surfaces.langgraph.writing import StateWriter
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 
@@ -48,14 +53,13 @@ class _Node(ABC):
     def _attempt(self, state: Any) -> Update:
         try:
             return self._run_where_on(state)
-        except Exception as error:  # whatever it is, somebody's graph goes on
-            return update(state, {ERROR: refusal(error)})
+        except Exception as error:  # whatever the error, the caller's graph continues
+            return make_update(state, {ERROR: describe_refusal(error)})
 
     def _run_where_on(self, state: Any) -> Update:
         share = parse_share(find_in_context(state, "share_session"))
-        with open_work(
-            find_in_context(state, "repo_path") or self.folder, share, self.settings
-        ) as place:
+        folder = find_in_context(state, "repo_path") or self.folder
+        with open_work(folder, share, self.settings) as place:
             if place is None:
                 return {}
             app, work = place
@@ -71,40 +75,34 @@ class _Node(ABC):
 
 
 class ContextLoadNode(_Node):
-    """Before the workflow is chosen: what earlier sessions noted, each part with its verdict on
-    this checkout.
-    """
+    """Before the workflow is chosen: the notes of earlier sessions, judged on this checkout."""
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         judged = app.run(work.load(**about))
         sessions = app.run(work.list_client_sessions(**about))
-        metadata: dict[str, Any] = {
-            "shared_context": {
-                "key": judged.context.key.to_dict(),
-                "revision": judged.context.revision,
-            },
-            "stale": judged.staleness.stale,
-        }
-        if isinstance(given := _find_sessions(state), Mapping):
+        is_stale = judged.staleness.stale
+        name = {"key": judged.context.key.to_dict(), "revision": judged.context.revision}
+        metadata: dict[str, Any] = {"shared_context": name, "stale": is_stale}
+        given = _find_sessions(state)
+        if isinstance(given, Mapping):
             metadata["cli_sessions"] = {**sessions, **given}
-        return update(
-            state, {"shared_context": judged.to_dict(), "stale": judged.staleness.stale}, metadata
-        )
+        found = {"shared_context": judged.to_dict(), "stale": is_stale}
+        return make_update(state, found, metadata)
 
 
 class ValidationNode(_Node):
-    """Before the agent: judged once more, because files may have changed since, and handed over as
-    a bundle.
+    """Before the agent: judged again, because files may have changed, and handed over as a bundle.
 
-    What is stale comes first in it, and `rescan` names the files to read again before anything
-    about them is believed.
+    What is stale comes first in it, and `rescan` names the files to read again before relying on
+    any note about them.
     """
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         judged = app.run(work.load(**about))
         bundle = app.run(app.bundles(work).build(about["phase"], about["workstream_id"]))
+        is_stale = judged.staleness.stale
         validation = {
-            "stale": judged.staleness.stale,
+            "stale": is_stale,
             "rescan": _list_files_to_rescan(judged),
             "unproven": [claim.to_dict() for claim in judged.claims if not claim.holds],
         }
@@ -112,43 +110,37 @@ class ValidationNode(_Node):
             "context_bundle": bundle.text,
             "context_receipt": bundle.id,
             "validation": validation,
+            "stale": is_stale,
         }
-        return update(
-            state, {**found, "stale": judged.staleness.stale}, {"context_receipt": bundle.id}
-        )
+        return make_update(state, found, {"context_receipt": bundle.id})
 
 
 class ContextWriteNode(_Node):
-    """At the end: what was decided and shown; the summary only if something verified it; of a
-    failed run only that.
-    """
+    """At the end: decisions, claims and a verified summary; of a failed run only the failure."""
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         before = find_in_context(state, "context_write")
-        writing = Writing(app, work, about, field(before, "done"))
+        writing = StateWriter(app, work, about, find_field(before, "done"))
         if find_in_context(state, "error"):
             writing.keep_failure(state)
         else:
             writing.keep_learned(state)
         writing.keep_sessions(_find_sessions(state))
         report = {"written": writing.written, "refused": writing.refused, "done": writing.done}
-        return update(state, {"context_write": report})
+        return make_update(state, {"context_write": report})
 
     def note_failure(self, state: Any, step: str, error: Exception) -> None:
-        """Of a node that raised, and so gives back no state that could tell of it."""
+        """Of a node that raised, and so returned no state that could report it."""
         names = ("share_session", "repo_path", "phase", "workstream_id", "next_action")
         context = {name: find_in_context(state, name) for name in names}
-        self(
-            {
-                "context": {**context, "failed_step": step, "error": error},
-                "plan": field(state, "plan"),
-            }
-        )
+        failed = {**context, "failed_step": step, "error": error}
+        self({"context": failed, "plan": find_field(state, "plan")})
 
 
 def _find_sessions(state: Any) -> Any:
-    """What dispatched clients called their sessions, as a plan's metadata has it."""
-    found = field(field(field(state, "plan"), "metadata"), "cli_sessions")
+    """The sessions of dispatched clients, from the plan's metadata."""
+    metadata = find_field(find_field(state, "plan"), "metadata")
+    found = find_field(metadata, "cli_sessions")
     return {} if found is None else found
 
 

@@ -1,6 +1,6 @@
 """A role round as a small graph of its own: four roles, one after the other, then the chair.
 
-Where sharing is off nobody is asked and nothing is decided. When somebody whose turn it is fails,
+Where sharing is off no role is called and nothing is decided. When the role whose turn it is fails,
 the round is abandoned, so that the next one can begin.
 """
 
@@ -24,12 +24,12 @@ from holdfast.errors import Conflict, HoldfastError, InvalidValueError
 from holdfast.ground.off_loop import apart, off_loop
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
-from holdfast.surfaces.langgraph.state import several
+from holdfast.surfaces.langgraph.state import to_list
 
-Said = tuple[str, list[str]]
-Concluded = tuple[list[str], list[str]]
-Speak = Callable[[str, str], Said | Awaitable[Said]]
-Conclude = Callable[[str], Concluded | Awaitable[Concluded]]
+RoleAnswer = tuple[str, list[str]]
+ChairAnswer = tuple[list[str], list[str]]
+Speak = Callable[[str, str], RoleAnswer | Awaitable[RoleAnswer]]
+Conclude = Callable[[str], ChairAnswer | Awaitable[ChairAnswer]]
 
 
 class RoundState(TypedDict, total=False):
@@ -49,22 +49,22 @@ def role_round(
     share: bool | None = None,
     settings: Settings | None = None,
 ) -> Any:
-    """`speak(role, instruction)` gives a role's text and sources, `conclude(instruction)` decisions
-    and questions.
+    """A graph that calls `speak(role, instruction)` for each role and `conclude(instruction)` last.
 
-    Both may be coroutine functions.
+    `speak` returns a text and its sources, `conclude` decisions and questions. Both may be
+    coroutine functions.
     """
     nodes = _Nodes(speak, conclude, folder, parse_share(share), settings)
     builder = StateGraph(RoundState)
     builder.add_node("begin", nodes.begin)
     builder.add_node("turn", RunnableCallable(nodes.turn, nodes.aturn, name="turn", trace=False))
     builder.add_edge(START, "begin")
-    builder.add_conditional_edges("begin", _whose_turn, ["turn", END])
-    builder.add_conditional_edges("turn", _whose_turn, ["turn", END])
+    builder.add_conditional_edges("begin", _choose_next_node, ["turn", END])
+    builder.add_conditional_edges("turn", _choose_next_node, ["turn", END])
     return builder.compile()
 
 
-def _whose_turn(state: RoundState) -> str:
+def _choose_next_node(state: RoundState) -> str:
     return "turn" if state.get("role") else END
 
 
@@ -82,10 +82,12 @@ class _Nodes:
 
     def begin(self, state: RoundState) -> RoundState:
         step = apart(self._start, state)
-        return {"role": step.role, "submissions": []} if step else {}
+        if step is None:
+            return {}
+        return {"role": step.role, "submissions": []}
 
     def turn(self, state: RoundState) -> RoundState:
-        with self._abandoned_on_failure(state):
+        with self._abandon_on_failure(state):
             step = apart(self._next, state)
             answer = self._ask(step)
             if inspect.isawaitable(answer):
@@ -94,7 +96,7 @@ class _Nodes:
         return changed  # noqa: RET504
 
     async def aturn(self, state: RoundState) -> RoundState:
-        with self._abandoned_on_failure(state):
+        with self._abandon_on_failure(state):
             step = await off_loop(self._next, state)
             answer = await off_loop(self._ask, step)
             if inspect.isawaitable(answer):
@@ -114,22 +116,17 @@ class _Nodes:
             return app.run(rounds.next(state.get("workstream_id")))
 
     def _ask(self, step: RoundStep) -> Any:
-        return (
-            self.conclude(step.instruction)
-            if step.role == CHAIR
-            else self.speak(step.role, step.instruction)
-        )
+        if step.role == CHAIR:
+            return self.conclude(step.instruction)
+        return self.speak(step.role, step.instruction)
 
     def _keep(self, state: RoundState, step: RoundStep, answer: Any) -> RoundState:
         which = state.get("workstream_id")
-        if not isinstance(answer, list | tuple) or len(answer) != 2:
-            parts = "decisions and questions" if step.role == CHAIR else "a text and its sources"
-            raise InvalidValueError(f"Answer of {step.role}", answer, f"is no pair of {parts}")
-        first, rest = answer
-        second = several("Answer", rest)
+        first, rest = _check_pair(step.role, answer)
+        second = to_list("Answer", rest)
         with self._open_rounds() as (app, rounds):
             if step.role == CHAIR:
-                closed = app.run(rounds.close(several("decisions", first), second, which))
+                closed = app.run(rounds.close(to_list("decisions", first), second, which))
                 return {
                     "role": None,
                     "decisions": list(closed.decisions),
@@ -143,13 +140,10 @@ class _Nodes:
             app.run(rounds.abandon(state.get("workstream_id")))
 
     @contextmanager
-    def _abandoned_on_failure(self, state: RoundState) -> Iterator[None]:
+    def _abandon_on_failure(self, state: RoundState) -> Iterator[None]:
         try:
             yield
-        except (
-            GraphBubbleUp,
-            Conflict,
-        ):  # an interrupt goes on later; somebody else who speaks here goes on now
+        except (GraphBubbleUp, Conflict):  # an interrupt continues later, another process now
             raise
         except BaseException:
             apart(self._abandon, state)
@@ -158,7 +152,16 @@ class _Nodes:
     @contextmanager
     def _open_rounds(self) -> Iterator[tuple[App, RoundService]]:
         with App(self.settings) as app:
-            yield app, app.rounds(app.workstreams(self.folder or os.getcwd(), share=self.share))
+            work = app.workstreams(self.folder or os.getcwd(), share=self.share)
+            yield app, app.rounds(work)
+
+
+def _check_pair(role: str, answer: Any) -> tuple[Any, Any]:
+    if isinstance(answer, list | tuple) and len(answer) == 2:
+        first, second = answer
+        return first, second
+    parts = "decisions and questions" if role == CHAIR else "a text and its sources"
+    raise InvalidValueError(f"Answer of {role}", answer, f"is not a pair of {parts}")
 
 
 async def _wait_for(answer: Awaitable[Any]) -> Any:

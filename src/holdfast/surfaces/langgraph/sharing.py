@@ -1,7 +1,6 @@
-"""Whether anything may happen here: the state decides, then the environment, then the person's own
-settings.
+"""Whether sharing is on: by the state, then the environment, then the person's own settings.
 
-It is decided before anything else. Where sharing is off nothing is paid for: no store is opened, no
+It is decided before anything else. Where sharing is off it costs nothing: no store is opened, no
 file is made, no git is started, and settings that are not needed are not checked.
 """
 
@@ -24,7 +23,9 @@ PATH_BYTES = 4096
 
 def parse_share(flag: object) -> bool | None:
     """The flag as a program gives it."""
-    return None if flag is None else parse_flag("share_session", flag)
+    if flag is None:
+        return None
+    return parse_flag("share_session", flag)
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def _may_be_on(share: bool | None) -> bool:
 
 
 def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
-    home = settings.home if settings else _home()
+    home = settings.home if settings else _find_home()
     try:
         open_checkout(home, folder, share, os.environ)
     except (errors.SharedContextOffError, errors.NoRepositoryError):
@@ -58,12 +59,11 @@ def _is_on(folder: str, share: bool | None, settings: Settings | None) -> bool:
     return True
 
 
-def _home() -> str:
-    """The folder alone: a store or a handle that is set wrongly matters only where sharing is on."""
+def _find_home() -> str:
+    """The folder alone: other settings that are wrong matter only where sharing is on."""
     others = ("HOLDFAST_DATABASE", "HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER")
-    return load_settings(
-        {name: value for name, value in os.environ.items() if name not in others}
-    ).home
+    environment = {name: value for name, value in os.environ.items() if name not in others}
+    return load_settings(environment).home
 
 
 def _check_folder(folder: object) -> str:

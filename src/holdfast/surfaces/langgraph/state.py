@@ -1,9 +1,8 @@
-"""How the nodes read a graph's state and give back what changed, whatever kind of object it is.
+"""How the nodes read a graph's state and return what changed, whatever kind of object it is.
 
 A state, its `context` and its `plan` are dictionaries, dataclasses, models or plain objects, and
-stay what they are. Nothing is changed in place: a checkpoint that was written before stays what it
-was. A dataclass has room for the names that it has fields for, and an object that takes no names
-for none.
+keep their kind. Nothing is changed in place, so that earlier checkpoints stay as they were. A
+dataclass takes only the names of its fields, and an object without attributes takes none.
 """
 
 from __future__ import annotations
@@ -20,48 +19,47 @@ from holdfast.surfaces.cli.actions import word_actions
 ERROR = "shared_context_error"
 
 
-def field(thing: object, name: str) -> Any:
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+def find_field(thing: object, name: str) -> Any:
+    if isinstance(thing, Mapping):
+        return thing.get(name)
+    return getattr(thing, name, None)
 
 
 def find_in_context(state: object, name: str) -> Any:
-    """What stands under a name in the state's context."""
-    return field(field(state, "context"), name)
+    """The value of a name in the state's context."""
+    return find_field(find_field(state, "context"), name)
 
 
-def update(
+def make_update(
     state: object, context: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What a node returns: the context with additions, and the plan with its metadata where there
-    is one.
-    """
+    """What a node returns: the context with additions, and the plan, if any, with its metadata."""
     changed = {}
-    plan = field(state, "plan")
+    plan = find_field(state, "plan")
     if metadata and (isinstance(plan, Mapping) or hasattr(plan, "metadata")):
-        known = field(plan, "metadata")
+        known = find_field(plan, "metadata")
         if known is None or isinstance(known, Mapping):
-            changed["plan"] = _with(plan, {"metadata": {**(known or {}), **metadata}})
+            changed["plan"] = _copy_with(plan, {"metadata": {**(known or {}), **metadata}})
         else:
-            error = InvalidValueError(
-                "plan.metadata", known, "is no object, so nothing was added to it"
-            )
-            context = {**context, ERROR: refusal(error)}
-    return {"context": _with(field(state, "context"), context), **changed}
+            problem = "is not an object, so nothing was added to it"
+            error = InvalidValueError("plan.metadata", known, problem)
+            context = {**context, ERROR: describe_refusal(error)}
+    return {"context": _copy_with(find_field(state, "context"), context), **changed}
 
 
-def several(name: str, given: object) -> list[Any]:
-    """Where several may stand, one alone will do; anything else has no order, or no parts."""
+def to_list(name: str, given: object) -> list[Any]:
+    """A list as it is, and a single text or object as a list; anything else is refused."""
     if given is None:
         return []
     if isinstance(given, str | Mapping):
         return [given]
     if not isinstance(given, list | tuple):
-        raise InvalidValueError(name, given, "is no list")
+        raise InvalidValueError(name, given, "is not a list")
     return list(given)
 
 
-def refusal(error: Exception) -> dict[str, Any]:
-    """Why something was not done. A mistake of ours is told too: it must not cost a run its work."""
+def describe_refusal(error: Exception) -> dict[str, Any]:
+    """Why something was not done; also for a bug of ours, which must not stop the graph."""
     if isinstance(error, HoldfastError):
         return {
             "code": error.code,
@@ -71,19 +69,18 @@ def refusal(error: Exception) -> dict[str, Any]:
     return {"code": "bug", "message": bug_message(error), "next_actions": []}
 
 
-def _with(thing: Any, changes: Mapping[str, Any]) -> Any:
+def _copy_with(thing: Any, changes: Mapping[str, Any]) -> Any:
     """A copy of the same kind with other values."""
     if thing is None or isinstance(thing, Mapping):
         return {**(thing or {}), **changes}
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         known = {each.name for each in dataclasses.fields(thing) if each.init}
-        return dataclasses.replace(
-            thing, **{name: changes[name] for name in known & changes.keys()}
-        )
+        taken = {name: changes[name] for name in known & changes.keys()}
+        return dataclasses.replace(thing, **taken)
     if hasattr(thing, "model_copy"):
         return thing.model_copy(update=dict(changes))
     copied = copy.copy(thing)
-    if copied is thing:  # a text, a class: there is no other one to change
+    if copied is thing:  # a text or a class cannot be copied
         return thing
     for name, value in changes.items():
         with suppress(AttributeError, TypeError, ValueError):

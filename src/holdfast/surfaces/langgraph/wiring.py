@@ -1,8 +1,8 @@
-"""Put the three nodes into a graph that is not compiled yet.
+"""Insert the three nodes into a graph that is not compiled yet.
 
-Each stands before a node that is there already: whatever led to that node leads to ours now, and
-from ours to it. Edges, waiting edges and conditional ones are bent; a node that jumps by
-`Command(goto=…)` or `Send` goes where it says.
+Each is inserted before an existing node: all edges to that node lead to ours now, and from ours to
+it. Edges, waiting edges and conditional ones are redirected; a node that jumps by
+`Command(goto=…)` or `Send` goes to the node that it names.
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ def add_shared_context(
     phase: str = "implementation",
     settings: Settings | None = None,
 ) -> StateGraph[Any, Any, Any, Any]:
-    """Load before the workflow is chosen, validate before the agent, write before memory is
-    written.
+    """Load before the workflow is chosen, validate before the agent, write before memory.
 
     An agent that raises ends the run before anything could be written, so its exception is noted as
-    a failed run on its way out. LangGraph has no such place for its own time limit, for a cancelled
-    run and for other nodes: those end a run without a word here. What is refused leaves the builder
-    as it was.
+    a failed run before it is raised again. LangGraph has no such place for its own time limit, for
+    a cancelled run and for other nodes: those end a run without a note. A refusal leaves the
+    builder unchanged.
     """
     places = {load_before: LOAD, validate_before: VALIDATE, write_before: WRITE}
     _check(builder, places)
@@ -51,7 +50,7 @@ def add_shared_context(
     for place, name in places.items():
         _insert_before(builder, place, name, nodes[name])
     agent = builder.nodes[validate_before]
-    agent.runnable = _noting_failure(validate_before, agent.runnable, write)
+    agent.runnable = _note_failures(validate_before, agent.runnable, write)
     return builder
 
 
@@ -60,22 +59,19 @@ def _check(builder: StateGraph[Any, Any, Any, Any], places: dict[str, str]) -> N
         if place not in builder.nodes:
             raise InvalidValueError("Node", place, "is not in this graph", known=builder.nodes)
     if len(places) < 3:
-        raise InvalidValueError(
-            "Node", next(iter(places)), "cannot have two of the three before it"
-        )
+        place = next(iter(places))
+        raise InvalidValueError("Node", place, "cannot have two of the three before it")
     for name in places.values():
         if name in builder.nodes:
-            raise InvalidValueError(
-                "Node", name, "is in this graph already; shared context is added once"
-            )
+            problem = "is in this graph already; shared context is added once"
+            raise InvalidValueError("Node", name, problem)
         if name in builder.channels:
-            raise InvalidValueError(
-                "Node", name, "cannot be added: the state of this graph has a key of that name"
-            )
+            problem = "cannot be added: the state of this graph has a key of that name"
+            raise InvalidValueError("Node", name, problem)
 
 
-def _noting_failure(step: str, node: Any, write: ContextWriteNode) -> Any:
-    """The node as it was. An interrupt is no failure, and whatever else it raises goes on."""
+def _note_failures(step: str, node: Any, write: ContextWriteNode) -> Any:
+    """The same node, with its exceptions noted and raised again; an interrupt is not a failure."""
 
     def invoke(state: Any, config: RunnableConfig) -> Any:
         try:
@@ -101,29 +97,29 @@ def _noting_failure(step: str, node: Any, write: ContextWriteNode) -> Any:
 def _insert_before(
     builder: StateGraph[Any, Any, Any, Any], place: str, name: str, node: Any
 ) -> None:
-    builder.edges = {(start, name if end == place else end) for start, end in builder.edges}
+    redirected = {place: name}
+    builder.edges = {(start, redirected.get(end, end)) for start, end in builder.edges}
     builder.waiting_edges = {
-        (starts, name if end == place else end) for starts, end in builder.waiting_edges
+        (starts, redirected.get(end, end)) for starts, end in builder.waiting_edges
     }
     for branches in builder.branches.values():
         for label, branch in branches.items():
-            branches[label] = branch._replace(ends=_bent(branch.ends, place, name))
+            branches[label] = branch._replace(ends=_redirect_ends(branch.ends, place, name))
     builder.add_node(name, node)
     builder.add_edge(name, place)
 
 
-def _bent(ends: dict[Any, str] | None, place: str, name: str) -> dict[Any, str]:
+def _redirect_ends(ends: dict[Any, str] | None, place: str, name: str) -> dict[Any, str]:
     if ends is None:
-        return _Named({place: name})
-    if isinstance(ends, _Named):
-        return _Named({**ends, place: name})
-    return {result: name if end == place else end for result, end in ends.items()}
+        return _RouterEnds({place: name})
+    if isinstance(ends, _RouterEnds):
+        return _RouterEnds({**ends, place: name})
+    redirected = {place: name}
+    return {result: redirected.get(end, end) for result, end in ends.items()}
 
 
-class _Named(dict[Any, str]):
-    """The ends of a router that returns names of nodes: each is its own end, but for those that
-    were bent.
-    """
+class _RouterEnds(dict[Any, str]):
+    """The ends of a router that returns names of nodes: each is its own end unless redirected."""
 
     def __missing__(self, key: str) -> str:
         return key
