@@ -72,16 +72,18 @@ NOT_QUOTED = ("selection", "statement")  # several words of a command, or no com
 
 def word_actions(actions: Iterable[Action]) -> list[str]:
     """For a program: the commands alone."""
-    return [_command(action) for action in actions]
+    return [_format_command(action) for action in actions]
 
 
 def advise(message: str, actions: Iterable[Action]) -> str:
     """For a person: what is wrong, then a sentence for each command."""
-    sentences = [COMMANDS[action.verb][1].format(f"`{_command(action)}`") for action in actions]
+    sentences = [
+        COMMANDS[action.verb][1].format(f"`{_format_command(action)}`") for action in actions
+    ]
     return " ".join([message, *sentences])
 
 
-def _command(action: Action) -> str:
+def _format_command(action: Action) -> str:
     words = {name: _quote(name, str(value)) for name, value in action.arguments.items()}
     return COMMANDS[action.verb][0].format(**words)
 

@@ -88,7 +88,7 @@ class Stage:
     def run(self, *arguments: str, expect: int = 0, folder: str = "") -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
         shown = shlex.join(("holdfast", *arguments))
-        self._typed("$", shown)
+        self._show_typed("$", shown)
         split = arguments.index("--") if "--" in arguments else len(arguments)
         done = self._start([*arguments[:split], "--json", *arguments[split:]], None, folder)
         answer: dict[str, Any] = json.loads(done.stdout)
@@ -109,7 +109,7 @@ class Stage:
 
     def call_tool(self, name: str, **arguments: Any) -> dict[str, Any]:
         """One call to a real `holdfast mcp` process, over its pipes, as an agent program makes it."""
-        self._typed("agent →", f"{name} {json.dumps(arguments)}")
+        self._show_typed("agent →", f"{name} {json.dumps(arguments)}")
         client = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -135,7 +135,7 @@ class Stage:
                 server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             server.stdin.flush()
             answers = map(json.loads, server.stdout)
-            answer: dict[str, Any] = next(one for one in answers if one.get("id") == 2)
+            answer: dict[str, Any] = next(found for found in answers if found.get("id") == 2)
             server.stdin.close()
         structured: dict[str, Any] = answer["result"]["structuredContent"]
         return structured
@@ -172,7 +172,7 @@ class Stage:
             numbers += [int(line) for line in writer.stdout if line.endswith("\n")]
         return numbers[-1]
 
-    def _typed(self, prompt: str, text: str) -> None:
+    def _show_typed(self, prompt: str, text: str) -> None:
         lines = textwrap.wrap(text, LINE_CHARS, break_long_words=False, break_on_hyphens=False)
         self.say(f"  {prompt} " + "\n      ".join(lines), fg="cyan")
 
@@ -181,7 +181,7 @@ class Stage:
 
     def git(self, folder: str, *arguments: str) -> None:
         """In a repository of the story; the person's own settings of git are left out of it."""
-        self._typed("$", shlex.join(("git", *arguments)))
+        self._show_typed("$", shlex.join(("git", *arguments)))
         who = [
             "-c",
             "user.name=Demo",

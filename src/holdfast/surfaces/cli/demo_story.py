@@ -27,7 +27,7 @@ def play(stage: Stage) -> dict[str, Any]:
     resumed = tuesday(stage)
     wednesday(stage)
     thursday(stage)
-    return reckoning(stage, session, resumed)
+    return check_everything(stage, session, resumed)
 
 
 def monday(stage: Stage) -> str:
@@ -83,8 +83,10 @@ def friday(stage: Stage) -> None:
         "claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1"
     )
     sessions = stage.run("session", "list")["sessions"]
-    for one in sessions:
-        stage.note(f"{one['name'] or one['chatmode']:<14} {one['last_sequence']} events")
+    for session in sessions:
+        stage.note(
+            f"{session['name'] or session['chatmode']:<14} {session['last_sequence']} events"
+        )
     stage.run("session", "end", WORK)
     refused = stage.run(
         "session",
@@ -202,11 +204,11 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
+def check_everything(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     stage.chapter("The check.")
     verified = stage.run("session", "verify")
     status = stage.run("status")
-    checked = sum(one["checked"] for one in verified["sessions"])
+    checked = sum(session["checked"] for session in verified["sessions"])
     verdict = "sound" if verified["ok"] else "damaged"
     stage.note(
         f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}"

@@ -65,7 +65,7 @@ def command(
 
 
 def _ask(wanted: ToForget, found: Erasable) -> None:
-    click.echo(term_safe(_preview(found, wanted.session_id)), err=True)
+    click.echo(term_safe(_describe_found(found, wanted.session_id)), err=True)
     try:
         click.confirm("Erase this for good?", abort=True, err=True)
     except click.Abort as error:
@@ -73,10 +73,10 @@ def _ask(wanted: ToForget, found: Erasable) -> None:
             click.echo(err=True)
         if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
             raise
-        raise NobodyAnsweredError(_as_typed(wanted)) from None
+        raise NobodyAnsweredError(_describe_selection(wanted)) from None
 
 
-def _as_typed(wanted: ToForget) -> str:
+def _describe_selection(wanted: ToForget) -> str:
     """Without the text: it is what should not be shown again."""
     if wanted.match is not None:
         return "--match TEXT"
@@ -86,16 +86,16 @@ def _as_typed(wanted: ToForget) -> str:
 # --- what is shown --------------------------------------------------------------------------------
 
 
-def _preview(found: Erasable, session_id: str | None) -> str:
+def _describe_found(found: Erasable, session_id: str | None) -> str:
     lines: list[str] = []
     if found.events:
         lines.append(f"{wording.plural(len(found.events), 'event')}:")
-        lines.append(wording.event_list(found.events[:SHOWN_EVENTS]))
+        lines.append(wording.format_events(found.events[:SHOWN_EVENTS]))
     if len(found.events) > SHOWN_EVENTS:
         lines.append(f"       … and {len(found.events) - SHOWN_EVENTS:,} more")
     if found.memories:
         lines.append(f"{_count_memories(found.memories)}:")
-        lines += [wording.memory_line(memory) for memory in found.memories[:SHOWN_EVENTS]]
+        lines += [wording.format_memory(memory) for memory in found.memories[:SHOWN_EVENTS]]
     lines += _count_documents(found)
     if session_id:
         lines.append("The session's scratchpad, name and context sets")
@@ -158,7 +158,7 @@ def _list_files(paths: Sequence[str]) -> list[str]:
 
 def _describe_preview(wanted: ToForget, found: Erasable) -> list[str]:
     labels = [LABELS_STAY] if wanted.session_id else []
-    return ["Would erase:", _preview(found, wanted.session_id), *labels]
+    return ["Would erase:", _describe_found(found, wanted.session_id), *labels]
 
 
 def _describe_erased(wanted: ToForget, found: Erasable, erased: int) -> list[str]:

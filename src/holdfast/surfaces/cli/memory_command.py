@@ -47,7 +47,7 @@ def remember(
         ),
     )
     done = "Remembered" if kept.is_new else "Known already, and believed more now"
-    return Output(kept.to_dict(), f"{done}:\n{wording.memory_line(kept.memory)}")
+    return Output(kept.to_dict(), f"{done}:\n{wording.format_memory(kept.memory)}")
 
 
 @command.command("recall")
@@ -68,8 +68,13 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
     found = app.run(
         app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance)
     )
-    lines = [f"{wording.memory_line(one.memory)}  ({one.relevance:.0%})" for one in found]
-    return Output({"memories": [one.to_dict() for one in found]}, "\n".join(lines) or NOTHING)
+    lines = [
+        f"{wording.format_memory(recalled.memory)}  ({recalled.relevance:.0%})"
+        for recalled in found
+    ]
+    return Output(
+        {"memories": [recalled.to_dict() for recalled in found]}, "\n".join(lines) or NOTHING
+    )
 
 
 @command.command("list")
@@ -79,9 +84,10 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List what is remembered, newest first"""
     found, now = app.run(app.scope.memories.list_memories(limit, below)), clock.now()
-    data = [{**one.to_dict(), "expired": one.is_expired(now)} for one in found]
+    data = [{**memory.to_dict(), "expired": memory.is_expired(now)} for memory in found]
     lines = [
-        f"{wording.memory_line(one)}{'  (expired)' if one.is_expired(now) else ''}" for one in found
+        f"{wording.format_memory(memory)}{'  (expired)' if memory.is_expired(now) else ''}"
+        for memory in found
     ]
     return Output({"memories": data}, "\n".join(lines) or NONE)
 
@@ -94,7 +100,7 @@ def corroborate(app: App, memory_id: str) -> Output:
     memory = run_write(
         app, "memory.corroborate", lambda scope: scope.memories.corroborate(memory_id)
     )
-    return _shown("Believed more now", memory)
+    return _describe_memory("Believed more now", memory)
 
 
 @command.command("contradict")
@@ -103,7 +109,7 @@ def corroborate(app: App, memory_id: str) -> Output:
 def contradict(app: App, memory_id: str) -> Output:
     """Believe it less"""
     memory = run_write(app, "memory.contradict", lambda scope: scope.memories.contradict(memory_id))
-    return _shown("Believed less now", memory)
+    return _describe_memory("Believed less now", memory)
 
 
 @command.command("expire")
@@ -112,7 +118,7 @@ def contradict(app: App, memory_id: str) -> Output:
 def expire(app: App, memory_id: str) -> Output:
     """Recall it no more from now on; nothing of it is removed"""
     memory = run_write(app, "memory.expire", lambda scope: scope.memories.expire(memory_id))
-    return _shown("Recalled no more", memory)
+    return _describe_memory("Recalled no more", memory)
 
 
 @command.command("import")
@@ -138,5 +144,5 @@ def export(app: App, file: str) -> Output:
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
 
 
-def _shown(done: str, memory: Memory) -> Output:
-    return Output(memory.to_dict(), f"{done}:\n{wording.memory_line(memory)}")
+def _describe_memory(done: str, memory: Memory) -> Output:
+    return Output(memory.to_dict(), f"{done}:\n{wording.format_memory(memory)}")

@@ -33,7 +33,7 @@ from holdfast.write import Effect, Request, write
 R = TypeVar("R")
 
 PROGRAM = "holdfast"
-TELL_US = "Tell us what you ran, and this line."
+REPORT_IT = "Tell us what you ran, and this line."
 ID_CHARACTERS = frozenset("0123456789abcdef-")
 SHORTEST_BEGINNING = 8
 SHOWN_IDS = 5
@@ -51,13 +51,13 @@ class Output:
 
 
 @dataclass
-class Asked:
+class OutputMode:
     """How a command's errors are to be told, as far as its words were understood."""
 
     for_json: bool = False
 
 
-class _Helped(click.Command):
+class _CommandWithHelp(click.Command):
     """Its own line on `--help`, in the wording of all the others."""
 
     def get_help_option(self, context: click.Context) -> click.Option | None:
@@ -67,7 +67,7 @@ class _Helped(click.Command):
         return option
 
 
-class Command(_Helped):
+class Command(_CommandWithHelp):
     """A command that takes `--json`, after its name or before it.
 
     One that only `speaks_to_programs` takes it too, because every command does, and has no use for
@@ -81,16 +81,16 @@ class Command(_Helped):
                 ["--json"],
                 is_flag=True,
                 expose_value=False,
-                callback=_remember,
+                callback=_set_output_mode,
                 hidden=speaks_to_programs,
                 help="Print one JSON document",
             )
         )
 
 
-def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+def _set_output_mode(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     context.meta["json"] = value or context.meta.get("json", False)
-    if isinstance(context.obj, Asked):
+    if isinstance(context.obj, OutputMode):
         context.obj.for_json = context.meta["json"]
 
 
@@ -139,7 +139,7 @@ def prints(function: Callable[..., Output]) -> Callable[..., int]:
     def command(*args: Any, **kwargs: Any) -> Output:
         with App() as app:
             _note_ignored_settings(app)
-            _store_what_waits(app)
+            _drain_spool(app)
             return function(app, *args, **kwargs)
 
     return command
@@ -174,7 +174,7 @@ def find_session(app: App, given: str) -> Session:
     try:
         return app.run(app.scope.sessions.find_session(given))
     except SessionNotFoundError:
-        found = _begun(app, given.casefold())
+        found = _find_ids_by_prefix(app, given.casefold())
         if not found:
             raise
     if len(found) > 1:
@@ -184,14 +184,14 @@ def find_session(app: App, given: str) -> Session:
     return app.run(app.scope.sessions.get_session(found[0]))
 
 
-def _begun(app: App, beginning: str) -> list[str]:
+def _find_ids_by_prefix(app: App, prefix: str) -> list[str]:
     """Reads every session, which only happens where there is none of that name."""
-    if len(beginning) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(beginning):
+    if len(prefix) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(prefix):
         return []
     return [
-        one.id
-        for one in app.run(app.scope.sessions.list_all_sessions())
-        if one.id.startswith(beginning)
+        session.id
+        for session in app.run(app.scope.sessions.list_all_sessions())
+        if session.id.startswith(prefix)
     ]
 
 
@@ -206,7 +206,7 @@ def _note_ignored_settings(app: App) -> None:
             click.echo(f"Note: {term_safe(note)}", err=True)
 
 
-def _store_what_waits(app: App) -> None:
+def _drain_spool(app: App) -> None:
     """What hooks have spooled belongs to every answer; if the store is still down, the command
     itself says so.
     """
@@ -214,11 +214,12 @@ def _store_what_waits(app: App) -> None:
         app.drain_spool()
     except HoldfastError:
         click.echo(
-            f"Note: {_what_waits(app)} in {app.spool.folder} until the store can be used", err=True
+            f"Note: {_describe_waiting(app)} in {app.spool.folder} until the store can be used",
+            err=True,
         )
 
 
-def _what_waits(app: App) -> str:
+def _describe_waiting(app: App) -> str:
     try:
         waiting = app.spool.count_spooled()
     except (
@@ -229,7 +230,7 @@ def _what_waits(app: App) -> str:
 
 
 def show(output: Output, *, as_json: bool) -> None:
-    text = as_document(output.data) if as_json else term_safe(output.text)
+    text = format_json(output.data) if as_json else term_safe(output.text)
     try:
         if text:
             click.echo(text)
@@ -243,7 +244,7 @@ def show(output: Output, *, as_json: bool) -> None:
         click.echo(f"Note: {term_safe(warning)}", err=True)
 
 
-def as_document(data: Any) -> str:
+def format_json(data: Any) -> str:
     """One JSON document; all of it escaped where it holds what a terminal must not be sent. It
     reads back the same.
     """
@@ -263,7 +264,7 @@ def _can_print(text: str) -> bool:
 
 def run(command: click.Command, arguments: list[str]) -> int:
     """Every way out of a command: its own exit code, a clear error, or a bug that says so."""
-    asked, asks_for_json = Asked(), "--json" in _before_separator(arguments)
+    mode, asks_for_json = OutputMode(), "--json" in _before_separator(arguments)
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -271,10 +272,10 @@ def run(command: click.Command, arguments: list[str]) -> int:
                 errors="backslashreplace"
             )  # a terminal that does not know `…` is no reason to fail
     try:
-        result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=asked)
+        result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=mode)
         return result if isinstance(result, int) else 0
     except HoldfastError as error:
-        return _refuse(error, as_json=asked.for_json)
+        return _refuse(error, as_json=mode.for_json)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())
         return 2
@@ -291,14 +292,14 @@ def run(command: click.Command, arguments: list[str]) -> int:
             if error.__cause__
             else "Nothing was changed."
         )
-        return _fail("aborted", stopped, [], 1, as_json=asked.for_json)
+        return _fail("aborted", stopped, [], 1, as_json=mode.for_json)
     except OSError as error:
-        told_on_stdout = (
-            asked.for_json and error.filename is not None
+        reports_on_stdout = (
+            mode.for_json and error.filename is not None
         )  # without a file's name it was stdout itself
-        return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
+        return _fail("unavailable", _describe_os_error(error), [], 6, as_json=reports_on_stdout)
     except Exception as error:  # no stack trace at a door
-        return _fail("bug", f"{bug_message(error)} {TELL_US}", [], 1, as_json=asked.for_json)
+        return _fail("bug", f"{bug_message(error)} {REPORT_IT}", [], 1, as_json=mode.for_json)
 
 
 def _usage_problem(error: click.UsageError) -> str:
@@ -313,7 +314,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"Note: {term_safe(str(message))}", err=True)
 
 
-def _system(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     what = shown(error.filename) if error.filename else "The output"
     return f"{what} cannot be used: {(error.strerror or str(error)).lower()}."
 
@@ -333,7 +334,7 @@ def _fail(
 ) -> int:
     if as_json:
         click.echo(
-            as_document({"code": code, "message": message, "next_actions": list(next_actions)})
+            format_json({"code": code, "message": message, "next_actions": list(next_actions)})
         )
     else:
         click.echo(click.style("Error: ", fg="red") + term_safe(message), err=True)

@@ -40,21 +40,25 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
         raise ExtraMissingError("holdfast serve", "server")
     from holdfast.surfaces.http.serving import Place, serve
 
-    place = Place(host, port, [_folder(root) for root in roots or (".",)])
+    place = Place(host, port, [_check_folder(root) for root in roots or (".",)])
     as_json: bool = context.meta["json"]
     asyncio.run(
-        serve(load_settings(), place, lambda started: show(_output(started), as_json=as_json))
+        serve(
+            load_settings(),
+            place,
+            lambda started: show(_describe_started(started), as_json=as_json),
+        )
     )
     return 0
 
 
-def _folder(root: str) -> str:
+def _check_folder(root: str) -> str:
     if not os.path.isdir(root):
         raise InvalidValueError("--root", root, "is not a folder")
     return os.path.abspath(root)  # as the person knows it: a link to a folder is another name of it
 
 
-def _output(started: Started) -> Output:
+def _describe_started(started: Started) -> Output:
     lines = [f"Open {started.login_url} (works once, for ten minutes)", "Stop with Ctrl-C"]
     warnings = (
         [f"Other machines can reach {started.url}; nothing is encrypted on the way"]

@@ -45,7 +45,7 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
         "session.start",
         lambda scope: scope.sessions.create_session(chatmode, worktree=worktree, **fields),
     )
-    return Output(session.to_dict(), session.id, _same_name(app, session))
+    return Output(session.to_dict(), session.id, _list_name_warnings(app, session))
 
 
 @command.command("append")
@@ -78,7 +78,7 @@ def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Outpu
 def show(app: App, session_id: str) -> Output:
     """Show a session"""
     session = find_session(app, session_id)
-    return Output(session.to_dict(), wording.session_sheet(session))
+    return Output(session.to_dict(), wording.describe_session(session))
 
 
 @command.command("events")
@@ -94,7 +94,7 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     _check_given("--tokens", tokens)
     found = find_session(app, session_id)
     recent = app.run(app.scope.sessions.get_recent_events(found.id, turns, tokens))
-    return Output({"events": [event.to_dict() for event in recent]}, wording.event_list(recent))
+    return Output({"events": [event.to_dict() for event in recent]}, wording.format_events(recent))
 
 
 @command.command("state")
@@ -113,7 +113,7 @@ def state(app: App, session_id: str, patch: str | None) -> Output:
             "session.update_state",
             lambda scope: scope.sessions.update_state(found.id, changes),
         )
-    return Output(result.to_dict(), wording.pretty(result.scratchpad))
+    return Output(result.to_dict(), wording.format_json(result.scratchpad))
 
 
 @command.command("end")
@@ -124,7 +124,9 @@ def end(app: App, session_id: str) -> Output:
     found = find_session(app, session_id)
     run_write(app, "session.end", lambda scope: scope.sessions.end_session(found.id))
     session = app.run(app.scope.sessions.get_session(found.id))
-    return Output(session.to_dict(), wording.ended(session, before=found.ended_at is not None))
+    return Output(
+        session.to_dict(), wording.describe_end(session, before=found.ended_at is not None)
+    )
 
 
 @command.command("list")
@@ -136,9 +138,10 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     _check_given("--limit", limit, least=1)
     last = None if below is None else find_session(app, below).id
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
-    empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
+    empty = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
     return Output(
-        {"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty
+        {"sessions": [session.to_dict() for session in sessions]},
+        wording.format_sessions(sessions) or empty,
     )
 
 
@@ -153,7 +156,9 @@ def rename(app: App, session_id: str, name: str) -> Output:
         app, "session.rename", lambda scope: scope.sessions.rename_session(found.id, name)
     )
     return Output(
-        session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session)
+        session.to_dict(),
+        f"{session.id} is now {session.name!r}",
+        _list_name_warnings(app, session),
     )
 
 
@@ -164,7 +169,7 @@ def resume(app: App, session_id: str) -> Output:
     """Continue a session; an ended one goes on in a new one"""
     found = find_session(app, session_id)
     thread = app.run(app.scope.sessions.list_thread(found.id))
-    others = [one for one in thread if found.ended_at and one.ended_at is None]
+    others = [session for session in thread if found.ended_at and session.ended_at is None]
     session = run_write(
         app, "session.resume", lambda scope: scope.sessions.resume_session(found.id)
     )
@@ -172,10 +177,13 @@ def resume(app: App, session_id: str) -> Output:
     last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
     state = app.run(app.scope.sessions.get_state(session.id))
     warnings = [
-        f"It went on in {one.id} already, which is open; now there are two." for one in others
+        f"It went on in {session.id} already, which is open; now there are two."
+        for session in others
     ]
     data = {**session.to_dict(), "resume_text": text}
-    return Output(data, wording.resumed(found, session, text, state.scratchpad, last), warnings)
+    return Output(
+        data, wording.describe_resume(found, session, text, state.scratchpad, last), warnings
+    )
 
 
 @command.command("thread")
@@ -187,10 +195,10 @@ def thread(app: App, session_id: str) -> Output:
     sessions = app.run(app.scope.sessions.list_thread(found.id))
     events = app.run(app.scope.sessions.list_thread_events(found.id))
     data = {
-        "sessions": [one.to_dict() for one in sessions],
+        "sessions": [session.to_dict() for session in sessions],
         "events": [event.to_dict() for event in events],
     }
-    return Output(data, f"{wording.session_table(sessions)}\n\n{wording.event_list(events)}")
+    return Output(data, f"{wording.format_sessions(sessions)}\n\n{wording.format_events(events)}")
 
 
 @command.command("verify")
@@ -209,7 +217,7 @@ def verify(app: App, session_id: str | None) -> Output:
         results = [app.run(app.scope.sessions.verify_session(session.id)) for session in bar]
     sound = all(result.ok for result in results)
     data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
-    return Output(data, wording.verdict(results), exit_code=0 if sound else 5)
+    return Output(data, wording.describe_verification(results), exit_code=0 if sound else 5)
 
 
 def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
@@ -218,7 +226,7 @@ def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
         check_count(option, value, least=least)
 
 
-def _same_name(app: App, session: Session) -> list[str]:
+def _list_name_warnings(app: App, session: Session) -> list[str]:
     """Names are for people and need not be unique, but a person should know."""
     found = [] if session.name is None else app.run(app.scope.sessions.list_named(session.name, 2))
     if len(found) < 2:

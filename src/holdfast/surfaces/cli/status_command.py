@@ -28,7 +28,7 @@ def command(app: App) -> Output:
         f"Events     stored {accounts.stored:,} · spooled {accounts.spooled:,} · lost {accounts.lost:,}",
     ]
     failure = hook.find_last_failure(app.settings.home)
-    lines += [f"Hooks      {wording.hook_failure(failure)}"] if failure else []
+    lines += [f"Hooks      {wording.describe_hook_failure(failure)}"] if failure else []
     warnings = []
     if accounts.lost:
         warnings.append(
@@ -36,15 +36,15 @@ def command(app: App) -> Output:
         )
     if accounts.rejected:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
-    warnings += _settings_problem(app.settings.home)
-    warnings += map(wording.waits_elsewhere, app.spool.list_elsewhere())
-    warnings += map(wording.cannot_be_read, app.spool.list_unreadable())
+    warnings += _find_settings_problems(app.settings.home)
+    warnings += map(wording.describe_waiting, app.spool.list_elsewhere())
+    warnings += map(wording.describe_unreadable, app.spool.list_unreadable())
     place = {"database": store, "home": app.settings.home}
     data = {**accounts.to_dict(), **owner, **place, "last_hook_failure": failure}
     return Output(data, "\n".join(lines), warnings, exit_code=5 if accounts.lost else 0)
 
 
-def _settings_problem(home: str) -> list[str]:
+def _find_settings_problems(home: str) -> list[str]:
     """Nothing else of this command needs them, but here a person looks for what is wrong."""
     try:
         load_user_settings(home)

@@ -19,37 +19,37 @@ from holdfast.storage.spool import Elsewhere, Unreadable
 LINE_CHARS = 100
 
 
-def moment(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}Z"
 
 
-def pretty(value: object) -> str:
+def format_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
-def session_line(session: Session) -> str:
+def format_session(session: Session) -> str:
     state = "ended" if session.ended_at else "open "
     name = session.name or session.chatmode
     return f"{session.id}  {session.started_at:%m-%d %H:%M}  {state}  {session.last_sequence:>5,}  {name}"
 
 
-def session_table(sessions: Sequence[Session]) -> str:
+def format_sessions(sessions: Sequence[Session]) -> str:
     """Narrow enough for a terminal of eighty columns and a name of some length."""
-    return "\n".join(map(session_line, sessions))
+    return "\n".join(map(format_session, sessions))
 
 
-def nothing_of(developer: str, workspace: str) -> str:
+def describe_no_sessions(developer: str, workspace: str) -> str:
     """Names the owner, because a changed one is the usual reason why sessions seem to be gone."""
     first = f"No sessions of {developer!r} in workspace {workspace!r} yet."
     return f"{first} Start one with `holdfast session start --chatmode architect`."
 
 
-def ended(session: Session, *, before: bool) -> str:
+def describe_end(session: Session, *, before: bool) -> str:
     first = f"Session {session.id} had ended already." if before else f"Ended {session.id}."
     return f"{first}\nTo continue: holdfast session resume {session.id}"
 
 
-def session_sheet(session: Session) -> str:
+def describe_session(session: Session) -> str:
     """The facts that are there, one per line."""
     facts = {
         "Session": session.id,
@@ -61,17 +61,17 @@ def session_sheet(session: Session) -> str:
         "Branch": session.git_branch,
         "Client": session.client,
         "Worktree": session.worktree,
-        "Started": moment(session.started_at),
-        "Ended": moment(session.ended_at) if session.ended_at else None,
+        "Started": format_time(session.started_at),
+        "Ended": format_time(session.ended_at) if session.ended_at else None,
         "Events": f"{session.last_sequence:,}",
         "Resumed from": session.resumed_from,
         "Intent": session.metadata.get("currentIntent"),
     }
     sheet = [f"{label:<13} {value}" for label, value in facts.items() if value is not None]
-    return "\n".join(sheet + ([context_sets(session.context)] if session.context else []))
+    return "\n".join(sheet + ([format_context_sets(session.context)] if session.context else []))
 
 
-def context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
+def format_context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
     if not context and name is not None:
         return f"{name!r} is not set. `holdfast context show` lists the sets that are."
     if not context:
@@ -82,26 +82,28 @@ def context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
     )
 
 
-def event_list(events: Sequence[SessionEvent]) -> str:
+def format_events(events: Sequence[SessionEvent]) -> str:
     """Under the day of each: a log is read weeks later."""
     if not events:
         return "No events yet."
     days = groupby(events, key=lambda event: event.created_at.date())
-    return "\n".join("\n".join([f"{day} (UTC)", *map(event_line, of_day)]) for day, of_day in days)
+    return "\n".join(
+        "\n".join([f"{day} (UTC)", *map(format_event, of_day)]) for day, of_day in days
+    )
 
 
-def memory_line(memory: Memory) -> str:
+def format_memory(memory: Memory) -> str:
     return (
         f"{memory.id}  {memory.confidence:.2f}  {cut(' '.join(memory.content.split()), LINE_CHARS)}"
     )
 
 
-def event_line(event: SessionEvent) -> str:
+def format_event(event: SessionEvent) -> str:
     text = "(erased)" if event.erased_at else cut(" ".join(event.content.split()), LINE_CHARS)
     return f"{event.sequence:>5}  {event.created_at:%H:%M:%S}  {event.type:<15}  {text}"
 
 
-def changed(change: SetChange) -> str:
+def describe_set_change(change: SetChange) -> str:
     if not change.items:
         return f"Cleared {change.set_name}"
     lines = [f"{change.set_name}: {plural(len(change.items), 'item')}"]
@@ -109,7 +111,7 @@ def changed(change: SetChange) -> str:
     return "\n".join(lines)
 
 
-def resumed(
+def describe_resume(
     old: Session,
     session: Session,
     text: str,
@@ -126,13 +128,13 @@ def resumed(
         else f"Session {session.id} is still open"
     ]
     parts += [text] if text else []
-    parts += [f"Scratchpad:\n{pretty(scratchpad)}"] if scratchpad else []
-    parts += [f"Last events:\n{event_list(last)}"] if last else []
+    parts += [f"Scratchpad:\n{format_json(scratchpad)}"] if scratchpad else []
+    parts += [f"Last events:\n{format_events(last)}"] if last else []
     parts += [f"All of it: holdfast session thread {session.id}"]
     return "\n\n".join(parts)
 
 
-def verdict(results: Sequence[Verification]) -> str:
+def describe_verification(results: Sequence[Verification]) -> str:
     checked = sum(result.checked for result in results)
     lines = [f"{result.session_id}: {problem}" for result in results for problem in result.damage]
     if not lines:
@@ -142,7 +144,7 @@ def verdict(results: Sequence[Verification]) -> str:
     )
 
 
-def hook_failure(failure: dict[str, str | None]) -> str:
+def describe_hook_failure(failure: dict[str, str | None]) -> str:
     """From codes alone, because that is all a hook may write down."""
     reasons = {
         "hook": "it is not wired to a client that is known",
@@ -153,7 +155,7 @@ def hook_failure(failure: dict[str, str | None]) -> str:
     return f"last failure {at}Z, {failure['client'] or 'unknown client'}: {reason}"
 
 
-def waits_elsewhere(waiting: Elsewhere) -> str:
+def describe_waiting(waiting: Elsewhere) -> str:
     """What to do depends on what only a person knows: whether that store is another one or this
     one, moved.
     """
@@ -165,7 +167,7 @@ def waits_elsewhere(waiting: Elsewhere) -> str:
     )
 
 
-def cannot_be_read(file: Unreadable) -> str:
+def describe_unreadable(file: Unreadable) -> str:
     """Whatever it holds was accepted, so it is never removed by us."""
     problem = f"{file.path} {file.problem or 'was put aside because it could not be read'}; events may be in it"
     if not file.put_aside:

@@ -45,11 +45,11 @@ class Answer:
         """What a model reads: the refusal or the data, with the notes before it."""
         notes = [f"Note: {warning}" for warning in self.warnings]
         steps = [f"Next: {action}" for action in self.next_actions]
-        said = self.message if self.is_error else as_json(self.data)
-        return "\n".join([*notes, said, *steps])
+        content = self.message if self.is_error else format_json(self.data)
+        return "\n".join([*notes, content, *steps])
 
 
-def as_json(data: object) -> str:
+def format_json(data: object) -> str:
     """One line of JSON; escaped throughout where it holds what a reader could not see. It reads
     back the same.
     """
@@ -59,7 +59,7 @@ def as_json(data: object) -> str:
     return text if text == term_safe(text) else json.dumps(data)
 
 
-def refusal(error: Exception) -> Answer:
+def make_refusal(error: Exception) -> Answer:
     """Every way in which a call can go wrong, without a stack trace and without anybody's own text."""
     if isinstance(error, HoldfastError):
         return Answer(

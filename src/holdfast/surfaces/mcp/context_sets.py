@@ -51,7 +51,7 @@ async def get_relevant_context(call: Call) -> Answer:
     return Answer({"context": context, "session_id": choice.session.id}, warnings)
 
 
-def _set_properties() -> dict[str, Schema]:
+def _make_set_properties() -> dict[str, Schema]:
     from holdfast.sessions import context_sets
 
     return {
@@ -75,7 +75,7 @@ def _set_properties() -> dict[str, Schema]:
     }
 
 
-def _get_properties() -> dict[str, Schema]:
+def _make_get_properties() -> dict[str, Schema]:
     return {
         "setName": {"type": "string", "description": "One set only; all of them without it"},
         "session_id": SESSION_ID,
@@ -95,7 +95,7 @@ TOOLS = (
                 writes=True,
             ),
         ),
-        _set_properties,
+        _make_set_properties,
         data={
             "context": CONTEXT,
             "added": ITEMS,
@@ -114,7 +114,7 @@ TOOLS = (
         "get_relevant_context",
         "Recall what this session is about",
         (Operation("get_relevant_context", get_relevant_context, takes=("setName",)),),
-        _get_properties,
+        _make_get_properties,
         data={"context": CONTEXT, "session_id": {"type": ["string", "null"]}},
         hints={
             "readOnlyHint": True,

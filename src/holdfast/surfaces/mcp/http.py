@@ -16,7 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from holdfast.surfaces.mcp.server import make_server, nothing_is_gone
+from holdfast.surfaces.mcp.server import assume_exists, make_server
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, MutableMapping
@@ -46,7 +46,7 @@ class McpOverHttp:
         *,
         principal_of: Callable[[Scope], str | None] = lambda scope: None,
         body_bytes: int = BODY_BYTES,
-        exists: Callable[[str], bool] = nothing_is_gone,
+        exists: Callable[[str], bool] = assume_exists,
     ):
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
@@ -66,15 +66,15 @@ class McpOverHttp:
         if principal := self.principal_of(scope):
             token = AccessToken(token="", client_id=principal, scopes=[])
             scope = {**scope, "user": AuthenticatedUser(token)}
-        await self._manager.asgi_app(scope, receive, _telling_when_full(send))
+        await self._manager.asgi_app(scope, receive, _reply_429_when_full(send))
 
 
-def _telling_when_full(send: Send) -> Send:
+def _reply_429_when_full(send: Send) -> Send:
     """The library's only 503 says that there are too many connections: the server is well, and the
     caller may wait.
     """
 
-    async def sent(message: MutableMapping[str, Any]) -> None:
+    async def send_checked(message: MutableMapping[str, Any]) -> None:
         if message.get("status") == 503:
             message = {
                 **message,
@@ -83,4 +83,4 @@ def _telling_when_full(send: Send) -> Send:
             }
         await send(message)
 
-    return sent
+    return send_checked

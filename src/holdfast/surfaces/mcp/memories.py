@@ -94,7 +94,7 @@ async def _get_remembered(scope: Scope, memory_id: str) -> Remembered:
     return Remembered(await scope.memories.get_memory(memory_id), is_new=False)
 
 
-def _properties() -> dict[str, Schema]:
+def _make_properties() -> dict[str, Schema]:
     from holdfast.memories import rules
 
     return {
@@ -148,7 +148,7 @@ TOOLS = (
             Operation("contradict", contradict, needs=("memory_id",), writes=True),
             Operation("forget", forget, needs=("memory_id",), writes=True),
         ),
-        _properties,
+        _make_properties,
         data={
             "memory": {"type": "object"},
             "memories": {"type": "array", "items": {"type": "object"}},

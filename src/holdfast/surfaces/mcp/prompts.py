@@ -60,7 +60,7 @@ async def resume_text(
         return NONE_HERE
     left = await app.scope.sessions.get_resume_text(session.id, exists)
     return prose("workspace-resume").format(
-        title=_title(session), session_id=session.id, left=left or NOTHING_NOTED
+        title=_describe_session(session), session_id=session.id, left=left or NOTHING_NOTED
     )
 
 
@@ -73,7 +73,7 @@ def stop_text(session_id: str | None) -> str:
     return prose("workspace-stop").format(meant=meant)
 
 
-def _title(session: Session) -> str:
+def _describe_session(session: Session) -> str:
     from holdfast.ground import clock
 
     until = f"ended {clock.to_text(session.ended_at)}" if session.ended_at else "still open"

@@ -177,7 +177,7 @@ async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
     return await scope.sessions.get_event(event_id)
 
 
-def _properties() -> dict[str, Schema]:
+def _make_properties() -> dict[str, Schema]:
     from holdfast.sessions import rules
 
     def text(description: str) -> Schema:
@@ -241,7 +241,7 @@ TOOLS = (
             Operation("update_state", update_state, needs=("scratchpad",), writes=True),
             Operation("end", end, writes=True),
         ),
-        _properties,
+        _make_properties,
         data={
             "session": {"type": ["object", "null"]},
             "event": {"type": "object"},

@@ -39,10 +39,10 @@ def main() -> NoReturn:
     """Serve until the client leaves. A thread may still wait for input then, and nothing could wake
     it.
     """
-    _be_quiet()
+    _silence_libraries()
     code = 0
     try:
-        anyio.run(serve, *_take_the_pipes())
+        anyio.run(serve, *_take_pipes())
     except KeyboardInterrupt:
         pass
     except BaseException as error:
@@ -55,7 +55,7 @@ def main() -> NoReturn:
 async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
     store = Store()
     server = make_server(
-        store.app_for, environment=os.environ, folder=_folder(), exists=os.path.exists
+        store.app_for, environment=os.environ, folder=_find_folder(), exists=os.path.exists
     )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -112,18 +112,18 @@ class Wire:
     async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with to_server:
             while (
-                line := await anyio.to_thread.run_sync(self._next_line, abandon_on_cancel=True)
+                line := await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True)
             ) != b"":
                 if line is None:
                     await self._send(
-                        _error(
+                        _make_error(
                             None,
                             types.INVALID_REQUEST,
                             f"A line is longer than {LINE_BYTES:,} bytes",
                         )
                     )
                 elif line.strip():
-                    await self._take(line, to_server)
+                    await self._handle_line(line, to_server)
             await self._wait_for_answers()
 
     async def write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
@@ -131,17 +131,17 @@ class Wire:
             async for sent in from_server:
                 await self._send(sent.message)
 
-    async def _take(
+    async def _handle_line(
         self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except Exception:  # whatever it is that cannot be read: the next line can
-            await self._send(_complaint(line))
+            await self._send(_make_error_reply(line))
             return
-        if isinstance(message, types.JSONRPCNotification) and "id" in _keys(line):
+        if isinstance(message, types.JSONRPCNotification) and "id" in _parse_object(line):
             await self._send(
-                _complaint(line)
+                _make_error_reply(line)
             )  # a request whose id is none; the SDK would take it without an answer
             return
         if isinstance(message, types.JSONRPCRequest):
@@ -150,19 +150,19 @@ class Wire:
             isinstance(message, types.JSONRPCNotification)
             and message.method == "notifications/cancelled"
         ):
-            self._answered((message.params or {}).get("requestId"))  # it never will be
+            self._mark_answered((message.params or {}).get("requestId"))  # it never will be
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await to_server.send(SessionMessage(message))
 
     async def _send(self, message: types.JSONRPCMessage) -> None:
-        text = _as_line(message)
+        text = _format_line(message)
         async with self._writing:
             with suppress(
                 OSError, ValueError
             ):  # a client that has gone reads nothing; the end of its input follows
-                await anyio.to_thread.run_sync(self._put, text, abandon_on_cancel=True)
+                await anyio.to_thread.run_sync(self._write_line, text, abandon_on_cancel=True)
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self._answered(message.id)
+            self._mark_answered(message.id)
 
     async def _wait_for_answers(self) -> None:
         if self._asked:
@@ -170,13 +170,13 @@ class Wire:
             with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                 await self._all_answered.wait()
 
-    def _answered(self, request_id: Any) -> None:
+    def _mark_answered(self, request_id: Any) -> None:
         if isinstance(request_id, str | int):
             self._asked.discard(request_id)
         if not self._asked:
             self._all_answered.set()
 
-    def _next_line(self) -> bytes | None:
+    def _read_line(self) -> bytes | None:
         """A line; None for one that is too long, of which nothing is kept; empty at the end."""
         line = self.wire_in.readline(LINE_BYTES)
         if len(line) < LINE_BYTES or line.endswith(b"\n"):
@@ -185,16 +185,16 @@ class Wire:
             line = self.wire_in.readline(PIECE_BYTES)
         return None
 
-    def _put(self, text: bytes) -> None:
+    def _write_line(self, text: bytes) -> None:
         self.wire_out.write(text)
         self.wire_out.flush()
 
 
-def _as_line(message: types.JSONRPCMessage) -> bytes:
+def _format_line(message: types.JSONRPCMessage) -> bytes:
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
     except ValueError:  # something in it has no JSON; whoever asked is told so
-        error = _error(
+        error = _make_error(
             getattr(message, "id", None),
             types.INTERNAL_ERROR,
             "The answer cannot be written as JSON",
@@ -202,7 +202,7 @@ def _as_line(message: types.JSONRPCMessage) -> bytes:
         return error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
-def _keys(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError):
@@ -210,17 +210,17 @@ def _keys(line: bytes) -> dict[str, Any]:
     return frame if isinstance(frame, dict) else {}
 
 
-def _complaint(line: bytes) -> types.JSONRPCError:
+def _make_error_reply(line: bytes) -> types.JSONRPCError:
     """What JSON-RPC answers to something that is no message, with its id where it has one."""
     try:
         json.loads(line)
     except (ValueError, RecursionError):
-        return _error(None, types.PARSE_ERROR, "Parse error")
-    known = _keys(line).get("id")
+        return _make_error(None, types.PARSE_ERROR, "Parse error")
+    known = _parse_object(line).get("id")
     is_id = (
         isinstance(known, str | int) and not isinstance(known, bool) and not _is_unwritable(known)
     )
-    return _error(known if is_id else None, types.INVALID_REQUEST, "Invalid request")
+    return _make_error(known if is_id else None, types.INVALID_REQUEST, "Invalid request")
 
 
 def _is_unwritable(known: str | int) -> bool:
@@ -228,7 +228,7 @@ def _is_unwritable(known: str | int) -> bool:
     return not known.isprintable() if isinstance(known, str) else abs(known) >= 1 << 53
 
 
-def _error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+def _make_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
     return types.JSONRPCError(
         jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message)
     )
@@ -240,7 +240,7 @@ async def _stop_on_signal(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-def _be_quiet() -> None:
+def _silence_libraries() -> None:
     """Libraries log and warn with what they were given; nobody's words belong on stderr."""
     import logging
     import warnings
@@ -249,7 +249,7 @@ def _be_quiet() -> None:
     warnings.simplefilter("ignore")
 
 
-def _take_the_pipes() -> tuple[BufferedReader, BufferedWriter]:
+def _take_pipes() -> tuple[BufferedReader, BufferedWriter]:
     """Stdin becomes empty and stdout goes to stderr, for everybody but us."""
     wire_in, wire_out = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -259,7 +259,7 @@ def _take_the_pipes() -> tuple[BufferedReader, BufferedWriter]:
     return os.fdopen(wire_in, "rb"), os.fdopen(wire_out, "wb")
 
 
-def _folder() -> str | None:
+def _find_folder() -> str | None:
     try:
         return os.getcwd()
     except FileNotFoundError:  # removed under us; a session is still found by its id

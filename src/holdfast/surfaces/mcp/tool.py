@@ -75,15 +75,15 @@ class Tool:
         properties = dict(self._properties())
         if self.has_operations:
             chosen = {"type": "string", "enum": list(self.operations), "description": "What to do"}
-            return _object({"operation": chosen, **properties}, required=["operation"])
-        return _object(properties, required=list(self.operations[self.name].needs))
+            return _make_object_schema({"operation": chosen, **properties}, required=["operation"])
+        return _make_object_schema(properties, required=list(self.operations[self.name].needs))
 
     def output_schema(self) -> Schema:
         texts = {"type": "array", "items": {"type": "string"}}
-        return _object(
+        return _make_object_schema(
             {
                 "status": {"type": "string", "enum": ["ok", "warning", "error"]},
-                "data": _object(self._data),
+                "data": _make_object_schema(self._data),
                 "warnings": texts,
                 "next_actions": texts,
                 "code": {"type": "string"},
@@ -98,18 +98,18 @@ class Tool:
         if not self.has_operations:
             operation, known = self.operations[self.name], self.operations[self.name].known
         else:
-            operation = self._operation(arguments)
+            operation = self._choose_operation(arguments)
             known = ("operation", *operation.known)
         for name in arguments:
             if name not in known:
-                raise _unknown_argument(name, known)
+                raise _make_unknown_argument_error(name, known)
         if missing := [name for name in operation.needs if name not in arguments]:
             subject = "Operation" if self.has_operations else "Tool"
             raise InvalidValueError(subject, operation.name, f"needs {', '.join(missing)}")
         arguments.pop("operation", None)
         return operation, arguments
 
-    def _operation(self, arguments: Mapping[str, Any]) -> Operation:
+    def _choose_operation(self, arguments: Mapping[str, Any]) -> Operation:
         if "operation" not in arguments:
             raise InvalidValueError("Tool", self.name, "needs an operation", known=self.operations)
         chosen = arguments["operation"]
@@ -117,25 +117,27 @@ class Tool:
             raise InvalidValueError(
                 "operation",
                 chosen,
-                f"is unknown{_nearest(chosen, self.operations)}",
+                f"is unknown{_suggest_nearest(chosen, self.operations)}",
                 known=self.operations,
             )
         return self.operations[chosen]
 
 
-def _unknown_argument(name: str, known: Collection[str]) -> InvalidValueError:
+def _make_unknown_argument_error(name: str, known: Collection[str]) -> InvalidValueError:
     return InvalidValueError(
-        "Argument", name, f"is unknown here{_nearest(name, known)}", known=known
+        "Argument", name, f"is unknown here{_suggest_nearest(name, known)}", known=known
     )
 
 
-def _nearest(given: object, known: Collection[str]) -> str:
+def _suggest_nearest(given: object, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     nearest = get_close_matches(str(given)[:100], list(known), n=1)
     return f"; the nearest is {nearest[0]!r}" if nearest else ""
 
 
-def _object(properties: Mapping[str, Schema], *, required: Collection[str] = ()) -> Schema:
+def _make_object_schema(
+    properties: Mapping[str, Schema], *, required: Collection[str] = ()
+) -> Schema:
     schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
     return {**schema, "required": list(required)} if required else schema
