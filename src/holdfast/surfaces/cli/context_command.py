@@ -109,6 +109,10 @@ def _make_absolute(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
     if name != "files":
         return items
     folder = current_folder()
-    return tuple(
-        os.path.normpath(os.path.join(folder, item)) if item.strip() else item for item in items
-    )
+    return tuple(_join_path(folder, item) for item in items)
+
+
+def _join_path(folder: str, item: str) -> str:
+    if not item.strip():
+        return item  # the verb refuses it, as it was typed
+    return os.path.normpath(os.path.join(folder, item))

@@ -23,7 +23,10 @@ DOCUMENT_NAMES = {
     "receipt": "receipt",
     "round": "round step",
 }
-LABELS_STAY = "The session's chatmode, user, workflow, skill, branch and working tree stay: labels cannot be erased."
+LABELS_STAY = (
+    "The session's chatmode, user, workflow, skill, branch and working tree stay: "
+    "labels cannot be erased."
+)
 
 
 @click.command("forget", cls=Command)
@@ -48,7 +51,8 @@ def command(
     given = [bool(event_ids), session_id is not None, match is not None]
     if sum(given) != 1:
         raise click.UsageError(
-            "Say what to forget: ids of events, memories or documents, --session or --match, one of the three"
+            "Say what to forget: ids of events, memories or documents, --session or --match, "
+            "one of the three"
         )
     session = None if session_id is None else find_session(app, session_id).id
     wanted = ToForget(event_ids, session, match)
@@ -104,11 +108,8 @@ def _describe_found(found: Erasable, session_id: str | None) -> str:
 
 def _count_documents(found: Erasable) -> list[str]:
     kinds = [kind for _, kind in found.documents]
-    return [
-        wording.plural(kinds.count(kind), name)
-        for kind, name in DOCUMENT_NAMES.items()
-        if kind in kinds
-    ]
+    present = [kind for kind in DOCUMENT_NAMES if kind in kinds]
+    return [wording.plural(kinds.count(kind), DOCUMENT_NAMES[kind]) for kind in present]
 
 
 def _count_memories(memories: Sequence[Memory]) -> str:
@@ -141,9 +142,8 @@ def _describe_result(
     wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
 ) -> list[str]:
     is_nothing = found.is_empty and wanted.session_id is None
-    if (
-        is_nothing
-    ):  # copies of the whole store are worth a word only where there was something to erase
+    if is_nothing:
+        # Copies of the whole store matter only where there was something to erase.
         return [NOTHING, *_list_files(remains.files)]
     first = _describe_preview(wanted, found) if dry_run else _describe_erased(wanted, found, erased)
     held = _list_files([*remains.backups, *remains.files])

@@ -31,9 +31,10 @@ def command(words: tuple[str, ...]) -> Output:
 
 
 def _format_table(found: list[dict[str, str]]) -> str:
-    lines = [(entry["command"].removeprefix(f"{PROGRAM} "), entry["help"]) for entry in found]
-    width = max(len(command) for command, _ in lines)
-    return "\n".join(f"{command:<{width}} {line}" for command, line in lines)
+    names = [entry["command"].removeprefix(f"{PROGRAM} ") for entry in found]
+    width = max(len(name) for name in names)
+    rows = zip(names, found, strict=True)
+    return "\n".join(f"{name:<{width}} {entry['help']}" for name, entry in rows)
 
 
 def _list_commands(command: click.Command, context: click.Context) -> Iterator[dict[str, str]]:

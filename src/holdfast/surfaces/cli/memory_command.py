@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from holdfast.app import App
@@ -68,13 +70,12 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
     found = app.run(
         app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance)
     )
+    data = {"memories": [recalled.to_dict() for recalled in found]}
     lines = [
         f"{wording.format_memory(recalled.memory)}  ({recalled.relevance:.0%})"
         for recalled in found
     ]
-    return Output(
-        {"memories": [recalled.to_dict() for recalled in found]}, "\n".join(lines) or NOTHING
-    )
+    return Output(data, "\n".join(lines) or NOTHING)
 
 
 @command.command("list")
@@ -83,12 +84,10 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
 @prints
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List what is remembered, newest first"""
-    found, now = app.run(app.scope.memories.list_memories(limit, below)), clock.now()
+    found = app.run(app.scope.memories.list_memories(limit, below))
+    now = clock.now()
     data = [{**memory.to_dict(), "expired": memory.is_expired(now)} for memory in found]
-    lines = [
-        f"{wording.format_memory(memory)}{'  (expired)' if memory.is_expired(now) else ''}"
-        for memory in found
-    ]
+    lines = [_describe_listed(memory, now) for memory in found]
     return Output({"memories": data}, "\n".join(lines) or NONE)
 
 
@@ -129,7 +128,8 @@ def import_(app: App, file: str) -> Output:
     from holdfast.memories.jsonl_store import import_memories
 
     report = run_write(app, "memory.import", lambda scope: import_memories(scope.memories, file))
-    text = f"Imported {report.imported:,}; {report.known:,} were known, {report.forgotten:,} stay forgotten."
+    rest = f"{report.known:,} were known, {report.forgotten:,} stay forgotten"
+    text = f"Imported {report.imported:,}; {rest}."
     return Output(report.to_dict(), text, report.problems)
 
 
@@ -142,6 +142,11 @@ def export(app: App, file: str) -> Output:
 
     count = app.run(export_memories(app.scope.memories, file))
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
+
+
+def _describe_listed(memory: Memory, now: datetime) -> str:
+    mark = "  (expired)" if memory.is_expired(now) else ""
+    return f"{wording.format_memory(memory)}{mark}"
 
 
 def _describe_memory(done: str, memory: Memory) -> Output:

@@ -38,8 +38,11 @@ def command() -> None:
 def start(app: App, chatmode: str, user: str | None, branch: str | None, **fields: Any) -> Output:
     """Start a session"""
     worktree = here()
-    fields["user_id"] = app.settings.developer if user is None else user
-    fields["git_branch"] = locate_branch(worktree) if branch is None else branch
+    if user is None:
+        user = app.settings.developer
+    if branch is None:
+        branch = locate_branch(worktree)
+    fields |= {"user_id": user, "git_branch": branch}
     session = run_write(
         app,
         "session.start",
@@ -94,7 +97,8 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     _check_given("--tokens", tokens)
     found = find_session(app, session_id)
     recent = app.run(app.scope.sessions.get_recent_events(found.id, turns, tokens))
-    return Output({"events": [event.to_dict() for event in recent]}, wording.format_events(recent))
+    data = {"events": [event.to_dict() for event in recent]}
+    return Output(data, wording.format_events(recent))
 
 
 @command.command("state")
@@ -124,9 +128,8 @@ def end(app: App, session_id: str) -> Output:
     found = find_session(app, session_id)
     run_write(app, "session.end", lambda scope: scope.sessions.end_session(found.id))
     session = app.run(app.scope.sessions.get_session(found.id))
-    return Output(
-        session.to_dict(), wording.describe_end(session, before=found.ended_at is not None)
-    )
+    had_ended = found.ended_at is not None
+    return Output(session.to_dict(), wording.describe_end(session, before=had_ended))
 
 
 @command.command("list")
@@ -139,10 +142,8 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     last = None if below is None else find_session(app, below).id
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
     empty = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
-    return Output(
-        {"sessions": [session.to_dict() for session in sessions]},
-        wording.format_sessions(sessions) or empty,
-    )
+    data = {"sessions": [session.to_dict() for session in sessions]}
+    return Output(data, wording.format_sessions(sessions) or empty)
 
 
 @command.command("rename")
@@ -155,11 +156,8 @@ def rename(app: App, session_id: str, name: str) -> Output:
     session = run_write(
         app, "session.rename", lambda scope: scope.sessions.rename_session(found.id, name)
     )
-    return Output(
-        session.to_dict(),
-        f"{session.id} is now {session.name!r}",
-        _list_name_warnings(app, session),
-    )
+    text = f"{session.id} is now {session.name!r}"
+    return Output(session.to_dict(), text, _list_name_warnings(app, session))
 
 
 @command.command("resume")
@@ -168,22 +166,24 @@ def rename(app: App, session_id: str, name: str) -> Output:
 def resume(app: App, session_id: str) -> Output:
     """Continue a session; an ended one goes on in a new one"""
     found = find_session(app, session_id)
-    thread = app.run(app.scope.sessions.list_thread(found.id))
-    others = [session for session in thread if found.ended_at and session.ended_at is None]
+    warnings = _list_open_successors(app, found)
     session = run_write(
         app, "session.resume", lambda scope: scope.sessions.resume_session(found.id)
     )
     text = app.run(app.scope.sessions.get_resume_text(session.id))
     last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
     state = app.run(app.scope.sessions.get_state(session.id))
-    warnings = [
-        f"It went on in {session.id} already, which is open; now there are two."
-        for session in others
-    ]
     data = {**session.to_dict(), "resume_text": text}
-    return Output(
-        data, wording.describe_resume(found, session, text, state.scratchpad, last), warnings
-    )
+    described = wording.describe_resume(found, session, text, state.scratchpad, last)
+    return Output(data, described, warnings)
+
+
+def _list_open_successors(app: App, found: Session) -> list[str]:
+    if found.ended_at is None:
+        return []
+    thread = app.run(app.scope.sessions.list_thread(found.id))
+    open_ids = [session.id for session in thread if session.ended_at is None]
+    return [f"It went on in {id_} already, which is open; now there are two." for id_ in open_ids]
 
 
 @command.command("thread")
@@ -206,30 +206,35 @@ def thread(app: App, session_id: str) -> Output:
 @prints
 def verify(app: App, session_id: str | None) -> Output:
     """Check that no event was edited, removed or moved"""
-    chosen = (
-        app.run(app.scope.sessions.list_all_sessions())
-        if session_id is None
-        else [find_session(app, session_id)]
-    )
-    with click.progressbar(
-        chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)
-    ) as bar:
+    chosen = _list_chosen(app, session_id)
+    is_hidden = not os.isatty(2)
+    with click.progressbar(chosen, label="Verifying", file=sys.stderr, hidden=is_hidden) as bar:
         results = [app.run(app.scope.sessions.verify_session(session.id)) for session in bar]
-    sound = all(result.ok for result in results)
-    data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
-    return Output(data, wording.describe_verification(results), exit_code=0 if sound else 5)
+    is_sound = all(result.ok for result in results)
+    data = {"ok": is_sound, "sessions": [result.to_dict() for result in results]}
+    text = wording.describe_verification(results)
+    return Output(data, text, exit_code=0 if is_sound else 5)
+
+
+def _list_chosen(app: App, session_id: str | None) -> list[Session]:
+    if session_id is not None:
+        return [find_session(app, session_id)]
+    return app.run(app.scope.sessions.list_all_sessions())
 
 
 def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
-    """The verb checks it too, and calls it by its own name, which nobody has typed."""
+    """The verb checks it too, but reports its own argument's name instead of the option's."""
     if value is not None:
         check_count(option, value, least=least)
 
 
 def _list_name_warnings(app: App, session: Session) -> list[str]:
     """Names are for people and need not be unique, but a person should know."""
-    found = [] if session.name is None else app.run(app.scope.sessions.list_named(session.name, 2))
+    if session.name is None:
+        return []
+    found = app.run(app.scope.sessions.list_named(session.name, 2))
     if len(found) < 2:
         return []
+    newest, _ = found
     first = f"Another session is called {session.name!r} too."
-    return [f"{first} The name means the newest, {found[0].id}; any other is told by its id."]
+    return [f"{first} The name means the newest, {newest.id}; any other is told by its id."]

@@ -44,7 +44,9 @@ async def get_relevant_context(call: Call) -> Answer:
     name = check_optional_label("setName", call.arguments.get("setName"))
     unusual = name_warning(name, kept=False) if name else None
     choice = await call.find_session()
-    warnings = [*describe_choice(choice), *([unusual] if unusual else ())]
+    warnings = list(describe_choice(choice))
+    if unusual:
+        warnings.append(unusual)
     if choice.session is None:
         return Answer({"context": {}, "session_id": None}, warnings, next_actions=NO_SESSION)
     context = await call.scope.sessions.get_relevant_context(choice.session.id, name)
@@ -54,10 +56,11 @@ async def get_relevant_context(call: Call) -> Answer:
 def _make_set_properties() -> dict[str, Schema]:
     from holdfast.sessions import context_sets
 
+    known = ", ".join(context_sets.KNOWN_SETS)
     return {
         "setName": {
             "type": "string",
-            "description": f"Known sets: {', '.join(context_sets.KNOWN_SETS)}; others work and are warned about",
+            "description": f"Known sets: {known}; others work and are warned about",
         },
         "items": {
             **ITEMS,

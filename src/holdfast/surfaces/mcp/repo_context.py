@@ -1,6 +1,4 @@
-"""The `repo_context` tool: what was noted about this line of work, checked on this checkout, and
-what to add to it.
-"""
+"""The `repo_context` tool: notes about this line of work, checked here, and what to add to them."""
 
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.write import Done
 
 ABOUT = ("phase", "workstream_id")
+OBJECT: Schema = {"type": "object"}
 STEPS = ("start", "next", "submit", "close", "abandon")
 STALE = (
     "The summary is stale. Read the files that changed before you rely on it, then save it again."
@@ -40,9 +39,7 @@ async def check(call: Call) -> Answer:
 
 
 async def bundle(call: Call) -> Answer:
-    """The frozen bytes of the session that the caller is in; a bundle of the moment where there is
-    none.
-    """
+    """The frozen bytes of the caller's session; without a session, a bundle built now."""
     about = _pick_document(call)
     choice = await call.find_session()
     built = await call.app.bundles(_open_work(call)).build(
@@ -56,7 +53,8 @@ async def bundle(call: Call) -> Answer:
 
 
 async def decide(call: Call) -> Answer:
-    given, work = call.arguments, _open_work(call)
+    given = call.arguments
+    work = _open_work(call)
 
     async def verb() -> str:
         entry = await work.decide(
@@ -71,15 +69,15 @@ async def decide(call: Call) -> Answer:
 
     done = await _write(call, verb)
     context = await _load_context(work, call)
-    entries = [
-        entry for entry in context["open_decisions"] if entry.get("uid") == done.result.subject
-    ]
-    found = entries[0] if entries else {}
+    uid = done.result.subject
+    entries = (entry for entry in context["open_decisions"] if entry.get("uid") == uid)
+    found: dict[str, Any] = next(entries, {})
     return Answer({"decision": found, "context": context}, describe_repeated(done))
 
 
 async def claim(call: Call) -> Answer:
-    given, work = call.arguments, _open_work(call)
+    given = call.arguments
+    work = _open_work(call)
     evidence = _get_list(call, "evidence")
 
     async def verb() -> str:
@@ -145,7 +143,8 @@ async def round_(call: Call) -> Answer:
 
 async def _run_step(call: Call) -> dict[str, Any]:
     given = call.arguments
-    rounds, which = call.app.rounds(_open_work(call)), given.get("workstream_id")
+    rounds = call.app.rounds(_open_work(call))
+    which = given.get("workstream_id")
     match given["step"]:
         case "start":
             done: Any = await rounds.start(given.get("topic", ""), which)
@@ -167,10 +166,9 @@ async def _run_step(call: Call) -> dict[str, Any]:
 
 
 async def _load_round(call: Call, started_at: str) -> dict[str, Any]:
-    """For a step that was done before: how its round ended, else whose turn it is; nothing where it
-    was forgotten.
-    """
-    rounds, which = call.app.rounds(_open_work(call)), call.arguments.get("workstream_id")
+    """After a repeated step: how its round ended, else whose turn it is; empty if forgotten."""
+    rounds = call.app.rounds(_open_work(call))
+    which = call.arguments.get("workstream_id")
     if ended := await rounds.find_ended(started_at, which):
         return ended.to_dict()
     try:
@@ -194,8 +192,12 @@ def _pick_document(call: Call) -> dict[str, Any]:
 
 
 def _list_notes(judged: JudgedContext) -> list[str]:
-    why = [judged.context.read_only] if judged.context.read_only else []
-    return [*why, *judged.context.notes, *([STALE] if judged.staleness.stale else ())]
+    notes = list(judged.context.notes)
+    if judged.context.read_only:
+        notes.insert(0, judged.context.read_only)
+    if judged.staleness.stale:
+        notes.append(STALE)
+    return notes
 
 
 def _get_list(call: Call, name: str) -> list[Any]:
@@ -215,7 +217,7 @@ class NotedWork:
 
 
 async def _write(call: Call, verb: Callable[[], Awaitable[str]]) -> Done[NotedWork]:
-    """For verbs whose answer is read from the notes afterwards: they return the id of their entry."""
+    """For verbs that return the id of their entry: the answer is read from the notes afterwards."""
 
     async def run(scope: Scope) -> NotedWork:
         return NotedWork(await verb())
@@ -265,7 +267,9 @@ def _make_properties() -> dict[str, Schema]:
         "because": {"type": "string", "description": "decide: the reason, needed to reject"},
         "evidence": {
             **texts,
-            "description": "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top",
+            "description": (
+                "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top"
+            ),
         },
         "kind": {
             "type": "string",
@@ -293,10 +297,6 @@ def _make_properties() -> dict[str, Schema]:
         "questions": {**texts, "description": "round close: what stays open"},
         "idempotency_key": IDEMPOTENCY_KEY,
     }
-
-
-def _object() -> Schema:
-    return {"type": "object"}
 
 
 TOOLS = (
@@ -337,11 +337,11 @@ TOOLS = (
         ),
         _make_properties,
         data={
-            "context": _object(),
-            "bundle": _object(),
-            "decision": _object(),
-            "claims": {"type": "array", "items": _object()},
-            "round": _object(),
+            "context": OBJECT,
+            "bundle": OBJECT,
+            "decision": OBJECT,
+            "claims": {"type": "array", "items": OBJECT},
+            "round": OBJECT,
         },
         # `save` replaces a summary; the files are in git, and everything that was saved is in the
         # journal.

@@ -1,9 +1,7 @@
-"""The MCP server itself, the same for both transports: lists what there is, and turns a call into
-one verb.
+"""The MCP server, the same for both transports: lists what is offered, and runs a verb for a call.
 
-A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. Nothing of the
-rooms is loaded before somebody asks for the list, and no store before somebody calls: an agent
-waits for the handshake.
+A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. No room is
+loaded before the first list, and no store before the first call: an agent waits for the handshake.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ COMPLETIONS = 100  # the protocol's limit
 
 
 def assume_exists(path: str) -> bool:
-    """For whoever must not look: somebody's files are elsewhere, and its own are nobody's business."""
+    """For a server whose clients are elsewhere: it has none of their files, and hides its own."""
     return True
 
 
@@ -53,10 +51,9 @@ def make_server(
     folder: str | None = None,
     exists: Callable[[str], bool] = assume_exists,
 ) -> Server[Any]:
-    """`environment` and `folder` are those of a client on this machine; a server for others has
-    neither.
+    """Make a server. `environment` and `folder` are those of a client on this machine, if any.
 
-    `exists` says which files are gone, as far as whoever asks may know.
+    `exists` tells which files are gone, as far as the caller may know.
     """
     handler = CallHandler(app_for, environment, folder, exists)
     return Server(
@@ -86,12 +83,10 @@ class CallHandler:
         folder: str | None,
         exists: Callable[[str], bool],
     ):
-        self.app_for, self.environment, self.folder, self.exists = (
-            app_for,
-            environment,
-            folder,
-            exists,
-        )
+        self.app_for = app_for
+        self.environment = environment
+        self.folder = folder
+        self.exists = exists
         self.starting = anyio.Lock()
 
     async def call_tool(
@@ -99,10 +94,9 @@ class CallHandler:
     ) -> types.CallToolResult:
         tool = _load_tools().get(params.name)
         if tool is None:
-            raise MCPError(
-                types.INVALID_PARAMS,
-                f"Tool {ascii(params.name)[:80]} is unknown. Known: {', '.join(_load_tools())}.",
-            )
+            known = ", ".join(_load_tools())
+            problem = f"Tool {ascii(params.name)[:80]} is unknown. Known: {known}."
+            raise MCPError(types.INVALID_PARAMS, problem)
         answer = await self._run_tool(tool, context, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.to_text())],
@@ -139,9 +133,8 @@ class CallHandler:
 
         uri = str(params.uri)
         try:
-            text = await resources.read(
-                await self.app_for(context.request), self._identify_caller(context), uri
-            )
+            app = await self.app_for(context.request)
+            text = await resources.read(app, self._identify_caller(context), uri)
         except Exception as error:
             raise _as_protocol_error(error, uri=uri) from None
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
@@ -150,14 +143,12 @@ class CallHandler:
     async def complete(
         self, context: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
-        """A person who types a prompt's session is shown the names; of anything else nothing is
-        known.
-        """
+        """Names of sessions for a prompt's session argument; nothing else is completed."""
         from holdfast.errors import HoldfastError
 
         names: list[str] = []
         if params.ref.type == "ref/prompt" and params.argument.name == "session_id":
-            with suppress(HoldfastError, OSError):  # a help for typing is no place for complaints
+            with suppress(HoldfastError, OSError):  # a completion does not report errors
                 app = await self.app_for(context.request)
                 names = await app.scope.sessions.list_names(params.argument.value, COMPLETIONS + 1)
         has_more = len(names) > COMPLETIONS
@@ -167,7 +158,7 @@ class CallHandler:
         )
 
     async def _run_tool(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
-        """Parse, one verb, format; whatever goes wrong on the way is an answer too."""
+        """Parse, one verb, format; an error on the way is an answer too."""
         from holdfast.surfaces.mcp.answer import make_refusal
         from holdfast.surfaces.mcp.call import Call
 
@@ -175,9 +166,8 @@ class CallHandler:
             operation, arguments = tool.parse(given)
             app = await self.app_for(context.request)
             name = f"{tool.name}.{operation.name}" if tool.has_operations else tool.name
-            call = Call(
-                app, self._identify_caller(context), name, arguments, self.starting, self.exists
-            )
+            caller = self._identify_caller(context)
+            call = Call(app, caller, name, arguments, self.starting, self.exists)
             return await operation.run(call)
         except Exception as error:
             refused = make_refusal(error)
@@ -285,6 +275,6 @@ def _as_protocol_error(error: Exception, **about: str) -> MCPError:
 
 
 def _report_bug(refused: Answer) -> None:
-    """A place in our code and no word of anybody's."""
+    """Only a place in our code: nothing that a caller sent is printed."""
     if refused.code == "bug":
         print(f"holdfast mcp: {refused.message}", file=sys.stderr, flush=True)
