@@ -29,9 +29,8 @@ def _rounds(app: App) -> RoundService:
 @prints
 def start(app: App, topic: str, workstream_id: str | None) -> Output:
     """Begin a round"""
-    rounds = _rounds(app)
     step = run_write(
-        app, "round.start", lambda _: rounds.start(topic, workstream_id), effect="files"
+        app, "round.start", lambda _: _rounds(app).start(topic, workstream_id), effect="files"
     )
     return _describe_step(step)
 
@@ -57,11 +56,10 @@ def submit(
     app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None
 ) -> Output:
     """Say a role's part"""
-    rounds = _rounds(app)
     step = run_write(
         app,
         "round.submit",
-        lambda _: rounds.submit(role, text, sources, workstream_id),
+        lambda _: _rounds(app).submit(role, text, sources, workstream_id),
         effect="files",
     )
     return _describe_step(step)
@@ -76,11 +74,10 @@ def close(
     app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None
 ) -> Output:
     """Close it: decisions and questions become context"""
-    rounds = _rounds(app)
     closed = run_write(
         app,
         "round.close",
-        lambda _: rounds.close(decisions, questions, workstream_id),
+        lambda _: _rounds(app).close(decisions, questions, workstream_id),
         effect="files",
     )
     return Output({"round": closed.to_dict()}, "\n".join(_list_results(closed)))
@@ -91,8 +88,9 @@ def close(
 @prints
 def abandon(app: App, workstream_id: str | None) -> Output:
     """End it without a result; what was said is kept"""
-    rounds = _rounds(app)
-    left = run_write(app, "round.abandon", lambda _: rounds.abandon(workstream_id), effect="files")
+    left = run_write(
+        app, "round.abandon", lambda _: _rounds(app).abandon(workstream_id), effect="files"
+    )
     lines = [f"Abandoned: {left.topic}", *_list_results(left)]
     return Output({"round": left.to_dict()}, "\n".join(lines))
 
