@@ -54,13 +54,13 @@ def test_a_spool_file_that_cannot_be_read_stops_no_command_and_is_told_by_status
     [aside] = spool.glob("unreadable-*")
     assert (answer.code, answer.document["spooled"]) == (0, 0)
     assert answer.err == (
-        f"Note: {aside} is not a regular file; events may be in it. Mend it, then rename it to "
+        f"Note: {aside} is not a regular file; events may be in it. Fix it, then rename it to "
         f"{spool}/pending-1.jsonl (pieces: pending-2.jsonl and so on); or move it away.\n"
     )
     aside.rmdir()
     (spool / "rejected.jsonl").mkdir()
     assert cli("status").err == (
-        f"Note: {spool}/rejected.jsonl is not a regular file; events may be in it. Mend it, or move it away.\n"
+        f"Note: {spool}/rejected.jsonl is not a regular file; events may be in it. Fix it, or move it away.\n"
     )
 
 

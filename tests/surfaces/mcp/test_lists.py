@@ -61,7 +61,7 @@ async def test_the_server_introduces_itself_in_both_eras(project: Path):
 
 
 def test_arguments_are_those_of_the_contract_and_no_others():
-    for tool in server._listed():
+    for tool in server._describe_tools():
         assert " ".join(tool.input_schema["properties"]) == ARGUMENTS[tool.name]
         assert tool.input_schema["additionalProperties"] is False
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
@@ -69,7 +69,7 @@ def test_arguments_are_those_of_the_contract_and_no_others():
 
 
 def test_known_values_are_those_of_the_rules():
-    session, set_, _, memory, *_ = server._listed()
+    session, set_, _, memory, *_ = server._describe_tools()
 
     assert session.input_schema["properties"]["event_type"]["enum"] == list(rules.EVENT_TYPES)
     assert session.input_schema["properties"]["role"]["enum"] == list(rules.ROLES)
@@ -79,7 +79,7 @@ def test_known_values_are_those_of_the_rules():
 
 def test_every_argument_of_an_operation_is_in_the_schema():
     """The tables that are checked and the schema that is shown agree."""
-    for tool in server._tools().values():
+    for tool in server._load_tools().values():
         properties = set(tool.input_schema()["properties"]) - {"operation"}
         assert properties == {
             name for operation in tool.operations.values() for name in operation.known
@@ -88,7 +88,7 @@ def test_every_argument_of_an_operation_is_in_the_schema():
 
 def test_hints_are_honest():
     """Whoever trusts them lets through what only reads, and asks before something is replaced."""
-    hints = {tool.name: tool.annotations for tool in server._listed()}
+    hints = {tool.name: tool.annotations for tool in server._describe_tools()}
 
     assert [name for name, hint in hints.items() if hint.read_only_hint] == ["get_relevant_context"]
     assert [name for name, hint in hints.items() if hint.destructive_hint] == [
@@ -105,7 +105,7 @@ def test_hints_are_honest():
 
 
 def test_descriptions_say_when_to_call_and_when_not():
-    for tool in server._listed():
+    for tool in server._describe_tools():
         assert re.search(r"\bCall (it|`)", tool.description)
         assert "Do not" in tool.description
         assert len(tool.description) < 2000

@@ -32,7 +32,7 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
 async def do(client: Client, operation: str, **arguments: Any) -> Any:
     """The data, after a look at its schema."""
     answer = await call(client, TOOL, operation=operation, **arguments)
-    jsonschema.validate(answer, server._tools()[TOOL].output_schema())
+    jsonschema.validate(answer, server._load_tools()[TOOL].output_schema())
     return answer["data"]
 
 

@@ -1,7 +1,6 @@
-"""What to do next, in the grammar of the command line: a command, and a sentence around it for a
-person.
+"""What to do next at the command line: a command, and a sentence around it for a person.
 
-The console and LangGraph use these words too: whoever reads them there has a terminal.
+The console and LangGraph use these words too: their readers have a terminal.
 """
 
 from __future__ import annotations
@@ -72,18 +71,23 @@ NOT_QUOTED = ("selection", "statement")  # several words of a command, or no com
 
 def word_actions(actions: Iterable[Action]) -> list[str]:
     """For a program: the commands alone."""
-    return [_command(action) for action in actions]
+    return [_format_command(action) for action in actions]
 
 
 def advise(message: str, actions: Iterable[Action]) -> str:
     """For a person: what is wrong, then a sentence for each command."""
-    sentences = [COMMANDS[action.verb][1].format(f"`{_command(action)}`") for action in actions]
-    return " ".join([message, *sentences])
+    return " ".join([message, *map(_format_sentence, actions)])
 
 
-def _command(action: Action) -> str:
+def _format_sentence(action: Action) -> str:
+    _, sentence = COMMANDS[action.verb]
+    return sentence.format(f"`{_format_command(action)}`")
+
+
+def _format_command(action: Action) -> str:
+    command, _ = COMMANDS[action.verb]
     words = {name: _quote(name, str(value)) for name, value in action.arguments.items()}
-    return COMMANDS[action.verb][0].format(**words)
+    return command.format(**words)
 
 
 def _quote(name: str, value: str) -> str:

@@ -19,12 +19,13 @@ def command() -> None:
 @answers
 def migrate_() -> Output:
     """Bring the schema up to date, as the store's owner"""
-    with (
-        App() as app
-    ):  # and not `prints`: what waits would be stored first, and with that the schema be made unseen
+    # Without `prints`: it stores spooled events first, and would migrate the schema unreported.
+    with App() as app:
         store = redacted(app.settings.database)
         applied = _migrate(app)
-    text = f"Applied to {store}: {', '.join(applied)}" if applied else f"{store} is up to date"
+    text = f"{store} is up to date"
+    if applied:
+        text = f"Applied to {store}: {', '.join(applied)}"
     return Output({"database": store, "applied": applied}, text)
 
 

@@ -63,7 +63,7 @@ def set_(
     change = done.result
     data = {**change.to_dict(), "session_id": change.session_id}
     warnings = _describe_changes(change, choice, kept)
-    return Output(data, wording.changed(change), warnings)
+    return Output(data, wording.describe_set_change(change), warnings)
 
 
 @command.command("show")
@@ -82,7 +82,7 @@ def show(app: App, name: str | None, session_id: str | None) -> Output:
         context = app.run(app.scope.sessions.get_relevant_context(session.id, name))
     shown = {key: items for key, items in context.items() if items}
     data = {"context": context, "session_id": session.id if session else None}
-    return Output(data, wording.context_sets(shown, name), choice.describe(ANOTHER))
+    return Output(data, wording.format_context_sets(shown, name), choice.describe(ANOTHER))
 
 
 def _find_id(app: App, session_id: str | None) -> str | None:
@@ -109,6 +109,10 @@ def _make_absolute(name: str, items: tuple[str, ...]) -> tuple[str, ...]:
     if name != "files":
         return items
     folder = current_folder()
-    return tuple(
-        os.path.normpath(os.path.join(folder, item)) if item.strip() else item for item in items
-    )
+    return tuple(_join_path(folder, item) for item in items)
+
+
+def _join_path(folder: str, item: str) -> str:
+    if not item.strip():
+        return item  # the verb refuses it, as it was typed
+    return os.path.normpath(os.path.join(folder, item))

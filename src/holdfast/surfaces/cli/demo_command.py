@@ -23,17 +23,18 @@ import click
 from holdfast.errors import ExtraMissingError, HoldfastError
 from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli.errors import StoppedError
-from holdfast.surfaces.cli.running import Command, show
-from holdfast.surfaces.cli.running import Output as Answer
+from holdfast.surfaces.cli.running import Command, Output, show
 
 LINE_CHARS = 74
 ACKNOWLEDGED = 40  # before the kill
+GIT_SETTINGS = ("user.name=Demo", "user.email=demo@example.org", "init.defaultBranch=main")
 WRITER = """
 from holdfast.app import App
 with App() as app:
     session = app.run(app.scope.sessions.find_session({name!r}))
     while True:
-        event = app.run(app.scope.sessions.append_event(session.id, "model_message", "assistant", "…"))
+        verb = app.scope.sessions.append_event(session.id, "model_message", "assistant", "…")
+        event = app.run(verb)
         print(event.sequence, flush=True)
 """
 
@@ -56,7 +57,7 @@ def command(context: click.Context, serve: bool) -> int:
                 "\nNext: holdfast demo --serve (or make demo ARGS=--serve) shows it in the browser",
                 bold=True,
             )
-        show(Answer(facts, ""), as_json=context.meta["json"])
+        show(Output(facts, ""), as_json=context.meta["json"])
         return stage.serve() if serve else 0
     except KeyboardInterrupt:
         raise StoppedError(
@@ -88,7 +89,7 @@ class Stage:
     def run(self, *arguments: str, expect: int = 0, folder: str = "") -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
         shown = shlex.join(("holdfast", *arguments))
-        self._typed("$", shown)
+        self._show_typed("$", shown)
         split = arguments.index("--") if "--" in arguments else len(arguments)
         done = self._start([*arguments[:split], "--json", *arguments[split:]], None, folder)
         answer: dict[str, Any] = json.loads(done.stdout)
@@ -108,8 +109,8 @@ class Stage:
         self._start(["hook", client, event], json.dumps(full))
 
     def call_tool(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """One call to a real `holdfast mcp` process, over its pipes, as an agent program makes it."""
-        self._typed("agent →", f"{name} {json.dumps(arguments)}")
+        """One call to a real `holdfast mcp` process, over its pipes."""
+        self._show_typed("agent →", f"{name} {json.dumps(arguments)}")
         client = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -124,7 +125,7 @@ class Stage:
             [sys.executable, "-m", "holdfast", "mcp"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # its last words at a Ctrl-C are no part of the story
+            stderr=subprocess.DEVNULL,  # what it prints at a Ctrl-C is not part of the story
             text=True,
             cwd=self.folder,
             env=self._environment(),
@@ -135,7 +136,7 @@ class Stage:
                 server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             server.stdin.flush()
             answers = map(json.loads, server.stdout)
-            answer: dict[str, Any] = next(one for one in answers if one.get("id") == 2)
+            answer: dict[str, Any] = next(found for found in answers if found.get("id") == 2)
             server.stdin.close()
         structured: dict[str, Any] = answer["result"]["structuredContent"]
         return structured
@@ -153,9 +154,7 @@ class Stage:
             return 0
 
     def kill_writer(self, session: str) -> int:
-        """The last number that a process was told before it died; it never had the time to clean
-        up.
-        """
+        """The last number that was acknowledged to a process before it was killed."""
         code = WRITER.format(name=session)
         self.say("  a process appends as fast as it can … kill -9", fg="cyan")
         with subprocess.Popen(
@@ -172,7 +171,7 @@ class Stage:
             numbers += [int(line) for line in writer.stdout if line.endswith("\n")]
         return numbers[-1]
 
-    def _typed(self, prompt: str, text: str) -> None:
+    def _show_typed(self, prompt: str, text: str) -> None:
         lines = textwrap.wrap(text, LINE_CHARS, break_long_words=False, break_on_hyphens=False)
         self.say(f"  {prompt} " + "\n      ".join(lines), fg="cyan")
 
@@ -181,22 +180,19 @@ class Stage:
 
     def git(self, folder: str, *arguments: str) -> None:
         """In a repository of the story; the person's own settings of git are left out of it."""
-        self._typed("$", shlex.join(("git", *arguments)))
-        who = [
-            "-c",
-            "user.name=Demo",
-            "-c",
-            "user.email=demo@example.org",
-            "-c",
-            "init.defaultBranch=main",
-        ]
+        self._show_typed("$", shlex.join(("git", *arguments)))
+        settings = [part for setting in GIT_SETTINGS for part in ("-c", setting)]
         environment = {
             **self._environment(),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
         }
         done = subprocess.run(
-            ["git", *who, *arguments], cwd=folder, env=environment, capture_output=True, check=False
+            ["git", *settings, *arguments],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            check=False,
         )
         if done.returncode:
             raise HoldfastError(

@@ -15,7 +15,23 @@ if TYPE_CHECKING:
 LINE_CHARS = 82
 STORY = "A webhook has to be retried, and must never pay twice."
 WORK = "webhook retry"
-CODE = "def schedule(attempt):\n    return 30 * 2**attempt\n\n\ndef deliver(event):\n    return event\n"
+CODE = """def schedule(attempt):
+    return 30 * 2**attempt
+
+
+def deliver(event):
+    return event
+"""
+MESSAGES = (
+    ("user_message", "user", "Retry failed webhooks: 8 attempts over 24 h, and never pay twice."),
+    (
+        "model_message",
+        "assistant",
+        "Idempotency key = event id + attempt. Redis streams or a table?",
+    ),
+    ("user_message", "user", "No Redis: ops will not run another one."),
+)
+STATE = '{"current_task": "retry.py", "blockers": ["schedule open"]}'
 
 
 def play(stage: Stage) -> dict[str, Any]:
@@ -27,39 +43,18 @@ def play(stage: Stage) -> dict[str, Any]:
     resumed = tuesday(stage)
     wednesday(stage)
     thursday(stage)
-    return reckoning(stage, session, resumed)
+    return check_everything(stage, session, resumed)
 
 
 def monday(stage: Stage) -> str:
     stage.chapter("Monday. A session is started, and what happens is kept.")
     session = stage.run("session", "start", "--chatmode", "architect", "--name", WORK)["id"]
-    for kind, role, content in (
-        (
-            "user_message",
-            "user",
-            "Retry failed webhooks: 8 attempts over 24 h, and never pay twice.",
-        ),
-        (
-            "model_message",
-            "assistant",
-            "Idempotency key = event id + attempt. Redis streams or a table?",
-        ),
-        ("user_message", "user", "No Redis: ops will not run another one."),
-    ):
-        event = stage.run(
-            "session", "append", WORK, "--type", kind, "--role", role, "--content", content
-        )
+    for kind, role, content in MESSAGES:
+        event = _append(stage, kind, role, content)
         stage.note(f"number {event['sequence']}, hash {event['chain_hash'][:12]}…")
-    stage.run(
-        "session",
-        "state",
-        WORK,
-        "--set",
-        '{"current_task": "retry.py", "blockers": ["schedule open"]}',
-    )
+    stage.run("session", "state", WORK, "--set", STATE)
     notes = os.path.join(stage.folder, "retry-notes.md")
-    with open(notes, "w", encoding="utf-8") as file:
-        file.write("8 attempts, base 30 s, jitter 20 %\n")
+    _write(notes, "8 attempts, base 30 s, jitter 20 %\n")
     change = stage.run("context", "set", "files", notes, os.path.join(stage.folder, "gone.md"))
     stage.note(f"the next session will be reminded of {len(change['added'])} files")
     return str(session)
@@ -70,9 +65,8 @@ def night(stage: Stage) -> None:
     acknowledged = stage.kill_writer(WORK)
     stored = stage.run("session", "show", WORK)["last_sequence"]
     lost = max(acknowledged - stored, 0)
-    stage.note(
-        f"kill -9 after number {acknowledged} was acknowledged: number {stored} is stored, {lost} lost"
-    )
+    kept = f"number {stored} is stored, {lost} lost"
+    stage.note(f"kill -9 after number {acknowledged} was acknowledged: {kept}")
 
 
 def friday(stage: Stage) -> None:
@@ -83,21 +77,12 @@ def friday(stage: Stage) -> None:
         "claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1"
     )
     sessions = stage.run("session", "list")["sessions"]
-    for one in sessions:
-        stage.note(f"{one['name'] or one['chatmode']:<14} {one['last_sequence']} events")
+    for session in sessions:
+        stage.note(
+            f"{session['name'] or session['chatmode']:<14} {session['last_sequence']} events"
+        )
     stage.run("session", "end", WORK)
-    refused = stage.run(
-        "session",
-        "append",
-        WORK,
-        "--type",
-        "user_message",
-        "--role",
-        "user",
-        "--content",
-        "late",
-        expect=4,
-    )
+    refused = _append(stage, "user_message", "user", "late", expect=4)
     stage.note(f"refused: {refused['message'].partition('. ')[0]}")
 
 
@@ -110,17 +95,7 @@ def tuesday(stage: Stage) -> str:
     thread = stage.run("session", "thread", WORK)["sessions"]
     stage.note(f"one line of work, {len(thread)} sessions")
     secret = "sk-demo-4711"
-    stage.run(
-        "session",
-        "append",
-        WORK,
-        "--type",
-        "tool_result",
-        "--role",
-        "tool",
-        "--content",
-        f"key {secret}",
-    )
+    _append(stage, "tool_result", "tool", f"key {secret}")
     forgotten = stage.run("forget", "--match", secret, "--yes")
     stage.note(f"{forgotten['erased']} event erased; its number and its hash stay")
     return str(resumed["id"])
@@ -135,12 +110,10 @@ def wednesday(stage: Stage) -> None:
     answer = stage.call_tool(
         "set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK
     )
-    stage.note(
-        f"{answer['status']}: added {', '.join(map(os.path.basename, answer['data']['added']))}"
-    )
+    stage.note(f"{answer['status']}: added {_list_names(answer['data']['added'])}")
     answer = stage.call_tool("get_relevant_context", session_id=WORK)
     for name, items in answer["data"]["context"].items():
-        stage.note(f"{name}: {', '.join(map(os.path.basename, items))}")
+        stage.note(f"{name}: {_list_names(items)}")
 
 
 def thursday(stage: Stage) -> None:
@@ -148,12 +121,8 @@ def thursday(stage: Stage) -> None:
     if shutil.which("git") is None:
         stage.note("left out: it needs git")
         return
-    repo, code = stage.repository, os.path.join(stage.repository, "retry.py")
-    os.mkdir(repo)
-    _write(code, CODE)
-    stage.git(repo, "init", "--quiet")
-    stage.git(repo, "add", "retry.py")
-    stage.git(repo, "commit", "--quiet", "--message", "Retry failed webhooks")
+    code = os.path.join(stage.repository, "retry.py")
+    _make_repository(stage, code)
     why = "ops will not run another one"
     stage.run(
         "workstream",
@@ -190,6 +159,24 @@ def thursday(stage: Stage) -> None:
         stage.note("\n      ".join(textwrap.wrap(line, LINE_CHARS)) or line)
 
 
+def _make_repository(stage: Stage, code: str) -> None:
+    repo = stage.repository
+    os.mkdir(repo)
+    _write(code, CODE)
+    stage.git(repo, "init", "--quiet")
+    stage.git(repo, "add", "retry.py")
+    stage.git(repo, "commit", "--quiet", "--message", "Retry failed webhooks")
+
+
+def _append(stage: Stage, kind: str, role: str, content: str, *, expect: int = 0) -> dict[str, Any]:
+    fields = ("--type", kind, "--role", role, "--content", content)
+    return stage.run("session", "append", WORK, *fields, expect=expect)
+
+
+def _list_names(paths: list[str]) -> str:
+    return ", ".join(os.path.basename(path) for path in paths)
+
+
 def _watch(stage: Stage, what: str) -> None:
     checked = stage.run("workstream", "check", folder="payouts")
     claim = checked["claims"][0]
@@ -202,11 +189,11 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def reckoning(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
+def check_everything(stage: Stage, session: str, resumed: str) -> dict[str, Any]:
     stage.chapter("The check.")
     verified = stage.run("session", "verify")
     status = stage.run("status")
-    checked = sum(one["checked"] for one in verified["sessions"])
+    checked = sum(session["checked"] for session in verified["sessions"])
     verdict = "sound" if verified["ok"] else "damaged"
     stage.note(
         f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}"

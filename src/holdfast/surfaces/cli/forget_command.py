@@ -23,7 +23,10 @@ DOCUMENT_NAMES = {
     "receipt": "receipt",
     "round": "round step",
 }
-LABELS_STAY = "The session's chatmode, user, workflow, skill, branch and working tree stay: labels cannot be erased."
+LABELS_STAY = (
+    "The session's chatmode, user, workflow, skill, branch and working tree stay: "
+    "labels cannot be erased."
+)
 
 
 @click.command("forget", cls=Command)
@@ -48,7 +51,8 @@ def command(
     given = [bool(event_ids), session_id is not None, match is not None]
     if sum(given) != 1:
         raise click.UsageError(
-            "Say what to forget: ids of events, memories or documents, --session or --match, one of the three"
+            "Say what to forget: ids of events, memories or documents, --session or --match, "
+            "one of the three"
         )
     session = None if session_id is None else find_session(app, session_id).id
     wanted = ToForget(event_ids, session, match)
@@ -65,7 +69,7 @@ def command(
 
 
 def _ask(wanted: ToForget, found: Erasable) -> None:
-    click.echo(term_safe(_preview(found, wanted.session_id)), err=True)
+    click.echo(term_safe(_describe_found(found, wanted.session_id)), err=True)
     try:
         click.confirm("Erase this for good?", abort=True, err=True)
     except click.Abort as error:
@@ -73,10 +77,10 @@ def _ask(wanted: ToForget, found: Erasable) -> None:
             click.echo(err=True)
         if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
             raise
-        raise NobodyAnsweredError(_as_typed(wanted)) from None
+        raise NobodyAnsweredError(_describe_selection(wanted)) from None
 
 
-def _as_typed(wanted: ToForget) -> str:
+def _describe_selection(wanted: ToForget) -> str:
     """Without the text: it is what should not be shown again."""
     if wanted.match is not None:
         return "--match TEXT"
@@ -86,16 +90,16 @@ def _as_typed(wanted: ToForget) -> str:
 # --- what is shown --------------------------------------------------------------------------------
 
 
-def _preview(found: Erasable, session_id: str | None) -> str:
+def _describe_found(found: Erasable, session_id: str | None) -> str:
     lines: list[str] = []
     if found.events:
         lines.append(f"{wording.plural(len(found.events), 'event')}:")
-        lines.append(wording.event_list(found.events[:SHOWN_EVENTS]))
+        lines.append(wording.format_events(found.events[:SHOWN_EVENTS]))
     if len(found.events) > SHOWN_EVENTS:
         lines.append(f"       … and {len(found.events) - SHOWN_EVENTS:,} more")
     if found.memories:
         lines.append(f"{_count_memories(found.memories)}:")
-        lines += [wording.memory_line(memory) for memory in found.memories[:SHOWN_EVENTS]]
+        lines += [wording.format_memory(memory) for memory in found.memories[:SHOWN_EVENTS]]
     lines += _count_documents(found)
     if session_id:
         lines.append("The session's scratchpad, name and context sets")
@@ -104,11 +108,8 @@ def _preview(found: Erasable, session_id: str | None) -> str:
 
 def _count_documents(found: Erasable) -> list[str]:
     kinds = [kind for _, kind in found.documents]
-    return [
-        wording.plural(kinds.count(kind), name)
-        for kind, name in DOCUMENT_NAMES.items()
-        if kind in kinds
-    ]
+    present = [kind for kind in DOCUMENT_NAMES if kind in kinds]
+    return [wording.plural(kinds.count(kind), DOCUMENT_NAMES[kind]) for kind in present]
 
 
 def _count_memories(memories: Sequence[Memory]) -> str:
@@ -141,9 +142,8 @@ def _describe_result(
     wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
 ) -> list[str]:
     is_nothing = found.is_empty and wanted.session_id is None
-    if (
-        is_nothing
-    ):  # copies of the whole store are worth a word only where there was something to erase
+    if is_nothing:
+        # Copies of the whole store matter only where there was something to erase.
         return [NOTHING, *_list_files(remains.files)]
     first = _describe_preview(wanted, found) if dry_run else _describe_erased(wanted, found, erased)
     held = _list_files([*remains.backups, *remains.files])
@@ -158,7 +158,7 @@ def _list_files(paths: Sequence[str]) -> list[str]:
 
 def _describe_preview(wanted: ToForget, found: Erasable) -> list[str]:
     labels = [LABELS_STAY] if wanted.session_id else []
-    return ["Would erase:", _preview(found, wanted.session_id), *labels]
+    return ["Would erase:", _describe_found(found, wanted.session_id), *labels]
 
 
 def _describe_erased(wanted: ToForget, found: Erasable, erased: int) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from holdfast.app import App
@@ -47,7 +49,7 @@ def remember(
         ),
     )
     done = "Remembered" if kept.is_new else "Known already, and believed more now"
-    return Output(kept.to_dict(), f"{done}:\n{wording.memory_line(kept.memory)}")
+    return Output(kept.to_dict(), f"{done}:\n{wording.format_memory(kept.memory)}")
 
 
 @command.command("recall")
@@ -68,8 +70,12 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
     found = app.run(
         app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance)
     )
-    lines = [f"{wording.memory_line(one.memory)}  ({one.relevance:.0%})" for one in found]
-    return Output({"memories": [one.to_dict() for one in found]}, "\n".join(lines) or NOTHING)
+    data = {"memories": [recalled.to_dict() for recalled in found]}
+    lines = [
+        f"{wording.format_memory(recalled.memory)}  ({recalled.relevance:.0%})"
+        for recalled in found
+    ]
+    return Output(data, "\n".join(lines) or NOTHING)
 
 
 @command.command("list")
@@ -78,11 +84,10 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
 @prints
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List what is remembered, newest first"""
-    found, now = app.run(app.scope.memories.list_memories(limit, below)), clock.now()
-    data = [{**one.to_dict(), "expired": one.is_expired(now)} for one in found]
-    lines = [
-        f"{wording.memory_line(one)}{'  (expired)' if one.is_expired(now) else ''}" for one in found
-    ]
+    found = app.run(app.scope.memories.list_memories(limit, below))
+    now = clock.now()
+    data = [{**memory.to_dict(), "expired": memory.is_expired(now)} for memory in found]
+    lines = [_describe_listed(memory, now) for memory in found]
     return Output({"memories": data}, "\n".join(lines) or NONE)
 
 
@@ -94,7 +99,7 @@ def corroborate(app: App, memory_id: str) -> Output:
     memory = run_write(
         app, "memory.corroborate", lambda scope: scope.memories.corroborate(memory_id)
     )
-    return _shown("Believed more now", memory)
+    return _describe_memory("Believed more now", memory)
 
 
 @command.command("contradict")
@@ -103,7 +108,7 @@ def corroborate(app: App, memory_id: str) -> Output:
 def contradict(app: App, memory_id: str) -> Output:
     """Believe it less"""
     memory = run_write(app, "memory.contradict", lambda scope: scope.memories.contradict(memory_id))
-    return _shown("Believed less now", memory)
+    return _describe_memory("Believed less now", memory)
 
 
 @command.command("expire")
@@ -112,7 +117,7 @@ def contradict(app: App, memory_id: str) -> Output:
 def expire(app: App, memory_id: str) -> Output:
     """Recall it no more from now on; nothing of it is removed"""
     memory = run_write(app, "memory.expire", lambda scope: scope.memories.expire(memory_id))
-    return _shown("Recalled no more", memory)
+    return _describe_memory("Recalled no more", memory)
 
 
 @command.command("import")
@@ -123,7 +128,8 @@ def import_(app: App, file: str) -> Output:
     from holdfast.memories.jsonl_store import import_memories
 
     report = run_write(app, "memory.import", lambda scope: import_memories(scope.memories, file))
-    text = f"Imported {report.imported:,}; {report.known:,} were known, {report.forgotten:,} stay forgotten."
+    rest = f"{report.known:,} were known, {report.forgotten:,} stay forgotten"
+    text = f"Imported {report.imported:,}; {rest}."
     return Output(report.to_dict(), text, report.problems)
 
 
@@ -138,5 +144,10 @@ def export(app: App, file: str) -> Output:
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
 
 
-def _shown(done: str, memory: Memory) -> Output:
-    return Output(memory.to_dict(), f"{done}:\n{wording.memory_line(memory)}")
+def _describe_listed(memory: Memory, now: datetime) -> str:
+    mark = "  (expired)" if memory.is_expired(now) else ""
+    return f"{wording.format_memory(memory)}{mark}"
+
+
+def _describe_memory(done: str, memory: Memory) -> Output:
+    return Output(memory.to_dict(), f"{done}:\n{wording.format_memory(memory)}")

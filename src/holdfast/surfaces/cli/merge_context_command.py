@@ -21,8 +21,9 @@ def command(base: str, ours: str, theirs: str) -> Output:
     Git calls it with %O %A %B; the result replaces the second one. Exit code 1 leaves the merge to
     the person.
     """
-    one, other = (files.read_bytes(path, max_bytes=FILE_BYTES) for path in (ours, theirs))
-    merged = merge_bytes(one, other, ours)
+    our_bytes = files.read_bytes(ours, max_bytes=FILE_BYTES)
+    their_bytes = files.read_bytes(theirs, max_bytes=FILE_BYTES)
+    merged = merge_bytes(our_bytes, their_bytes, ours)
     if merged is None:
         return Output({"merged": False}, "", exit_code=1)
     files.write_atomic(ours, merged, mode=0o644)

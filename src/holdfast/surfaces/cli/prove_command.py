@@ -9,7 +9,7 @@ import click
 
 from holdfast.app import App
 from holdfast.surfaces.cli import workstream_wording as wording
-from holdfast.surfaces.cli.running import Command, Output, current_folder, prints
+from holdfast.surfaces.cli.running import Command, Output, current_folder, prints, run_write
 
 
 @click.command("prove", cls=Command, context_settings={"allow_interspersed_args": False})
@@ -33,11 +33,16 @@ def command(app: App, again: str | None, words: tuple[str, ...]) -> Output:
         try:
             place.write(part)
             place.flush()
-        except (
-            BrokenPipeError
-        ):  # a reader who left has seen enough; how the command ends still counts
+        except BrokenPipeError:
+            # A reader that left has seen enough; how the command ends still counts.
             os.dup2(os.open(os.devnull, os.O_WRONLY), place.fileno())
 
-    proof = app.run(app.workstreams(current_folder()).prove(words, again=again, show=show))
+    workstreams = app.workstreams(current_folder())
+    proof = run_write(
+        app,
+        "workstream.prove",
+        lambda _: workstreams.prove(words, again=again, show=show),
+        effect="files",
+    )
     note = f"Proof {wording.describe_proof(proof, proof.tree or '')}"
     return Output({"proof": proof.to_dict()}, "", [note], exit_code=proof.exit_code)

@@ -1,6 +1,4 @@
-"""`holdfast round …`: four roles speak about one topic, each with the same bundle, and the chair
-closes.
-"""
+"""`holdfast round …`: four roles speak about one topic with the same bundle; the chair closes."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import click
 from holdfast.app import App
 from holdfast.bundles.round_service import RoundService
 from holdfast.bundles.rounds import ROLES, Round, RoundStep
-from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
+from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
 
 which = click.option(
     "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
@@ -31,7 +29,10 @@ def _rounds(app: App) -> RoundService:
 @prints
 def start(app: App, topic: str, workstream_id: str | None) -> Output:
     """Begin a round"""
-    return _as_output(app.run(_rounds(app).start(topic, workstream_id)))
+    step = run_write(
+        app, "round.start", lambda _: _rounds(app).start(topic, workstream_id), effect="files"
+    )
+    return _describe_step(step)
 
 
 @command.command("next")
@@ -39,7 +40,8 @@ def start(app: App, topic: str, workstream_id: str | None) -> Output:
 @prints
 def next_(app: App, workstream_id: str | None) -> Output:
     """Show whose turn it is, and the text for it"""
-    return _as_output(app.run(_rounds(app).next(workstream_id)))
+    step = app.run(_rounds(app).next(workstream_id))
+    return _describe_step(step)
 
 
 @command.command("submit")
@@ -54,7 +56,13 @@ def submit(
     app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None
 ) -> Output:
     """Say a role's part"""
-    return _as_output(app.run(_rounds(app).submit(role, text, sources, workstream_id)))
+    step = run_write(
+        app,
+        "round.submit",
+        lambda _: _rounds(app).submit(role, text, sources, workstream_id),
+        effect="files",
+    )
+    return _describe_step(step)
 
 
 @command.command("close")
@@ -66,7 +74,12 @@ def close(
     app: App, decisions: tuple[str, ...], questions: tuple[str, ...], workstream_id: str | None
 ) -> Output:
     """Close it: decisions and questions become context"""
-    closed = app.run(_rounds(app).close(decisions, questions, workstream_id))
+    closed = run_write(
+        app,
+        "round.close",
+        lambda _: _rounds(app).close(decisions, questions, workstream_id),
+        effect="files",
+    )
     return Output({"round": closed.to_dict()}, "\n".join(_list_results(closed)))
 
 
@@ -75,10 +88,11 @@ def close(
 @prints
 def abandon(app: App, workstream_id: str | None) -> Output:
     """End it without a result; what was said is kept"""
-    left = app.run(_rounds(app).abandon(workstream_id))
-    return Output(
-        {"round": left.to_dict()}, "\n".join([f"Abandoned: {left.topic}", *_list_results(left)])
+    left = run_write(
+        app, "round.abandon", lambda _: _rounds(app).abandon(workstream_id), effect="files"
     )
+    lines = [f"Abandoned: {left.topic}", *_list_results(left)]
+    return Output({"round": left.to_dict()}, "\n".join(lines))
 
 
 def _list_results(ended: Round) -> list[str]:
@@ -87,8 +101,7 @@ def _list_results(ended: Round) -> list[str]:
     return [*decided, *asked]
 
 
-def _as_output(step: RoundStep) -> Output:
+def _describe_step(step: RoundStep) -> Output:
     size = f", {step.least_chars} to {step.most_chars} characters" if step.most_chars else ""
-    return Output(
-        {"round": step.to_dict()}, f"Next: {step.role}{size}\n\n{step.instruction}", step.notes
-    )
+    text = f"Next: {step.role}{size}\n\n{step.instruction}"
+    return Output({"round": step.to_dict()}, text, step.notes)

@@ -1,7 +1,7 @@
 """How a command runs: its output, its errors and its exit code, the same for all of them.
 
 Data goes to stdout, notes to stderr. With `--json` one JSON document goes to stdout and nothing
-else. Whatever was stored by somebody is made safe for a terminal here, in one place.
+else. Stored text is made safe for a terminal here, in one place.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from holdfast.write import Effect, Request, write
 R = TypeVar("R")
 
 PROGRAM = "holdfast"
-TELL_US = "Tell us what you ran, and this line."
+REPORT_IT = "Tell us what you ran, and this line."
+ABORTED = "Nothing was changed."
+ABORTED_LATER = "Stopped. What was done before that stays."
 ID_CHARACTERS = frozenset("0123456789abcdef-")
 SHORTEST_BEGINNING = 8
 SHOWN_IDS = 5
@@ -51,13 +53,13 @@ class Output:
 
 
 @dataclass
-class Asked:
-    """How a command's errors are to be told, as far as its words were understood."""
+class OutputMode:
+    """How a command's errors are printed, as far as its words were understood."""
 
     for_json: bool = False
 
 
-class _Helped(click.Command):
+class _CommandWithHelp(click.Command):
     """Its own line on `--help`, in the wording of all the others."""
 
     def get_help_option(self, context: click.Context) -> click.Option | None:
@@ -67,11 +69,10 @@ class _Helped(click.Command):
         return option
 
 
-class Command(_Helped):
+class Command(_CommandWithHelp):
     """A command that takes `--json`, after its name or before it.
 
-    One that only `speaks_to_programs` takes it too, because every command does, and has no use for
-    it.
+    One that `speaks_to_programs` takes it too, because every command does, and ignores it.
     """
 
     def __init__(self, *args: Any, speaks_to_programs: bool = False, **kwargs: Any):
@@ -81,16 +82,16 @@ class Command(_Helped):
                 ["--json"],
                 is_flag=True,
                 expose_value=False,
-                callback=_remember,
+                callback=_set_output_mode,
                 hidden=speaks_to_programs,
                 help="Print one JSON document",
             )
         )
 
 
-def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+def _set_output_mode(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     context.meta["json"] = value or context.meta.get("json", False)
-    if isinstance(context.obj, Asked):
+    if isinstance(context.obj, OutputMode):
         context.obj.for_json = context.meta["json"]
 
 
@@ -103,19 +104,25 @@ class Group(Command, click.Group):
         return list(self.commands)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        given = args[0]
         known = self.list_commands(context)
-        if (
-            args[0] in (*known, *self.hidden_commands) or context.resilient_parsing
-        ):  # the Tab key asks about words that are not finished
+        is_known = given in known or given in self.hidden_commands
+        # The Tab key asks about words that are not finished.
+        if is_known or context.resilient_parsing:
             return super().resolve_command(context, args)
-        from difflib import get_close_matches
+        raise _make_unknown_command_error(context, given, known)
 
-        above = context.command_path.removeprefix(PROGRAM).lstrip()
-        nearest = [f"{above} {name}".lstrip() for name in get_close_matches(args[0], known, n=1)]
-        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        raise click.UsageError(
-            f"There is no command {f'{above} {args[0]}'.lstrip()!r}.{hint}", context
-        )
+
+def _make_unknown_command_error(
+    context: click.Context, given: str, known: Sequence[str]
+) -> click.UsageError:
+    from difflib import get_close_matches
+
+    above = context.command_path.removeprefix(PROGRAM).lstrip()
+    problem = f"There is no command {f'{above} {given}'.lstrip()!r}."
+    for name in get_close_matches(given, known, n=1):
+        problem += f" Did you mean {f'{above} {name}'.lstrip()!r}?"
+    return click.UsageError(problem, context)
 
 
 def answers(function: Callable[..., Output]) -> Callable[..., int]:
@@ -139,7 +146,7 @@ def prints(function: Callable[..., Output]) -> Callable[..., int]:
     def command(*args: Any, **kwargs: Any) -> Output:
         with App() as app:
             _note_ignored_settings(app)
-            _store_what_waits(app)
+            _drain_spool(app)
             return function(app, *args, **kwargs)
 
     return command
@@ -168,89 +175,78 @@ def current_folder() -> str:
 
 
 def find_session(app: App, given: str) -> Session:
-    """By id, by name, or by the beginning of an id, as a person copies it; programs at other doors
-    name it whole.
-    """
+    """By id, by name, or by the beginning of an id: a person may copy only a part of it."""
     try:
         return app.run(app.scope.sessions.find_session(given))
     except SessionNotFoundError:
-        found = _begun(app, given.casefold())
+        found = _find_ids_by_prefix(app, given.casefold())
         if not found:
             raise
     if len(found) > 1:
-        raise InvalidValueError(
-            "Session", given, f"is the beginning of {len(found):,} ids", known=found[:SHOWN_IDS]
-        )
-    return app.run(app.scope.sessions.get_session(found[0]))
+        problem = f"is the beginning of {len(found):,} ids"
+        raise InvalidValueError("Session", given, problem, known=found[:SHOWN_IDS])
+    [session_id] = found
+    return app.run(app.scope.sessions.get_session(session_id))
 
 
-def _begun(app: App, beginning: str) -> list[str]:
-    """Reads every session, which only happens where there is none of that name."""
-    if len(beginning) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(beginning):
+def _find_ids_by_prefix(app: App, prefix: str) -> list[str]:
+    """Reads every session, which happens only where no session has that name."""
+    if len(prefix) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(prefix):
         return []
-    return [
-        one.id
-        for one in app.run(app.scope.sessions.list_all_sessions())
-        if one.id.startswith(beginning)
-    ]
+    sessions = app.run(app.scope.sessions.list_all_sessions())
+    return [session.id for session in sessions if session.id.startswith(prefix)]
 
 
 def _note_ignored_settings(app: App) -> None:
-    """A typo in what a person chose once; a file that cannot be used at all is told by whoever
-    needs it.
-    """
-    if click.get_current_context().command_path.split()[1] not in READ_SETTINGS:
+    """A typo in the settings. A file that cannot be used at all is reported where it is needed."""
+    _, name, *_ = click.get_current_context().command_path.split()
+    if name not in READ_SETTINGS:
         return
     with contextlib.suppress(HoldfastError):
         for note in load_user_settings(app.settings.home).ignored:
             click.echo(f"Note: {term_safe(note)}", err=True)
 
 
-def _store_what_waits(app: App) -> None:
-    """What hooks have spooled belongs to every answer; if the store is still down, the command
-    itself says so.
-    """
+def _drain_spool(app: App) -> None:
+    """Spooled events belong to every answer; if the store is still down, the command reports it."""
     try:
         app.drain_spool()
     except HoldfastError:
         click.echo(
-            f"Note: {_what_waits(app)} in {app.spool.folder} until the store can be used", err=True
+            f"Note: {_describe_waiting(app)} in {app.spool.folder} until the store can be used",
+            err=True,
         )
 
 
-def _what_waits(app: App) -> str:
+def _describe_waiting(app: App) -> str:
     try:
         waiting = app.spool.count_spooled()
-    except (
-        HoldfastError
-    ):  # nobody can count what is there, and nothing that was typed depends on it
+    except HoldfastError:  # the command that was typed does not depend on the count
         return "Whatever waits stays"
-    return f"{waiting:,} {'event waits' if waiting == 1 else 'events wait'}"
+    noun = "event waits" if waiting == 1 else "events wait"
+    return f"{waiting:,} {noun}"
 
 
 def show(output: Output, *, as_json: bool) -> None:
-    text = as_document(output.data) if as_json else term_safe(output.text)
+    text = format_json(output.data) if as_json else term_safe(output.text)
     try:
         if text:
             click.echo(text)
     except OSError as error:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), 1
-        )  # the interpreter must not complain about it once more
-        if not isinstance(error, BrokenPipeError):  # a reader who left has seen enough
+        # The interpreter must not complain about it once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):  # a reader that left has seen enough
             raise
     for warning in output.warnings:
         click.echo(f"Note: {term_safe(warning)}", err=True)
 
 
-def as_document(data: Any) -> str:
-    """One JSON document; all of it escaped where it holds what a terminal must not be sent. It
-    reads back the same.
-    """
+def format_json(data: Any) -> str:
+    """One JSON document; escaped where it holds what a terminal must not be sent."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
-    return (
-        text if text == term_safe(text) and _can_print(text) else json.dumps(data, sort_keys=True)
-    )
+    if text == term_safe(text) and _can_print(text):
+        return text
+    return json.dumps(data, sort_keys=True)
 
 
 def _can_print(text: str) -> bool:
@@ -263,42 +259,44 @@ def _can_print(text: str) -> bool:
 
 def run(command: click.Command, arguments: list[str]) -> int:
     """Every way out of a command: its own exit code, a clear error, or a bug that says so."""
-    asked, asks_for_json = Asked(), "--json" in _before_separator(arguments)
-    warnings.showwarning = _show_warning
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a terminal that does not know `…` is no reason to fail
+    mode = OutputMode()
+    asks_for_json = "--json" in _before_separator(arguments)
+    _prepare_streams()
     try:
-        result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=asked)
+        result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=mode)
         return result if isinstance(result, int) else 0
     except HoldfastError as error:
-        return _refuse(error, as_json=asked.for_json)
+        return _refuse(error, as_json=mode.for_json)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())
         return 2
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else PROGRAM
-        problem = " ".join(
-            _usage_problem(error).split()
-        )  # a list of choices comes on lines of its own
-        message = f"{problem}{'' if problem[-1:] in '.?' else '.'} See `{where} --help`."
-        return _fail("usage", message, [f"{where} --help"], 2, as_json=asks_for_json)
+        return _refuse_usage(error, as_json=asks_for_json)
     except click.Abort as error:
-        stopped = (
-            "Stopped. What was done before that stays."
-            if error.__cause__
-            else "Nothing was changed."
-        )
-        return _fail("aborted", stopped, [], 1, as_json=asked.for_json)
+        message = ABORTED_LATER if error.__cause__ else ABORTED
+        return _fail("aborted", message, [], 1, as_json=mode.for_json)
     except OSError as error:
-        told_on_stdout = (
-            asked.for_json and error.filename is not None
-        )  # without a file's name it was stdout itself
-        return _fail("unavailable", _system(error), [], 6, as_json=told_on_stdout)
+        is_stdout = error.filename is None  # then nothing can be printed there
+        message = _describe_os_error(error)
+        return _fail("unavailable", message, [], 6, as_json=mode.for_json and not is_stdout)
     except Exception as error:  # no stack trace at a door
-        return _fail("bug", f"{bug_message(error)} {TELL_US}", [], 1, as_json=asked.for_json)
+        return _fail("bug", f"{bug_message(error)} {REPORT_IT}", [], 1, as_json=mode.for_json)
+
+
+def _prepare_streams() -> None:
+    warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show `…` is not a reason to fail.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _refuse_usage(error: click.UsageError, *, as_json: bool) -> int:
+    where = error.ctx.command_path if error.ctx else PROGRAM
+    problem = " ".join(_usage_problem(error).split())  # a list of choices comes on several lines
+    end = "" if problem[-1:] in ".?" else "."
+    message = f"{problem}{end} See `{where} --help`."
+    return _fail("usage", message, [f"{where} --help"], 2, as_json=as_json)
 
 
 def _usage_problem(error: click.UsageError) -> str:
@@ -313,9 +311,10 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"Note: {term_safe(str(message))}", err=True)
 
 
-def _system(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     what = shown(error.filename) if error.filename else "The output"
-    return f"{what} cannot be used: {(error.strerror or str(error)).lower()}."
+    reason = error.strerror or str(error)
+    return f"{what} cannot be used: {reason.lower()}."
 
 
 def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
@@ -332,9 +331,8 @@ def _fail(
     code: str, message: str, next_actions: Sequence[str], exit_code: int, *, as_json: bool
 ) -> int:
     if as_json:
-        click.echo(
-            as_document({"code": code, "message": message, "next_actions": list(next_actions)})
-        )
+        data = {"code": code, "message": message, "next_actions": list(next_actions)}
+        click.echo(format_json(data))
     else:
         click.echo(click.style("Error: ", fg="red") + term_safe(message), err=True)
     return exit_code

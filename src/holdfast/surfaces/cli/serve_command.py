@@ -40,25 +40,25 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
         raise ExtraMissingError("holdfast serve", "server")
     from holdfast.surfaces.http.serving import Place, serve
 
-    place = Place(host, port, [_folder(root) for root in roots or (".",)])
+    folders = [_check_folder(root) for root in roots or (".",)]
     as_json: bool = context.meta["json"]
-    asyncio.run(
-        serve(load_settings(), place, lambda started: show(_output(started), as_json=as_json))
-    )
+
+    def announce(started: Started) -> None:
+        show(_describe_started(started), as_json=as_json)
+
+    asyncio.run(serve(load_settings(), Place(host, port, folders), announce))
     return 0
 
 
-def _folder(root: str) -> str:
+def _check_folder(root: str) -> str:
     if not os.path.isdir(root):
         raise InvalidValueError("--root", root, "is not a folder")
     return os.path.abspath(root)  # as the person knows it: a link to a folder is another name of it
 
 
-def _output(started: Started) -> Output:
+def _describe_started(started: Started) -> Output:
     lines = [f"Open {started.login_url} (works once, for ten minutes)", "Stop with Ctrl-C"]
-    warnings = (
-        [f"Other machines can reach {started.url}; nothing is encrypted on the way"]
-        if started.is_open
-        else []
-    )
+    warnings = []
+    if started.is_open:
+        warnings.append(f"Other machines can reach {started.url}; nothing is encrypted on the way")
     return Output(started.to_dict(), "\n".join(lines), warnings)

@@ -38,14 +38,17 @@ def command() -> None:
 def start(app: App, chatmode: str, user: str | None, branch: str | None, **fields: Any) -> Output:
     """Start a session"""
     worktree = here()
-    fields["user_id"] = app.settings.developer if user is None else user
-    fields["git_branch"] = locate_branch(worktree) if branch is None else branch
+    if user is None:
+        user = app.settings.developer
+    if branch is None:
+        branch = locate_branch(worktree)
+    fields |= {"user_id": user, "git_branch": branch}
     session = run_write(
         app,
         "session.start",
         lambda scope: scope.sessions.create_session(chatmode, worktree=worktree, **fields),
     )
-    return Output(session.to_dict(), session.id, _same_name(app, session))
+    return Output(session.to_dict(), session.id, _list_name_warnings(app, session))
 
 
 @command.command("append")
@@ -78,7 +81,7 @@ def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Outpu
 def show(app: App, session_id: str) -> Output:
     """Show a session"""
     session = find_session(app, session_id)
-    return Output(session.to_dict(), wording.session_sheet(session))
+    return Output(session.to_dict(), wording.describe_session(session))
 
 
 @command.command("events")
@@ -94,7 +97,8 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     _check_given("--tokens", tokens)
     found = find_session(app, session_id)
     recent = app.run(app.scope.sessions.get_recent_events(found.id, turns, tokens))
-    return Output({"events": [event.to_dict() for event in recent]}, wording.event_list(recent))
+    data = {"events": [event.to_dict() for event in recent]}
+    return Output(data, wording.format_events(recent))
 
 
 @command.command("state")
@@ -113,7 +117,7 @@ def state(app: App, session_id: str, patch: str | None) -> Output:
             "session.update_state",
             lambda scope: scope.sessions.update_state(found.id, changes),
         )
-    return Output(result.to_dict(), wording.pretty(result.scratchpad))
+    return Output(result.to_dict(), wording.format_json(result.scratchpad))
 
 
 @command.command("end")
@@ -124,7 +128,8 @@ def end(app: App, session_id: str) -> Output:
     found = find_session(app, session_id)
     run_write(app, "session.end", lambda scope: scope.sessions.end_session(found.id))
     session = app.run(app.scope.sessions.get_session(found.id))
-    return Output(session.to_dict(), wording.ended(session, before=found.ended_at is not None))
+    had_ended = found.ended_at is not None
+    return Output(session.to_dict(), wording.describe_end(session, before=had_ended))
 
 
 @command.command("list")
@@ -136,10 +141,9 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     _check_given("--limit", limit, least=1)
     last = None if below is None else find_session(app, below).id
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
-    empty = wording.nothing_of(app.settings.developer, app.settings.workspace)
-    return Output(
-        {"sessions": [one.to_dict() for one in sessions]}, wording.session_table(sessions) or empty
-    )
+    empty = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
+    data = {"sessions": [session.to_dict() for session in sessions]}
+    return Output(data, wording.format_sessions(sessions) or empty)
 
 
 @command.command("rename")
@@ -152,9 +156,8 @@ def rename(app: App, session_id: str, name: str) -> Output:
     session = run_write(
         app, "session.rename", lambda scope: scope.sessions.rename_session(found.id, name)
     )
-    return Output(
-        session.to_dict(), f"{session.id} is now {session.name!r}", _same_name(app, session)
-    )
+    text = f"{session.id} is now {session.name!r}"
+    return Output(session.to_dict(), text, _list_name_warnings(app, session))
 
 
 @command.command("resume")
@@ -163,19 +166,24 @@ def rename(app: App, session_id: str, name: str) -> Output:
 def resume(app: App, session_id: str) -> Output:
     """Continue a session; an ended one goes on in a new one"""
     found = find_session(app, session_id)
-    thread = app.run(app.scope.sessions.list_thread(found.id))
-    others = [one for one in thread if found.ended_at and one.ended_at is None]
+    warnings = _list_open_successors(app, found)
     session = run_write(
         app, "session.resume", lambda scope: scope.sessions.resume_session(found.id)
     )
     text = app.run(app.scope.sessions.get_resume_text(session.id))
     last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
     state = app.run(app.scope.sessions.get_state(session.id))
-    warnings = [
-        f"It went on in {one.id} already, which is open; now there are two." for one in others
-    ]
     data = {**session.to_dict(), "resume_text": text}
-    return Output(data, wording.resumed(found, session, text, state.scratchpad, last), warnings)
+    described = wording.describe_resume(found, session, text, state.scratchpad, last)
+    return Output(data, described, warnings)
+
+
+def _list_open_successors(app: App, found: Session) -> list[str]:
+    if found.ended_at is None:
+        return []
+    thread = app.run(app.scope.sessions.list_thread(found.id))
+    open_ids = [session.id for session in thread if session.ended_at is None]
+    return [f"It went on in {id_} already, which is open; now there are two." for id_ in open_ids]
 
 
 @command.command("thread")
@@ -187,10 +195,10 @@ def thread(app: App, session_id: str) -> Output:
     sessions = app.run(app.scope.sessions.list_thread(found.id))
     events = app.run(app.scope.sessions.list_thread_events(found.id))
     data = {
-        "sessions": [one.to_dict() for one in sessions],
+        "sessions": [session.to_dict() for session in sessions],
         "events": [event.to_dict() for event in events],
     }
-    return Output(data, f"{wording.session_table(sessions)}\n\n{wording.event_list(events)}")
+    return Output(data, f"{wording.format_sessions(sessions)}\n\n{wording.format_events(events)}")
 
 
 @command.command("verify")
@@ -198,30 +206,35 @@ def thread(app: App, session_id: str) -> Output:
 @prints
 def verify(app: App, session_id: str | None) -> Output:
     """Check that no event was edited, removed or moved"""
-    chosen = (
-        app.run(app.scope.sessions.list_all_sessions())
-        if session_id is None
-        else [find_session(app, session_id)]
-    )
-    with click.progressbar(
-        chosen, label="Verifying", file=sys.stderr, hidden=not os.isatty(2)
-    ) as bar:
+    chosen = _list_chosen(app, session_id)
+    is_hidden = not os.isatty(2)
+    with click.progressbar(chosen, label="Verifying", file=sys.stderr, hidden=is_hidden) as bar:
         results = [app.run(app.scope.sessions.verify_session(session.id)) for session in bar]
-    sound = all(result.ok for result in results)
-    data = {"ok": sound, "sessions": [result.to_dict() for result in results]}
-    return Output(data, wording.verdict(results), exit_code=0 if sound else 5)
+    is_sound = all(result.ok for result in results)
+    data = {"ok": is_sound, "sessions": [result.to_dict() for result in results]}
+    text = wording.describe_verification(results)
+    return Output(data, text, exit_code=0 if is_sound else 5)
+
+
+def _list_chosen(app: App, session_id: str | None) -> list[Session]:
+    if session_id is not None:
+        return [find_session(app, session_id)]
+    return app.run(app.scope.sessions.list_all_sessions())
 
 
 def _check_given(option: str, value: int | None, *, least: int = 0) -> None:
-    """The verb checks it too, and calls it by its own name, which nobody has typed."""
+    """The verb checks it too, but reports its own argument's name instead of the option's."""
     if value is not None:
         check_count(option, value, least=least)
 
 
-def _same_name(app: App, session: Session) -> list[str]:
+def _list_name_warnings(app: App, session: Session) -> list[str]:
     """Names are for people and need not be unique, but a person should know."""
-    found = [] if session.name is None else app.run(app.scope.sessions.list_named(session.name, 2))
+    if session.name is None:
+        return []
+    found = app.run(app.scope.sessions.list_named(session.name, 2))
     if len(found) < 2:
         return []
+    newest, _ = found
     first = f"Another session is called {session.name!r} too."
-    return [f"{first} The name means the newest, {found[0].id}; any other is told by its id."]
+    return [f"{first} The name means the newest, {newest.id}; any other is told by its id."]

@@ -1,6 +1,4 @@
-"""`holdfast why`: this checkout's last bundle line by line, with where each line is from and what
-was left out.
-"""
+"""`holdfast why`: this checkout's last bundle, the source of each line, and what was left out."""
 
 from __future__ import annotations
 
@@ -22,16 +20,14 @@ ELSEWHERE = "No bundle was made in this checkout yet; this is the last one of al
 def command(app: App, receipt: str | None) -> Output:
     """Explain the last bundle: source, verdict, what was cut"""
     explained = app.run(bundles(app).explain(receipt, worktree=here()))
-    return Output(
-        explained.to_dict(), _describe(explained), () if explained.is_here else (ELSEWHERE,)
-    )
+    warnings = () if explained.is_here else (ELSEWHERE,)
+    return Output(explained.to_dict(), _describe(explained), warnings)
 
 
 def _describe(explained: BundleExplanation) -> str:
     when = f"{explained.created_at:%Y-%m-%d %H:%MZ}"
-    size = (
-        f"{explained.chars:,} of {explained.limit:,} characters, about {explained.tokens:,} tokens"
-    )
+    chars = f"{explained.chars:,} of {explained.limit:,} characters"
+    size = f"{chars}, about {explained.tokens:,} tokens"
     lines = [f"Receipt {explained.short_id} · {explained.phase} · {when} · {size}", ""]
     lines += [_describe_line(line) for line in explained.lines]
     if explained.cut:

@@ -17,39 +17,44 @@ from holdfast.sessions.model import Session, SessionEvent, SetChange, Verificati
 from holdfast.storage.spool import Elsewhere, Unreadable
 
 LINE_CHARS = 100
+HOOK_REASONS = {
+    "hook": "it is not wired to a client that is known",
+    "payload": "what came on stdin cannot be used",
+}
 
 
-def moment(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}Z"
 
 
-def pretty(value: object) -> str:
+def format_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
-def session_line(session: Session) -> str:
+def format_session(session: Session) -> str:
     state = "ended" if session.ended_at else "open "
     name = session.name or session.chatmode
-    return f"{session.id}  {session.started_at:%m-%d %H:%M}  {state}  {session.last_sequence:>5,}  {name}"
+    start = f"{session.id}  {session.started_at:%m-%d %H:%M}"
+    return f"{start}  {state}  {session.last_sequence:>5,}  {name}"
 
 
-def session_table(sessions: Sequence[Session]) -> str:
+def format_sessions(sessions: Sequence[Session]) -> str:
     """Narrow enough for a terminal of eighty columns and a name of some length."""
-    return "\n".join(map(session_line, sessions))
+    return "\n".join(map(format_session, sessions))
 
 
-def nothing_of(developer: str, workspace: str) -> str:
+def describe_no_sessions(developer: str, workspace: str) -> str:
     """Names the owner, because a changed one is the usual reason why sessions seem to be gone."""
     first = f"No sessions of {developer!r} in workspace {workspace!r} yet."
     return f"{first} Start one with `holdfast session start --chatmode architect`."
 
 
-def ended(session: Session, *, before: bool) -> str:
+def describe_end(session: Session, *, before: bool) -> str:
     first = f"Session {session.id} had ended already." if before else f"Ended {session.id}."
     return f"{first}\nTo continue: holdfast session resume {session.id}"
 
 
-def session_sheet(session: Session) -> str:
+def describe_session(session: Session) -> str:
     """The facts that are there, one per line."""
     facts = {
         "Session": session.id,
@@ -61,114 +66,124 @@ def session_sheet(session: Session) -> str:
         "Branch": session.git_branch,
         "Client": session.client,
         "Worktree": session.worktree,
-        "Started": moment(session.started_at),
-        "Ended": moment(session.ended_at) if session.ended_at else None,
+        "Started": format_time(session.started_at),
+        "Ended": format_time(session.ended_at) if session.ended_at else None,
         "Events": f"{session.last_sequence:,}",
         "Resumed from": session.resumed_from,
         "Intent": session.metadata.get("currentIntent"),
     }
     sheet = [f"{label:<13} {value}" for label, value in facts.items() if value is not None]
-    return "\n".join(sheet + ([context_sets(session.context)] if session.context else []))
+    if session.context:
+        sheet.append(format_context_sets(session.context))
+    return "\n".join(sheet)
 
 
-def context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
+def format_context_sets(context: dict[str, list[str]], name: str | None = None) -> str:
     if not context and name is not None:
         return f"{name!r} is not set. `holdfast context show` lists the sets that are."
     if not context:
         return "No context is set. Set some with `holdfast context set files PATH…`."
-    return "\n".join(
-        "\n".join([f"{name}:", *(f"  - {item}" for item in items)])
-        for name, items in context.items()
-    )
-
-
-def event_list(events: Sequence[SessionEvent]) -> str:
-    """Under the day of each: a log is read weeks later."""
-    if not events:
-        return "No events yet."
-    days = groupby(events, key=lambda event: event.created_at.date())
-    return "\n".join("\n".join([f"{day} (UTC)", *map(event_line, of_day)]) for day, of_day in days)
-
-
-def memory_line(memory: Memory) -> str:
-    return (
-        f"{memory.id}  {memory.confidence:.2f}  {cut(' '.join(memory.content.split()), LINE_CHARS)}"
-    )
-
-
-def event_line(event: SessionEvent) -> str:
-    text = "(erased)" if event.erased_at else cut(" ".join(event.content.split()), LINE_CHARS)
-    return f"{event.sequence:>5}  {event.created_at:%H:%M:%S}  {event.type:<15}  {text}"
-
-
-def changed(change: SetChange) -> str:
-    if not change.items:
-        return f"Cleared {change.set_name}"
-    lines = [f"{change.set_name}: {plural(len(change.items), 'item')}"]
-    lines += [f"  + {item}" for item in change.added] + [f"  - {item}" for item in change.removed]
+    lines: list[str] = []
+    for set_name, items in context.items():
+        lines.append(f"{set_name}:")
+        lines += [f"  - {item}" for item in items]
     return "\n".join(lines)
 
 
-def resumed(
+def format_events(events: Sequence[SessionEvent]) -> str:
+    """Under the day of each: a log is read weeks later."""
+    if not events:
+        return "No events yet."
+    lines: list[str] = []
+    for day, of_day in groupby(events, key=lambda event: event.created_at.date()):
+        lines.append(f"{day} (UTC)")
+        lines += [format_event(event) for event in of_day]
+    return "\n".join(lines)
+
+
+def format_memory(memory: Memory) -> str:
+    return f"{memory.id}  {memory.confidence:.2f}  {_shorten(memory.content)}"
+
+
+def format_event(event: SessionEvent) -> str:
+    text = "(erased)" if event.erased_at else _shorten(event.content)
+    return f"{event.sequence:>5}  {event.created_at:%H:%M:%S}  {event.type:<15}  {text}"
+
+
+def _shorten(text: str) -> str:
+    return cut(" ".join(text.split()), LINE_CHARS)
+
+
+def describe_set_change(change: SetChange) -> str:
+    if not change.items:
+        return f"Cleared {change.set_name}"
+    lines = [f"{change.set_name}: {plural(len(change.items), 'item')}"]
+    lines += [f"  + {item}" for item in change.added]
+    lines += [f"  - {item}" for item in change.removed]
+    return "\n".join(lines)
+
+
+def describe_resume(
     old: Session,
     session: Session,
     text: str,
     scratchpad: dict[str, Any],
     last: Sequence[SessionEvent],
 ) -> str:
-    """What a person who comes back wants to see: which session it is, what it knows, and where it
-    stopped.
-    """
-    new = old.id != session.id
-    parts = [
-        f"Session {session.id}\ncontinues {old.id}"
-        if new
-        else f"Session {session.id} is still open"
-    ]
-    parts += [text] if text else []
-    parts += [f"Scratchpad:\n{pretty(scratchpad)}"] if scratchpad else []
-    parts += [f"Last events:\n{event_list(last)}"] if last else []
-    parts += [f"All of it: holdfast session thread {session.id}"]
+    """For a person who returns: which session it is, what it knows, and where it stopped."""
+    parts = [f"Session {session.id} is still open"]
+    if old.id != session.id:
+        parts = [f"Session {session.id}\ncontinues {old.id}"]
+    if text:
+        parts.append(text)
+    if scratchpad:
+        parts.append(f"Scratchpad:\n{format_json(scratchpad)}")
+    if last:
+        parts.append(f"Last events:\n{format_events(last)}")
+    parts.append(f"All of it: holdfast session thread {session.id}")
     return "\n\n".join(parts)
 
 
-def verdict(results: Sequence[Verification]) -> str:
+def describe_verification(results: Sequence[Verification]) -> str:
     checked = sum(result.checked for result in results)
     lines = [f"{result.session_id}: {problem}" for result in results for problem in result.damage]
     if not lines:
         return f"Sound: {plural(checked, 'event')} in {plural(len(results), 'session')}"
-    return "\n".join(
-        [*lines, f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}"]
-    )
+    lines.append(f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}")
+    return "\n".join(lines)
 
 
-def hook_failure(failure: dict[str, str | None]) -> str:
+def describe_hook_failure(failure: dict[str, str | None]) -> str:
     """From codes alone, because that is all a hook may write down."""
-    reasons = {
-        "hook": "it is not wired to a client that is known",
-        "payload": "what came on stdin cannot be used",
-    }
-    field, at = failure["field"] or "", (failure["at"] or "")[:16].replace("T", " ")
-    reason = reasons.get(field) or (f"{field} is wrong" if field else failure["error"])
-    return f"last failure {at}Z, {failure['client'] or 'unknown client'}: {reason}"
+    at = (failure["at"] or "")[:16].replace("T", " ")
+    client = failure["client"] or "unknown client"
+    return f"last failure {at}Z, {client}: {_describe_hook_reason(failure)}"
 
 
-def waits_elsewhere(waiting: Elsewhere) -> str:
-    """What to do depends on what only a person knows: whether that store is another one or this
-    one, moved.
-    """
+def _describe_hook_reason(failure: dict[str, str | None]) -> str | None:
+    field = failure["field"]
+    if not field:
+        return failure["error"]
+    return HOOK_REASONS.get(field, f"{field} is wrong")
+
+
+def describe_waiting(waiting: Elsewhere) -> str:
+    """Only a person knows whether that store is another one, or this one at a new place."""
     noun = "event waits" if waiting.events == 1 else "events wait"
     return (
-        f"{waiting.events:,} {noun} for another store in {waiting.path}. To store them there, set HOLDFAST_DATABASE to "
-        f"its URL and run `holdfast status`. If this is that store and only its place is new, run "
+        f"{waiting.events:,} {noun} for another store in {waiting.path}. "
+        "To store them there, set HOLDFAST_DATABASE to its URL and run `holdfast status`. "
+        "If this is that store and only its place is new, run "
         f"`touch {shlex.quote(waiting.same)}`, then `holdfast status`."
     )
 
 
-def cannot_be_read(file: Unreadable) -> str:
-    """Whatever it holds was accepted, so it is never removed by us."""
-    problem = f"{file.path} {file.problem or 'was put aside because it could not be read'}; events may be in it"
+def describe_unreadable(file: Unreadable) -> str:
+    """What it holds was accepted, so no command removes it."""
+    reason = file.problem or "was put aside because it could not be read"
+    problem = f"{file.path} {reason}; events may be in it"
     if not file.put_aside:
-        return f"{problem}. Mend it, or move it away."
+        return f"{problem}. Fix it, or move it away."
     again = os.path.join(os.path.dirname(file.path), "pending-1.jsonl")
-    return f"{problem}. Mend it, then rename it to {again} (pieces: pending-2.jsonl and so on); or move it away."
+    pieces = "(pieces: pending-2.jsonl and so on)"
+    return f"{problem}. Fix it, then rename it to {again} {pieces}; or move it away."

@@ -9,10 +9,12 @@ import click
 
 from holdfast.app import App
 from holdfast.surfaces.cli import workstream_wording as wording
-from holdfast.surfaces.cli.running import Group, Output, current_folder, prints
+from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
 from holdfast.workstreams.entries import DECISION_STATUSES, NotedRun
 from holdfast.workstreams.model import PHASES, JudgedDecision
 from holdfast.workstreams.service import WorkstreamService
+
+KEPT_BY_CHECK = ("key", "phase", "stale", "staleness", "claims", "read_only")
 
 
 @click.group("workstream", cls=Group)
@@ -57,9 +59,7 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
     """Tell which notes and claims still hold here"""
     judged = app.run(_service(app).load(phase, workstream_id))
     known = judged.to_dict()
-    data = {
-        name: known[name] for name in ("key", "phase", "stale", "staleness", "claims", "read_only")
-    }
+    data = {name: known[name] for name in KEPT_BY_CHECK}
     return Output(data, wording.describe_check(judged), wording.list_notes(judged))
 
 
@@ -77,21 +77,19 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
 @click.option("--because", metavar="WHY", help="The reason; needed to reject")
 @about
 @prints
-def decide(
-    app: App, text: str | None, phase: str, workstream_id: str | None, **about_it: str | None
-) -> Output:
+def decide(app: App, text: str | None, **fields: Any) -> Output:
     """Note a decision, or change one
 
     With --id TEXT may be left out: the decision keeps its words.
     """
-    if text is None and about_it["decision_id"] is None:
+    if text is None and fields["decision_id"] is None:
         raise click.MissingParameter(param_hint="'TEXT'", param_type="argument")
-    decision = app.run(
-        _service(app).decide(text, phase=phase, workstream_id=workstream_id, **about_it)
+    workstreams = _service(app)
+    decision = run_write(
+        app, "workstream.decide", lambda _: workstreams.decide(text, **fields), effect="files"
     )
-    return Output(
-        {"decision": decision.to_dict()}, wording.describe_decision(JudgedDecision(decision))
-    )
+    described = wording.describe_decision(JudgedDecision(decision))
+    return Output({"decision": decision.to_dict()}, described)
 
 
 @command.command("claim")
@@ -104,11 +102,15 @@ def decide(
 )
 @about
 @prints
-def claim(
-    app: App, text: str, evidence: tuple[str, ...], phase: str, workstream_id: str | None
-) -> Output:
+def claim(app: App, text: str, evidence: tuple[str, ...], **document: Any) -> Output:
     """Claim something about the code, with evidence"""
-    judged = app.run(_service(app).claim(text, evidence, phase=phase, workstream_id=workstream_id))
+    workstreams = _service(app)
+    judged = run_write(
+        app,
+        "workstream.claim",
+        lambda _: workstreams.claim(text, evidence, **document),
+        effect="files",
+    )
     return Output({"claim": judged.to_dict()}, wording.describe_claim(judged))
 
 
@@ -116,18 +118,24 @@ def claim(
 @click.argument("note", metavar="ID|TEXT")
 @about
 @prints
-def withdraw(app: App, note: str, phase: str, workstream_id: str | None) -> Output:
+def withdraw(app: App, note: str, **document: Any) -> Output:
     """Take back a claim or a decision that was a mistake"""
-    entry = app.run(_service(app).withdraw(note, phase=phase, workstream_id=workstream_id))
+    workstreams = _service(app)
+    entry = run_write(
+        app, "workstream.withdraw", lambda _: workstreams.withdraw(note, **document), effect="files"
+    )
     return Output({"withdrawn": entry.to_dict()}, f"Withdrawn: {entry.words}")
 
 
 @command.command("restore")
 @about
 @prints
-def restore(app: App, phase: str, workstream_id: str | None) -> Output:
+def restore(app: App, **document: Any) -> Output:
     """Put back saved notes that the file has lost"""
-    context = app.run(_service(app).restore(phase=phase, workstream_id=workstream_id))
+    workstreams = _service(app)
+    context = run_write(
+        app, "workstream.restore", lambda _: workstreams.restore(**document), effect="files"
+    )
     counts = f"{len(context.decisions)} decisions, {len(context.ledger)} claims"
     return Output({"context": context.to_dict()}, f"In the file now: {counts}.")
 
@@ -136,9 +144,15 @@ def restore(app: App, phase: str, workstream_id: str | None) -> Output:
 @click.argument("items", nargs=-1, metavar="[TEXT]...")
 @about
 @prints
-def checklist(app: App, items: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
+def checklist(app: App, items: tuple[str, ...], **document: Any) -> Output:
     """Set the next steps; none clears them"""
-    context = app.run(_service(app).set_checklist(items, phase=phase, workstream_id=workstream_id))
+    workstreams = _service(app)
+    context = run_write(
+        app,
+        "workstream.checklist",
+        lambda _: workstreams.set_checklist(items, **document),
+        effect="files",
+    )
     return Output({"checklist": context.checklist}, wording.describe_checklist(context.checklist))
 
 
@@ -146,9 +160,12 @@ def checklist(app: App, items: tuple[str, ...], phase: str, workstream_id: str |
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @about
 @prints
-def point(app: App, paths: tuple[str, ...], phase: str, workstream_id: str | None) -> Output:
+def point(app: App, paths: tuple[str, ...], **document: Any) -> Output:
     """Name files that whoever continues should look at"""
-    context = app.run(_service(app).point(paths, phase=phase, workstream_id=workstream_id))
+    workstreams = _service(app)
+    context = run_write(
+        app, "workstream.point", lambda _: workstreams.point(paths, **document), effect="files"
+    )
     pointers = [str(pointer) for pointer in context.pointers]
     return Output({"file_pointers": pointers}, "\n".join(pointers))
 
@@ -164,12 +181,15 @@ def point(app: App, paths: tuple[str, ...], phase: str, workstream_id: str | Non
 )
 @about
 @prints
-def save(app: App, summary: str, phase: str, workstream_id: str | None, **about_it: Any) -> Output:
+def save(app: App, summary: str, **fields: Any) -> Output:
     """Save the summary against the files as they are now"""
-    verb = _service(app).save(
-        summary, phase=phase, workstream_id=workstream_id, by_hand=True, **about_it
+    workstreams = _service(app)
+    context = run_write(
+        app,
+        "workstream.save",
+        lambda _: workstreams.save(summary, by_hand=True, **fields),
+        effect="files",
     )
-    context = app.run(verb)
     return Output({"context": context.to_dict()}, wording.describe_save(context), context.notes)
 
 
@@ -179,13 +199,11 @@ def save(app: App, summary: str, phase: str, workstream_id: str | None, **about_
 @click.option("--next", "next_action", required=True, metavar="N", help="What to try next")
 @about
 @prints
-def fail(
-    app: App, step: str, error: str, next_action: str, phase: str, workstream_id: str | None
-) -> Output:
+def fail(app: App, **fields: Any) -> Output:
     """Note a failed run; the summary stays as it is"""
-    verb = _service(app).fail(
-        step=step, error=error, next_action=next_action, phase=phase, workstream_id=workstream_id
+    workstreams = _service(app)
+    context = run_write(
+        app, "workstream.fail", lambda _: workstreams.fail(**fields), effect="files"
     )
-    context = app.run(verb)
     run = context.last_run or NotedRun()
     return Output({"last_run": run.to_dict()}, wording.describe_failure(run))

@@ -81,20 +81,20 @@ def describe_checklist(items: Sequence[str]) -> str:
 
 
 def describe_save(context: RepoContext) -> str:
-    summary, checkpoint = context.summary or Summary(), context.checkpoint
+    summary = context.summary or Summary()
     why = VERIFIED_BY.get(summary.verified_by or "", summary.verified_by)
-    name, head = context.key.workstream_id, _short_head(checkpoint)
-    return f"Saved for {name} at {head} ({why}). Commit the context folder to hand it on."
+    place = f"{context.key.workstream_id} at {_shorten_head(context.checkpoint)}"
+    return f"Saved for {place} ({why}). Commit the context folder to hand it on."
 
 
 def describe_failure(run: NotedRun) -> str:
-    head = _on_one_line(f"Failed at {run.failed_step} ({_time(run.at)})")
+    head = _on_one_line(f"Failed at {run.failed_step} ({_format_time(run.at)})")
     return f"{head}\n{_indent(str(run.error))}\nNext: {_on_one_line(str(run.next_action))}"
 
 
 def describe_proof(proof: Proof, tree: str) -> str:
     command = shlex.join(proof.command)
-    outcome = f"exit {proof.exit_code}, {_time(proof.ran_at)}, {_describe_tree(proof, tree)}"
+    outcome = f"exit {proof.exit_code}, {_format_time(proof.ran_at)}, {_describe_tree(proof, tree)}"
     return _on_one_line(f"{proof.id} {command} → {outcome}")
 
 
@@ -112,7 +112,7 @@ def _describe_head(judged: JudgedContext) -> str:
 
 
 def _describe_summary(summary: Summary) -> str:
-    about = f"{_time(summary.updated_at)}, {summary.by or 'unknown'}"
+    about = f"{_format_time(summary.updated_at)}, {summary.by or 'unknown'}"
     return f"Summary ({about})\n{_indent(summary.text or '')}"
 
 
@@ -126,7 +126,8 @@ def _describe_staleness(judged: JudgedContext) -> str:
     others = describe_others(found)
     lines = [f"STALE: {describe_staleness(found)}{commits}."]
     lines += [f"  {_describe_change(change)}" for change in found.changed]
-    lines += [f"  {others}"] if others else []
+    if others:
+        lines.append(f"  {others}")
     return "\n".join(lines)
 
 
@@ -148,12 +149,12 @@ def _describe_evidence(shown: JudgedEvidence) -> str:
     return f"{shown.text}: {shown.why}" if shown.why else shown.text
 
 
-def _short_head(checkpoint: Checkpoint) -> str:
+def _shorten_head(checkpoint: Checkpoint) -> str:
     return checkpoint.git_head[:7] if checkpoint.git_head else "no commit yet"
 
 
 def _on_one_line(text: str) -> str:
-    """A name or a text of another person writes no line of ours."""
+    """A stored name or text must not start a line of its own."""
     return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
@@ -174,5 +175,7 @@ def _join_parts(parts: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _time(moment: str | None) -> str:
-    return moment[:16].replace("T", " ") + "Z" if moment else "unknown"
+def _format_time(moment: str | None) -> str:
+    if not moment:
+        return "unknown"
+    return moment[:16].replace("T", " ") + "Z"

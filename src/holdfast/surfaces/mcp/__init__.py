@@ -1,3 +1,1 @@
-"""The door for agents: MCP over stdio and over HTTP. One small file per room; what models read is
-prose beside it.
-"""
+"""The door for agents: MCP over stdio and over HTTP, with one small file per room."""

@@ -16,7 +16,9 @@ CALLS = {
     "bundle.show": "repo_context operation=bundle",
     "context.clear": "set_relevant_context setName=NAME items=[]",
     "context.show": "get_relevant_context",
-    "database.migrate": "ask the person to run `holdfast admin migrate` as the owner of the database",
+    "database.migrate": (
+        "ask the person to run `holdfast admin migrate` as the owner of the database"
+    ),
     "database.run": "ask the person to run this in PostgreSQL: {statement}",
     "extra.install": None,
     "forget.confirmed": None,

@@ -23,50 +23,54 @@ class Answer:
         message: str = "",
     ):
         self.data = dict(data or {})
-        self.warnings, self.next_actions = list(warnings), list(next_actions)
-        self.code, self.message = code, message
+        self.warnings = list(warnings)
+        self.next_actions = list(next_actions)
+        self.code = code
+        self.message = message
 
     @property
     def is_error(self) -> bool:
         return self.code is not None
 
+    @property
+    def status(self) -> str:
+        if self.is_error:
+            return "error"
+        return "warning" if self.warnings else "ok"
+
     def to_dict(self) -> dict[str, Any]:
-        envelope = {
-            "status": "error" if self.is_error else "warning" if self.warnings else "ok",
+        envelope: dict[str, Any] = {
+            "status": self.status,
             "data": self.data,
             "warnings": self.warnings,
             "next_actions": self.next_actions,
         }
-        return (
-            {**envelope, "code": self.code, "message": self.message} if self.is_error else envelope
-        )
+        if self.is_error:
+            envelope |= {"code": self.code, "message": self.message}
+        return envelope
 
     def to_text(self) -> str:
         """What a model reads: the refusal or the data, with the notes before it."""
         notes = [f"Note: {warning}" for warning in self.warnings]
         steps = [f"Next: {action}" for action in self.next_actions]
-        said = self.message if self.is_error else as_json(self.data)
-        return "\n".join([*notes, said, *steps])
+        content = self.message if self.is_error else format_json(self.data)
+        return "\n".join([*notes, content, *steps])
 
 
-def as_json(data: object) -> str:
-    """One line of JSON; escaped throughout where it holds what a reader could not see. It reads
-    back the same.
-    """
+def format_json(data: object) -> str:
+    """One line of JSON; escaped throughout where it holds what a reader could not see."""
     from holdfast.ground.text import term_safe
 
     text = json.dumps(data, ensure_ascii=False)
     return text if text == term_safe(text) else json.dumps(data)
 
 
-def refusal(error: Exception) -> Answer:
-    """Every way in which a call can go wrong, without a stack trace and without anybody's own text."""
+def make_refusal(error: Exception) -> Answer:
+    """Every way in which a call can go wrong, without a stack trace and without stored text."""
     if isinstance(error, HoldfastError):
-        return Answer(
-            next_actions=word_actions(error.next_actions), code=error.code, message=error.message
-        )
+        actions = word_actions(error.next_actions)
+        return Answer(next_actions=actions, code=error.code, message=error.message)
     if isinstance(error, OSError) and error.filename is not None:
-        return Answer(
-            code="unavailable", message=f"{error.filename!a} cannot be used: {error.strerror}."
-        )
+        message = f"{error.filename!a} cannot be used: {error.strerror}."
+        return Answer(code="unavailable", message=message)
     return Answer(code="bug", message=bug_message(error))

@@ -56,8 +56,8 @@ class Call:
     def make_request(
         self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store"
     ) -> Request[R]:
-        """What makes two calls the same. Without a session's id the caller belongs to it: another
-        agent that happens to use the same key must be refused, and not be given this one's answer.
+        """What makes two calls the same. Without a session's id the caller is part of it: another
+        agent that happens to use the same key is refused, and does not get this caller's answer.
         """
         from holdfast.write import Request
 
@@ -88,7 +88,7 @@ class Call:
         verb: Callable[[Scope, Session], Awaitable[R]],
         read_again: Callable[[Scope, str], Awaitable[R]],
     ) -> tuple[Done[R], SessionChoice]:
-        """The same on the session that is meant, which is started where there is none."""
+        """The same on the caller's session, which is started if there is none."""
         return await which_session.write_in_session(
             self.scope,
             self.make_request(read_again),

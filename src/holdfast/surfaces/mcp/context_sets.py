@@ -44,20 +44,23 @@ async def get_relevant_context(call: Call) -> Answer:
     name = check_optional_label("setName", call.arguments.get("setName"))
     unusual = name_warning(name, kept=False) if name else None
     choice = await call.find_session()
-    warnings = [*describe_choice(choice), *([unusual] if unusual else ())]
+    warnings = list(describe_choice(choice))
+    if unusual:
+        warnings.append(unusual)
     if choice.session is None:
         return Answer({"context": {}, "session_id": None}, warnings, next_actions=NO_SESSION)
     context = await call.scope.sessions.get_relevant_context(choice.session.id, name)
     return Answer({"context": context, "session_id": choice.session.id}, warnings)
 
 
-def _set_properties() -> dict[str, Schema]:
+def _make_set_properties() -> dict[str, Schema]:
     from holdfast.sessions import context_sets
 
+    known = ", ".join(context_sets.KNOWN_SETS)
     return {
         "setName": {
             "type": "string",
-            "description": f"Known sets: {', '.join(context_sets.KNOWN_SETS)}; others work and are warned about",
+            "description": f"Known sets: {known}; others work and are warned about",
         },
         "items": {
             **ITEMS,
@@ -75,7 +78,7 @@ def _set_properties() -> dict[str, Schema]:
     }
 
 
-def _get_properties() -> dict[str, Schema]:
+def _make_get_properties() -> dict[str, Schema]:
     return {
         "setName": {"type": "string", "description": "One set only; all of them without it"},
         "session_id": SESSION_ID,
@@ -95,7 +98,7 @@ TOOLS = (
                 writes=True,
             ),
         ),
-        _set_properties,
+        _make_set_properties,
         data={
             "context": CONTEXT,
             "added": ITEMS,
@@ -114,7 +117,7 @@ TOOLS = (
         "get_relevant_context",
         "Recall what this session is about",
         (Operation("get_relevant_context", get_relevant_context, takes=("setName",)),),
-        _get_properties,
+        _make_get_properties,
         data={"context": CONTEXT, "session_id": {"type": ["string", "null"]}},
         hints={
             "readOnlyHint": True,

@@ -1,8 +1,8 @@
 """MCP over streamable HTTP, for the HTTP door to mount at `/mcp`.
 
-The door in front has checked who asks, from where and how much; here are only the two protocol
-eras. A transport session belongs to whoever opened it: to anybody else its id is unknown, because
-an id is a name and not a right.
+The door in front has checked the caller, its origin and its rate; here are only the two protocol
+eras. A transport session belongs to the developer who opened it: to all others its id is unknown,
+because an id is a name and not a right.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from holdfast.surfaces.mcp.server import make_server, nothing_is_gone
+from holdfast.surfaces.mcp.server import assume_exists, make_server
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, MutableMapping
@@ -46,7 +46,7 @@ class McpOverHttp:
         *,
         principal_of: Callable[[Scope], str | None] = lambda scope: None,
         body_bytes: int = BODY_BYTES,
-        exists: Callable[[str], bool] = nothing_is_gone,
+        exists: Callable[[str], bool] = assume_exists,
     ):
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
@@ -63,24 +63,20 @@ class McpOverHttp:
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if principal := self.principal_of(scope):
+        principal = self.principal_of(scope)
+        if principal:
             token = AccessToken(token="", client_id=principal, scopes=[])
             scope = {**scope, "user": AuthenticatedUser(token)}
-        await self._manager.asgi_app(scope, receive, _telling_when_full(send))
+        await self._manager.asgi_app(scope, receive, _reply_429_when_full(send))
 
 
-def _telling_when_full(send: Send) -> Send:
-    """The library's only 503 says that there are too many connections: the server is well, and the
-    caller may wait.
-    """
+def _reply_429_when_full(send: Send) -> Send:
+    """The library's only 503 means too many connections: the caller may wait and try again."""
 
-    async def sent(message: MutableMapping[str, Any]) -> None:
+    async def send_checked(message: MutableMapping[str, Any]) -> None:
         if message.get("status") == 503:
-            message = {
-                **message,
-                "status": 429,
-                "headers": [*message["headers"], (b"retry-after", b"1")],
-            }
+            headers = [*message["headers"], (b"retry-after", b"1")]
+            message = {**message, "status": 429, "headers": headers}
         await send(message)
 
-    return sent
+    return send_checked

@@ -74,9 +74,7 @@ async def forget(call: Call) -> Answer:
 async def _change(
     call: Call, verb: Callable[[MemoryService, str | None], Awaitable[Memory]]
 ) -> Answer:
-    """With the session that is meant as its witness, if there is one; a memory needs none and
-    starts none.
-    """
+    """Names the caller's session as its witness, if there is one; it never starts a session."""
     choice = await call.find_session()
     session_id = choice.session.id if choice.session else None
     done = await call.write(lambda scope: verb(scope.memories, session_id), _get_memory)
@@ -94,7 +92,7 @@ async def _get_remembered(scope: Scope, memory_id: str) -> StoredMemory:
     return StoredMemory(await scope.memories.get_memory(memory_id), is_new=False)
 
 
-def _properties() -> dict[str, Schema]:
+def _make_properties() -> dict[str, Schema]:
     from holdfast.memories import rules
 
     return {
@@ -110,7 +108,10 @@ def _properties() -> dict[str, Schema]:
         "source_type": {
             "type": "string",
             "enum": list(rules.SOURCE_TYPES),
-            "description": "remember: explicit (said by a person, the default), implicit (gathered), tool_output",
+            "description": (
+                "remember: explicit (said by a person, the default), implicit (gathered), "
+                "tool_output"
+            ),
         },
         "ttl_days": {
             "type": "integer",
@@ -127,7 +128,9 @@ def _properties() -> dict[str, Schema]:
             "type": "number",
             "minimum": 0,
             "maximum": 1,
-            "description": f"recall: least share of the question's words, {rules.MIN_RELEVANCE} by default",
+            "description": (
+                f"recall: least share of the question's words, {rules.MIN_RELEVANCE} by default"
+            ),
         },
         "memory_id": {
             "type": "string",
@@ -148,7 +151,7 @@ TOOLS = (
             Operation("contradict", contradict, needs=("memory_id",), writes=True),
             Operation("forget", forget, needs=("memory_id",), writes=True),
         ),
-        _properties,
+        _make_properties,
         data={
             "memory": {"type": "object"},
             "memories": {"type": "array", "items": {"type": "object"}},

@@ -1,6 +1,4 @@
-"""What a person can ask an agent for by name: go on where somebody stopped, and leave a trail
-before stopping.
-"""
+"""What a person can ask an agent for by name: continue earlier work, or leave a trail."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ NOTHING_NOTED = "Nothing was noted for it; its last events may tell more."
 
 
 def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
-    known = [prompt[0] for prompt in PROMPTS]
+    known = [known_name for known_name, _, _ in PROMPTS]
     if name not in known:
         raise InvalidValueError("Prompt", name, "is unknown", known=known)
     for argument in arguments:
@@ -60,23 +58,21 @@ async def resume_text(
         return NONE_HERE
     left = await app.scope.sessions.get_resume_text(session.id, exists)
     return prose("workspace-resume").format(
-        title=_title(session), session_id=session.id, left=left or NOTHING_NOTED
+        title=_describe_session(session), session_id=session.id, left=left or NOTHING_NOTED
     )
 
 
 def stop_text(session_id: str | None) -> str:
-    meant = (
-        f"Use session_id `{session_id}` in every call."
-        if session_id
-        else "The calls need no session_id."
-    )
+    meant = "The calls need no session_id."
+    if session_id:
+        meant = f"Use session_id `{session_id}` in every call."
     return prose("workspace-stop").format(meant=meant)
 
 
-def _title(session: Session) -> str:
+def _describe_session(session: Session) -> str:
     from holdfast.ground import clock
 
-    until = f"ended {clock.to_text(session.ended_at)}" if session.ended_at else "still open"
-    return (
-        f"{session.name or session.chatmode} (started {clock.to_text(session.started_at)}, {until})"
-    )
+    name = session.name or session.chatmode
+    start = clock.to_text(session.started_at)
+    end = f"ended {clock.to_text(session.ended_at)}" if session.ended_at else "still open"
+    return f"{name} (started {start}, {end})"

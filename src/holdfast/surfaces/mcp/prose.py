@@ -1,6 +1,4 @@
-"""What models read before they call: kept as prose files, so that it is written and reviewed as
-prose.
-"""
+"""What models read before they call: kept as files, so that it is written and reviewed as prose."""
 
 from __future__ import annotations
 
@@ -10,5 +8,6 @@ FOLDER = os.path.join(os.path.dirname(__file__), "descriptions")
 
 
 def prose(name: str) -> str:
-    with open(os.path.join(FOLDER, f"{name}.md"), encoding="utf-8") as file:
+    path = os.path.join(FOLDER, f"{name}.md")
+    with open(path, encoding="utf-8") as file:
         return file.read().strip()

@@ -1,6 +1,4 @@
-"""The `repo_context` tool: what was noted about this line of work, checked on this checkout, and
-what to add to it.
-"""
+"""The `repo_context` tool: notes about this line of work, checked here, and what to add to them."""
 
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.write import Done
 
 ABOUT = ("phase", "workstream_id")
+OBJECT: Schema = {"type": "object"}
 STEPS = ("start", "next", "submit", "close", "abandon")
 STALE = (
     "The summary is stale. Read the files that changed before you rely on it, then save it again."
@@ -29,26 +28,24 @@ STALE = (
 
 
 async def load(call: Call) -> Answer:
-    judged = await _work(call).load(**_about(call))
-    return Answer({"context": judged.to_dict()}, _notes(judged))
+    judged = await _open_work(call).load(**_pick_document(call))
+    return Answer({"context": judged.to_dict()}, _list_notes(judged))
 
 
 async def check(call: Call) -> Answer:
-    judged = await _work(call).load(**_about(call))
+    judged = await _open_work(call).load(**_pick_document(call))
     claims = [claim.to_dict() for claim in judged.claims]
-    return Answer({"claims": claims, "context": judged.to_dict()}, _notes(judged))
+    return Answer({"claims": claims, "context": judged.to_dict()}, _list_notes(judged))
 
 
 async def bundle(call: Call) -> Answer:
-    """The frozen bytes of the session that the caller is in; a bundle of the moment where there is
-    none.
-    """
-    about = _about(call)
+    """The frozen bytes of the caller's session; without a session, a bundle built now."""
+    about = _pick_document(call)
     choice = await call.find_session()
-    built = await call.app.bundles(_work(call)).build(
+    built = await call.app.bundles(_open_work(call)).build(
         about["phase"],
         about["workstream_id"],
-        client=_known_client(call),
+        client=_find_known_client(call),
         session_id=choice.session.id if choice.session else None,
         worktree=call.caller.worktree,
     )
@@ -56,7 +53,8 @@ async def bundle(call: Call) -> Answer:
 
 
 async def decide(call: Call) -> Answer:
-    given, work = call.arguments, _work(call)
+    given = call.arguments
+    work = _open_work(call)
 
     async def verb() -> str:
         entry = await work.decide(
@@ -65,22 +63,22 @@ async def decide(call: Call) -> Answer:
             status=given.get("decision_status"),
             because=given.get("because"),
             request_id=given.get("idempotency_key"),
-            **_about(call),
+            **_pick_document(call),
         )
         return str(entry.uid)
 
     done = await _write(call, verb)
-    context = await _context(work, call)
-    entries = [
-        entry for entry in context["open_decisions"] if entry.get("uid") == done.result.subject
-    ]
-    found = entries[0] if entries else {}
+    context = await _load_context(work, call)
+    uid = done.result.subject
+    entries = (entry for entry in context["open_decisions"] if entry.get("uid") == uid)
+    found: dict[str, Any] = next(entries, {})
     return Answer({"decision": found, "context": context}, describe_repeated(done))
 
 
 async def claim(call: Call) -> Answer:
-    given, work = call.arguments, _work(call)
-    evidence = _listed(call, "evidence")
+    given = call.arguments
+    work = _open_work(call)
+    evidence = _get_list(call, "evidence")
 
     async def verb() -> str:
         judged = await work.claim(
@@ -88,72 +86,77 @@ async def claim(call: Call) -> Answer:
             evidence,
             kind=given.get("kind"),
             request_id=given.get("idempotency_key"),
-            **_about(call),
+            **_pick_document(call),
         )
         return judged.id
 
     done = await _write(call, verb)
-    context = await work.load(**_about(call))
+    context = await work.load(**_pick_document(call))
     claims = [entry.to_dict() for entry in context.claims if entry.id == done.result.subject]
     return Answer({"claims": claims}, describe_repeated(done))
 
 
 async def save(call: Call) -> Answer:
-    work = _work(call)
+    work = _open_work(call)
     options: dict[str, Any] = {
         "feature_request": call.arguments.get("feature_request"),
         "expected_revision": call.arguments.get("expected_revision"),
     }
 
     async def verb(scope: Scope) -> NotedWork:
-        saved = await work.save(call.arguments["summary"], **options, **_about(call))
+        saved = await work.save(call.arguments["summary"], **options, **_pick_document(call))
         return NotedWork("", notes=tuple(saved.notes))
 
     done = await call.write(verb, _get_noted, effect="files")
     warnings = [*done.result.notes, *describe_repeated(done)]
-    return Answer({"context": await _context(work, call)}, warnings)
+    return Answer({"context": await _load_context(work, call)}, warnings)
 
 
 async def fail(call: Call) -> Answer:
-    work = _work(call)
+    work = _open_work(call)
     run = call.pick("step", "error", "next_action")
 
     async def verb() -> str:
-        await work.fail(**run, **_about(call), request_id=call.arguments.get("idempotency_key"))
+        await work.fail(
+            **run, **_pick_document(call), request_id=call.arguments.get("idempotency_key")
+        )
         return ""
 
     done = await _write(call, verb)
-    return Answer({"context": await _context(work, call)}, describe_repeated(done))
+    return Answer({"context": await _load_context(work, call)}, describe_repeated(done))
 
 
 async def round_(call: Call) -> Answer:
     """One step of a role round; what a step needs is checked by the round itself."""
 
     async def verb(scope: Scope) -> NotedWork:
-        step = await _step(call)
+        step = await _run_step(call)
         return NotedWork(str(step["started_at"]), answer=step)
 
     async def read_again(scope: Scope, started_at: str) -> NotedWork:
-        return NotedWork(started_at, answer=await _round_now(call, started_at))
+        return NotedWork(started_at, answer=await _load_round(call, started_at))
 
     done = await call.write(verb, read_again, effect="files")
     step = done.result.answer
     return Answer({"round": step}, [*step.get("notes", ()), *describe_repeated(done)])
 
 
-async def _step(call: Call) -> dict[str, Any]:
+async def _run_step(call: Call) -> dict[str, Any]:
     given = call.arguments
-    rounds, which = call.app.rounds(_work(call)), given.get("workstream_id")
+    rounds = call.app.rounds(_open_work(call))
+    which = given.get("workstream_id")
     match given["step"]:
         case "start":
             done: Any = await rounds.start(given.get("topic", ""), which)
         case "next":
             done = await rounds.next(which)
         case "submit":
-            sources = _listed(call, "sources")
+            sources = _get_list(call, "sources")
             done = await rounds.submit(given.get("role", ""), given.get("text", ""), sources, which)
         case "close":
-            done = await rounds.close(_listed(call, "decisions"), _listed(call, "questions"), which)
+            done = await rounds.close(
+                _get_list(call, "decisions"), _get_list(call, "questions"), which
+            )
         case "abandon":
             done = await rounds.abandon(which)
         case unknown:
@@ -162,11 +165,10 @@ async def _step(call: Call) -> dict[str, Any]:
     return result
 
 
-async def _round_now(call: Call, started_at: str) -> dict[str, Any]:
-    """For a step that was done before: how its round ended, else whose turn it is; nothing where it
-    was forgotten.
-    """
-    rounds, which = call.app.rounds(_work(call)), call.arguments.get("workstream_id")
+async def _load_round(call: Call, started_at: str) -> dict[str, Any]:
+    """After a repeated step: how its round ended, else whose turn it is; empty if forgotten."""
+    rounds = call.app.rounds(_open_work(call))
+    which = call.arguments.get("workstream_id")
     if ended := await rounds.find_ended(started_at, which):
         return ended.to_dict()
     try:
@@ -178,23 +180,27 @@ async def _round_now(call: Call, started_at: str) -> dict[str, Any]:
 # --- within ---------------------------------------------------------------------------------------
 
 
-def _work(call: Call) -> WorkstreamService:
+def _open_work(call: Call) -> WorkstreamService:
     return call.app.work_in(call.caller.worktree)
 
 
-def _about(call: Call) -> dict[str, Any]:
+def _pick_document(call: Call) -> dict[str, Any]:
     return {
         "phase": call.arguments.get("phase", "implementation"),
         "workstream_id": call.arguments.get("workstream_id"),
     }
 
 
-def _notes(judged: JudgedContext) -> list[str]:
-    why = [judged.context.read_only] if judged.context.read_only else []
-    return [*why, *judged.context.notes, *([STALE] if judged.staleness.stale else ())]
+def _list_notes(judged: JudgedContext) -> list[str]:
+    notes = list(judged.context.notes)
+    if judged.context.read_only:
+        notes.insert(0, judged.context.read_only)
+    if judged.staleness.stale:
+        notes.append(STALE)
+    return notes
 
 
-def _listed(call: Call, name: str) -> list[Any]:
+def _get_list(call: Call, name: str) -> list[Any]:
     given = call.arguments.get(name, [])
     if not isinstance(given, list):  # a text has parts too, and each letter would count as one
         raise InvalidValueError(name, given, 'is not a list; write it as ["…"]')
@@ -211,7 +217,7 @@ class NotedWork:
 
 
 async def _write(call: Call, verb: Callable[[], Awaitable[str]]) -> Done[NotedWork]:
-    """For verbs whose answer is read from the notes afterwards: they return the id of their entry."""
+    """For verbs that return the id of their entry: the answer is read from the notes afterwards."""
 
     async def run(scope: Scope) -> NotedWork:
         return NotedWork(await verb())
@@ -223,17 +229,17 @@ async def _get_noted(scope: Scope, subject: str) -> NotedWork:
     return NotedWork(subject)
 
 
-async def _context(work: WorkstreamService, call: Call) -> dict[str, Any]:
-    return (await work.load(**_about(call))).to_dict()
+async def _load_context(work: WorkstreamService, call: Call) -> dict[str, Any]:
+    return (await work.load(**_pick_document(call))).to_dict()
 
 
-def _known_client(call: Call) -> str | None:
+def _find_known_client(call: Call) -> str | None:
     from holdfast.clients import CLIENTS
 
     return call.caller.client if call.caller.client in CLIENTS else None
 
 
-def _properties() -> dict[str, Schema]:
+def _make_properties() -> dict[str, Schema]:
     from holdfast.bundles.rounds import ROLES
     from holdfast.workstreams.entries import DECISION_STATUSES
     from holdfast.workstreams.model import PHASES
@@ -261,7 +267,9 @@ def _properties() -> dict[str, Schema]:
         "because": {"type": "string", "description": "decide: the reason, needed to reject"},
         "evidence": {
             **texts,
-            "description": "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top",
+            "description": (
+                "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top"
+            ),
         },
         "kind": {
             "type": "string",
@@ -289,10 +297,6 @@ def _properties() -> dict[str, Schema]:
         "questions": {**texts, "description": "round close: what stays open"},
         "idempotency_key": IDEMPOTENCY_KEY,
     }
-
-
-def _object() -> Schema:
-    return {"type": "object"}
 
 
 TOOLS = (
@@ -331,13 +335,13 @@ TOOLS = (
                 writes=True,
             ),
         ),
-        _properties,
+        _make_properties,
         data={
-            "context": _object(),
-            "bundle": _object(),
-            "decision": _object(),
-            "claims": {"type": "array", "items": _object()},
-            "round": _object(),
+            "context": OBJECT,
+            "bundle": OBJECT,
+            "decision": OBJECT,
+            "claims": {"type": "array", "items": OBJECT},
+            "round": OBJECT,
         },
         # `save` replaces a summary; the files are in git, and everything that was saved is in the
         # journal.

@@ -1,9 +1,7 @@
-"""The MCP server itself, the same for both transports: lists what there is, and turns a call into
-one verb.
+"""The MCP server, the same for both transports: lists what is offered, and runs a verb for a call.
 
-A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. Nothing of the
-rooms is loaded before somebody asks for the list, and no store before somebody calls: an agent
-waits for the handshake.
+A room is offered by one file beside this one with a tuple `TOOLS`, named in `ROOMS`. No room is
+loaded before the first list, and no store before the first call: an agent waits for the handshake.
 """
 
 from __future__ import annotations
@@ -41,8 +39,8 @@ ROOMS = ("sessions", "context_sets", "memories", "repo_context")
 COMPLETIONS = 100  # the protocol's limit
 
 
-def nothing_is_gone(path: str) -> bool:
-    """For whoever must not look: somebody's files are elsewhere, and its own are nobody's business."""
+def assume_exists(path: str) -> bool:
+    """For a server whose clients are elsewhere: it has none of their files, and hides its own."""
     return True
 
 
@@ -51,32 +49,31 @@ def make_server(
     *,
     environment: Mapping[str, str] | None = None,
     folder: str | None = None,
-    exists: Callable[[str], bool] = nothing_is_gone,
+    exists: Callable[[str], bool] = assume_exists,
 ) -> Server[Any]:
-    """`environment` and `folder` are those of a client on this machine; a server for others has
-    neither.
+    """Make a server. `environment` and `folder` are those of a client on this machine, if any.
 
-    `exists` says which files are gone, as far as whoever asks may know.
+    `exists` tells which files are gone, as far as the caller may know.
     """
-    desk = Desk(app_for, environment, folder, exists)
+    handler = CallHandler(app_for, environment, folder, exists)
     return Server(
         "holdfast",
         version=__version__,
         title="Holdfast",
         instructions=prose("instructions"),
-        get_tool_input_schema=_input_schema,
+        get_tool_input_schema=_find_input_schema,
         on_list_tools=_list_tools,
-        on_call_tool=desk.call_tool,
+        on_call_tool=handler.call_tool,
         on_list_prompts=_list_prompts,
-        on_get_prompt=desk.get_prompt,
-        on_completion=desk.complete,
+        on_get_prompt=handler.get_prompt,
+        on_completion=handler.complete,
         on_list_resources=_list_resources,
         on_list_resource_templates=_list_resource_templates,
-        on_read_resource=desk.read_resource,
+        on_read_resource=handler.read_resource,
     )
 
 
-class Desk:
+class CallHandler:
     """Where calls arrive."""
 
     def __init__(
@@ -86,24 +83,21 @@ class Desk:
         folder: str | None,
         exists: Callable[[str], bool],
     ):
-        self.app_for, self.environment, self.folder, self.exists = (
-            app_for,
-            environment,
-            folder,
-            exists,
-        )
+        self.app_for = app_for
+        self.environment = environment
+        self.folder = folder
+        self.exists = exists
         self.starting = anyio.Lock()
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = _tools().get(params.name)
+        tool = _load_tools().get(params.name)
         if tool is None:
-            raise MCPError(
-                types.INVALID_PARAMS,
-                f"Tool {ascii(params.name)[:80]} is unknown. Known: {', '.join(_tools())}.",
-            )
-        answer = await self._answer(tool, context, params.arguments or {})
+            known = ", ".join(_load_tools())
+            problem = f"Tool {ascii(params.name)[:80]} is unknown. Known: {known}."
+            raise MCPError(types.INVALID_PARAMS, problem)
+        answer = await self._run_tool(tool, context, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.to_text())],
             structured_content=answer.to_dict(),
@@ -123,7 +117,7 @@ class Desk:
             else:
                 app = await self.app_for(context.request)
                 text = await prompts.resume_text(
-                    app, self._caller(context), given.get("session_id"), self.exists
+                    app, self._identify_caller(context), given.get("session_id"), self.exists
                 )
         except Exception as error:
             raise _as_protocol_error(error) from None
@@ -139,9 +133,8 @@ class Desk:
 
         uri = str(params.uri)
         try:
-            text = await resources.read(
-                await self.app_for(context.request), self._caller(context), uri
-            )
+            app = await self.app_for(context.request)
+            text = await resources.read(app, self._identify_caller(context), uri)
         except Exception as error:
             raise _as_protocol_error(error, uri=uri) from None
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
@@ -150,14 +143,12 @@ class Desk:
     async def complete(
         self, context: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
-        """A person who types a prompt's session is shown the names; of anything else nothing is
-        known.
-        """
+        """Names of sessions for a prompt's session argument; nothing else is completed."""
         from holdfast.errors import HoldfastError
 
         names: list[str] = []
         if params.ref.type == "ref/prompt" and params.argument.name == "session_id":
-            with suppress(HoldfastError, OSError):  # a help for typing is no place for complaints
+            with suppress(HoldfastError, OSError):  # a completion does not report errors
                 app = await self.app_for(context.request)
                 names = await app.scope.sessions.list_names(params.argument.value, COMPLETIONS + 1)
         has_more = len(names) > COMPLETIONS
@@ -166,23 +157,24 @@ class Desk:
             completion=types.Completion(values=names[:COMPLETIONS], total=total, has_more=has_more)
         )
 
-    async def _answer(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
-        """Parse, one verb, format; whatever goes wrong on the way is an answer too."""
-        from holdfast.surfaces.mcp.answer import refusal
+    async def _run_tool(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
+        """Parse, one verb, format; an error on the way is an answer too."""
+        from holdfast.surfaces.mcp.answer import make_refusal
         from holdfast.surfaces.mcp.call import Call
 
         try:
             operation, arguments = tool.parse(given)
             app = await self.app_for(context.request)
             name = f"{tool.name}.{operation.name}" if tool.has_operations else tool.name
-            call = Call(app, self._caller(context), name, arguments, self.starting, self.exists)
+            caller = self._identify_caller(context)
+            call = Call(app, caller, name, arguments, self.starting, self.exists)
             return await operation.run(call)
         except Exception as error:
-            refused = refusal(error)
-            _tell_of_bug(refused)
+            refused = make_refusal(error)
+            _report_bug(refused)
             return refused
 
-    def _caller(self, context: Context) -> Caller:
+    def _identify_caller(self, context: Context) -> Caller:
         from holdfast.usecases.which_session import identify_caller
 
         client = context.session.client_params
@@ -199,34 +191,34 @@ class Desk:
 
 
 @cache
-def _tools() -> dict[str, Tool]:
+def _load_tools() -> dict[str, Tool]:
     rooms = (import_module(f"holdfast.surfaces.mcp.{room}") for room in ROOMS)
     return {tool.name: tool for room in rooms for tool in room.TOOLS}
 
 
 @cache
-def _input_schema(name: str) -> Mapping[str, Any] | None:
-    tool = _tools().get(name)
+def _find_input_schema(name: str) -> Mapping[str, Any] | None:
+    tool = _load_tools().get(name)
     return tool.input_schema() if tool else None
 
 
 @cache
-def _listed() -> tuple[types.Tool, ...]:
+def _describe_tools() -> tuple[types.Tool, ...]:
     return tuple(
         types.Tool(
             name=tool.name,
             title=tool.title,
             description=tool.description,
-            input_schema=dict(_input_schema(tool.name) or {}),
+            input_schema=dict(_find_input_schema(tool.name) or {}),
             output_schema=tool.output_schema(),
             annotations=types.ToolAnnotations.model_validate(tool.hints),
         )
-        for tool in _tools().values()
+        for tool in _load_tools().values()
     )
 
 
 async def _list_tools(context: Context, params: object) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=list(_listed()))
+    return types.ListToolsResult(tools=list(_describe_tools()))
 
 
 async def _list_prompts(context: Context, params: object) -> types.ListPromptsResult:
@@ -274,15 +266,15 @@ async def _list_resource_templates(
 
 def _as_protocol_error(error: Exception, **about: str) -> MCPError:
     from holdfast.errors import Invalid, NotFound
-    from holdfast.surfaces.mcp.answer import refusal
+    from holdfast.surfaces.mcp.answer import make_refusal
 
-    refused = refusal(error)
-    _tell_of_bug(refused)
+    refused = make_refusal(error)
+    _report_bug(refused)
     code = types.INVALID_PARAMS if isinstance(error, Invalid | NotFound) else types.INTERNAL_ERROR
     return MCPError(code, refused.message, {**refused.to_dict(), **about})
 
 
-def _tell_of_bug(refused: Answer) -> None:
-    """A place in our code and no word of anybody's."""
+def _report_bug(refused: Answer) -> None:
+    """Only a place in our code: nothing that a caller sent is printed."""
     if refused.code == "bug":
         print(f"holdfast mcp: {refused.message}", file=sys.stderr, flush=True)

@@ -130,7 +130,7 @@ async def _create_session(scope: Scope, call: Call) -> Session:
 
 
 async def _resume(call: Call) -> Answer:
-    """`start` with a session's id or name goes on with that one, as `holdfast session resume` does."""
+    """`start` with a session's id or name continues it, as `holdfast session resume` does."""
     choice = await call.find_session()
     assert choice.session is not None  # a named session that is missing was an error
     session_id = choice.session.id
@@ -138,10 +138,9 @@ async def _resume(call: Call) -> Answer:
     session = done.result
     text = await call.scope.sessions.get_resume_text(session.id, call.exists)
     warnings = []
-    if ignored := call.pick(*LABELS):
-        warnings.append(
-            f"Session {session.id} goes on as it was; not changed: {', '.join(ignored)}."
-        )
+    ignored = ", ".join(call.pick(*LABELS))
+    if ignored:
+        warnings.append(f"Session {session.id} goes on as it was; not changed: {ignored}.")
     return Answer({"session": session.to_dict(), "resume_text": text}, warnings)
 
 
@@ -154,8 +153,8 @@ async def _find_native(call: Call) -> Session | None:
 
 def _describe_open(session: Session) -> str:
     return (
-        f"Session {session.id} of your client is open already: it was neither started again nor changed. "
-        "End it first to start another."
+        f"Session {session.id} of your client is open already: "
+        "it was neither started again nor changed. End it first to start another."
     )
 
 
@@ -177,7 +176,7 @@ async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
     return await scope.sessions.get_event(event_id)
 
 
-def _properties() -> dict[str, Schema]:
+def _make_properties() -> dict[str, Schema]:
     from holdfast.sessions import rules
 
     def text(description: str) -> Schema:
@@ -203,7 +202,9 @@ def _properties() -> dict[str, Schema]:
         "expected_sequence": {
             "type": "integer",
             "minimum": 0,
-            "description": "append: the number of the last event you know; refused if there is a newer one",
+            "description": (
+                "append: the number of the last event you know; refused if there is a newer one"
+            ),
         },
         "max_turns": {
             "type": "integer",
@@ -241,7 +242,7 @@ TOOLS = (
             Operation("update_state", update_state, needs=("scratchpad",), writes=True),
             Operation("end", end, writes=True),
         ),
-        _properties,
+        _make_properties,
         data={
             "session": {"type": ["object", "null"]},
             "event": {"type": "object"},

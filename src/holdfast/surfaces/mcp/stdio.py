@@ -1,7 +1,7 @@
 """`holdfast mcp`: one client, over the process's own pipes.
 
-Stdout carries JSON-RPC and nothing else, so the pipe is taken away from everybody who might print.
-A line that is no message is answered where JSON-RPC has an answer for it, and never ends the
+Stdout carries JSON-RPC and nothing else, so the pipe is hidden from all code that might print. A
+line that is not a message is answered where JSON-RPC has an answer for it, and never ends the
 server; only the end of the input does, or a signal. Requests that were read before the end are
 answered first: what was accepted is not dropped.
 """
@@ -31,18 +31,17 @@ if TYPE_CHECKING:
 
 LINE_BYTES = 32 << 20  # the largest content there may be, all of it escaped, fits
 PIECE_BYTES = 1 << 20
+TOO_LONG = f"A line is longer than {LINE_BYTES:,} bytes"
 LAST_ANSWERS_SECONDS = 20.0
 CLOSING_SECONDS = 10.0
 
 
 def main() -> NoReturn:
-    """Serve until the client leaves. A thread may still wait for input then, and nothing could wake
-    it.
-    """
-    _be_quiet()
+    """Serve until the client leaves, then exit at once: a thread may still wait for input."""
+    _silence_libraries()
     code = 0
     try:
-        anyio.run(serve, *_take_the_pipes())
+        anyio.run(serve, *_take_pipes())
     except KeyboardInterrupt:
         pass
     except BaseException as error:
@@ -55,7 +54,7 @@ def main() -> NoReturn:
 async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
     store = Store()
     server = make_server(
-        store.app_for, environment=os.environ, folder=_folder(), exists=os.path.exists
+        store.app_for, environment=os.environ, folder=_find_folder(), exists=os.path.exists
     )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -73,9 +72,7 @@ async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
 
 
 class Store:
-    """Opened by the first call that needs it, and tried again by the next one when that did not
-    work.
-    """
+    """Opened by the first call that needs it; after a failure the next call tries again."""
 
     def __init__(self) -> None:
         self._app: App | None = None
@@ -89,9 +86,8 @@ class Store:
                 from holdfast.app import App
 
                 self._app = await App().__aenter__()
-        with suppress(
-            HoldfastError, OSError
-        ):  # what hooks could not store waits on; this call does not depend on it
+        # Spooled events of hooks can wait: this call does not depend on them.
+        with suppress(HoldfastError, OSError):
             await self._app.drain()
         return self._app
 
@@ -104,26 +100,22 @@ class Wire:
     """The two pipes as streams of messages."""
 
     def __init__(self, wire_in: BufferedReader, wire_out: BufferedWriter):
-        self.wire_in, self.wire_out = wire_in, wire_out
+        self.wire_in = wire_in
+        self.wire_out = wire_out
         self._writing = anyio.Lock()
         self._asked: set[types.RequestId] = set()
         self._all_answered = anyio.Event()
 
     async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with to_server:
-            while (
-                line := await anyio.to_thread.run_sync(self._next_line, abandon_on_cancel=True)
-            ) != b"":
+            while True:
+                line = await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True)
+                if line == b"":
+                    break
                 if line is None:
-                    await self._send(
-                        _error(
-                            None,
-                            types.INVALID_REQUEST,
-                            f"A line is longer than {LINE_BYTES:,} bytes",
-                        )
-                    )
+                    await self._send(_make_error(None, types.INVALID_REQUEST, TOO_LONG))
                 elif line.strip():
-                    await self._take(line, to_server)
+                    await self._handle_line(line, to_server)
             await self._wait_for_answers()
 
     async def write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
@@ -131,38 +123,39 @@ class Wire:
             async for sent in from_server:
                 await self._send(sent.message)
 
-    async def _take(
+    async def _handle_line(
         self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except Exception:  # whatever it is that cannot be read: the next line can
-            await self._send(_complaint(line))
+        except Exception:  # whatever is wrong with this line, the next may be right
+            await self._send(_make_error_reply(line))
             return
-        if isinstance(message, types.JSONRPCNotification) and "id" in _keys(line):
-            await self._send(
-                _complaint(line)
-            )  # a request whose id is none; the SDK would take it without an answer
+        is_notification = isinstance(message, types.JSONRPCNotification)
+        if is_notification and "id" in _parse_object(line):
+            # A request with an invalid id: the SDK would accept it and never answer.
+            await self._send(_make_error_reply(line))
             return
-        if isinstance(message, types.JSONRPCRequest):
-            self._asked.add(message.id)
-        elif (
-            isinstance(message, types.JSONRPCNotification)
-            and message.method == "notifications/cancelled"
-        ):
-            self._answered((message.params or {}).get("requestId"))  # it never will be
+        self._track(message)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await to_server.send(SessionMessage(message))
 
+    def _track(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCRequest):
+            self._asked.add(message.id)
+        if not isinstance(message, types.JSONRPCNotification):
+            return
+        if message.method == "notifications/cancelled":
+            self._mark_answered((message.params or {}).get("requestId"))  # it never will be
+
     async def _send(self, message: types.JSONRPCMessage) -> None:
-        text = _as_line(message)
+        text = _format_line(message)
         async with self._writing:
-            with suppress(
-                OSError, ValueError
-            ):  # a client that has gone reads nothing; the end of its input follows
-                await anyio.to_thread.run_sync(self._put, text, abandon_on_cancel=True)
+            # A client that has gone reads nothing; the end of its input follows.
+            with suppress(OSError, ValueError):
+                await anyio.to_thread.run_sync(self._write_line, text, abandon_on_cancel=True)
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self._answered(message.id)
+            self._mark_answered(message.id)
 
     async def _wait_for_answers(self) -> None:
         if self._asked:
@@ -170,13 +163,13 @@ class Wire:
             with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                 await self._all_answered.wait()
 
-    def _answered(self, request_id: Any) -> None:
+    def _mark_answered(self, request_id: Any) -> None:
         if isinstance(request_id, str | int):
             self._asked.discard(request_id)
         if not self._asked:
             self._all_answered.set()
 
-    def _next_line(self) -> bytes | None:
+    def _read_line(self) -> bytes | None:
         """A line; None for one that is too long, of which nothing is kept; empty at the end."""
         line = self.wire_in.readline(LINE_BYTES)
         if len(line) < LINE_BYTES or line.endswith(b"\n"):
@@ -185,24 +178,25 @@ class Wire:
             line = self.wire_in.readline(PIECE_BYTES)
         return None
 
-    def _put(self, text: bytes) -> None:
+    def _write_line(self, text: bytes) -> None:
         self.wire_out.write(text)
         self.wire_out.flush()
 
 
-def _as_line(message: types.JSONRPCMessage) -> bytes:
+def _format_line(message: types.JSONRPCMessage) -> bytes:
     try:
-        return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-    except ValueError:  # something in it has no JSON; whoever asked is told so
-        error = _error(
-            getattr(message, "id", None),
-            types.INTERNAL_ERROR,
-            "The answer cannot be written as JSON",
-        )
-        return error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        return _dump_line(message)
+    except ValueError:  # something in it has no JSON, which the caller should know
+        request_id = getattr(message, "id", None)
+        problem = "The answer cannot be written as JSON"
+        return _dump_line(_make_error(request_id, types.INTERNAL_ERROR, problem))
 
 
-def _keys(line: bytes) -> dict[str, Any]:
+def _dump_line(message: types.JSONRPCMessage) -> bytes:
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError):
@@ -210,25 +204,25 @@ def _keys(line: bytes) -> dict[str, Any]:
     return frame if isinstance(frame, dict) else {}
 
 
-def _complaint(line: bytes) -> types.JSONRPCError:
-    """What JSON-RPC answers to something that is no message, with its id where it has one."""
+def _make_error_reply(line: bytes) -> types.JSONRPCError:
+    """What JSON-RPC answers to something that is not a message, with its id where it has one."""
     try:
         json.loads(line)
     except (ValueError, RecursionError):
-        return _error(None, types.PARSE_ERROR, "Parse error")
-    known = _keys(line).get("id")
-    is_id = (
-        isinstance(known, str | int) and not isinstance(known, bool) and not _is_unwritable(known)
-    )
-    return _error(known if is_id else None, types.INVALID_REQUEST, "Invalid request")
+        return _make_error(None, types.PARSE_ERROR, "Parse error")
+    known = _parse_object(line).get("id")
+    request_id = known if _is_request_id(known) else None
+    return _make_error(request_id, types.INVALID_REQUEST, "Invalid request")
 
 
-def _is_unwritable(known: str | int) -> bool:
-    """Half of a surrogate pair, or a number beyond what other programs count to."""
-    return not known.isprintable() if isinstance(known, str) else abs(known) >= 1 << 53
+def _is_request_id(known: object) -> bool:
+    """Not half of a surrogate pair, nor a number beyond what other programs count to."""
+    if isinstance(known, str):
+        return known.isprintable()
+    return isinstance(known, int) and not isinstance(known, bool) and abs(known) < 1 << 53
 
 
-def _error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+def _make_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
     return types.JSONRPCError(
         jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message)
     )
@@ -240,8 +234,8 @@ async def _stop_on_signal(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-def _be_quiet() -> None:
-    """Libraries log and warn with what they were given; nobody's words belong on stderr."""
+def _silence_libraries() -> None:
+    """Libraries log and warn with what they were given, which does not belong on stderr."""
     import logging
     import warnings
 
@@ -249,8 +243,8 @@ def _be_quiet() -> None:
     warnings.simplefilter("ignore")
 
 
-def _take_the_pipes() -> tuple[BufferedReader, BufferedWriter]:
-    """Stdin becomes empty and stdout goes to stderr, for everybody but us."""
+def _take_pipes() -> tuple[BufferedReader, BufferedWriter]:
+    """Stdin becomes empty and stdout goes to stderr, for all code but this module."""
     wire_in, wire_out = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -259,7 +253,7 @@ def _take_the_pipes() -> tuple[BufferedReader, BufferedWriter]:
     return os.fdopen(wire_in, "rb"), os.fdopen(wire_out, "wb")
 
 
-def _folder() -> str | None:
+def _find_folder() -> str | None:
     try:
         return os.getcwd()
     except FileNotFoundError:  # removed under us; a session is still found by its id

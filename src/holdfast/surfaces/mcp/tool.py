@@ -1,8 +1,8 @@
 """What a tool is: its name, what may be given to it, and the verb behind each of its operations.
 
 Schemas are written by hand. Models see them flat, because not every client understands
-alternatives; which argument belongs to which operation is said in the description and checked here,
-by the same tables.
+alternatives; which argument belongs to which operation is in the description and checked here, by
+the same tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ SESSION_ID: Schema = {
 IDEMPOTENCY_KEY: Schema = {
     "type": "string",
     "maxLength": 200,
-    "description": "Send the same key when you repeat a call whose answer was lost: it is then done only once",
+    "description": (
+        "Send the same key when you repeat a call whose answer was lost: it is then done only once"
+    ),
 }
 
 
@@ -42,8 +44,12 @@ class Operation:
         takes: Collection[str] = (),
         writes: bool = False,
     ):
-        self.name, self.run, self.needs = name, run, tuple(needs)
-        self.known = (*needs, *takes, "session_id", *(("idempotency_key",) if writes else ()))
+        self.name = name
+        self.run = run
+        self.needs = tuple(needs)
+        self.known = (*needs, *takes, "session_id")
+        if writes:
+            self.known += ("idempotency_key",)
 
 
 class Tool:
@@ -58,9 +64,12 @@ class Tool:
         data: Mapping[str, Schema],
         hints: Mapping[str, bool],
     ):
-        self.name, self.title, self.hints = name, title, dict(hints)
+        self.name = name
+        self.title = title
+        self.hints = dict(hints)
         self.operations = {operation.name: operation for operation in operations}
-        self._properties, self._data = properties, dict(data)
+        self._properties = properties
+        self._data = dict(data)
 
     @property
     def has_operations(self) -> bool:
@@ -71,19 +80,19 @@ class Tool:
         return prose(self.name)
 
     def input_schema(self) -> Schema:
-        """Built when somebody asks for the list: the known values come from the rooms."""
+        """Built for the first list, and not before: the known values come from the rooms."""
         properties = dict(self._properties())
         if self.has_operations:
             chosen = {"type": "string", "enum": list(self.operations), "description": "What to do"}
-            return _object({"operation": chosen, **properties}, required=["operation"])
-        return _object(properties, required=list(self.operations[self.name].needs))
+            return _make_object_schema({"operation": chosen, **properties}, required=["operation"])
+        return _make_object_schema(properties, required=list(self.operations[self.name].needs))
 
     def output_schema(self) -> Schema:
         texts = {"type": "array", "items": {"type": "string"}}
-        return _object(
+        return _make_object_schema(
             {
                 "status": {"type": "string", "enum": ["ok", "warning", "error"]},
-                "data": _object(self._data),
+                "data": _make_object_schema(self._data),
                 "warnings": texts,
                 "next_actions": texts,
                 "code": {"type": "string"},
@@ -95,47 +104,49 @@ class Tool:
     def parse(self, given: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
         """Which verb, with which arguments; a null is an argument that was not given."""
         arguments = {name: value for name, value in given.items() if value is not None}
-        if not self.has_operations:
-            operation, known = self.operations[self.name], self.operations[self.name].known
-        else:
-            operation = self._operation(arguments)
-            known = ("operation", *operation.known)
+        operation = self._choose_operation(arguments)
+        known = operation.known
+        if self.has_operations:
+            known = ("operation", *known)
         for name in arguments:
             if name not in known:
-                raise _unknown_argument(name, known)
-        if missing := [name for name in operation.needs if name not in arguments]:
+                raise _make_unknown_argument_error(name, known)
+        missing = [name for name in operation.needs if name not in arguments]
+        if missing:
             subject = "Operation" if self.has_operations else "Tool"
             raise InvalidValueError(subject, operation.name, f"needs {', '.join(missing)}")
         arguments.pop("operation", None)
         return operation, arguments
 
-    def _operation(self, arguments: Mapping[str, Any]) -> Operation:
+    def _choose_operation(self, arguments: Mapping[str, Any]) -> Operation:
+        if not self.has_operations:
+            return self.operations[self.name]
         if "operation" not in arguments:
             raise InvalidValueError("Tool", self.name, "needs an operation", known=self.operations)
         chosen = arguments["operation"]
         if not isinstance(chosen, str) or chosen not in self.operations:
-            raise InvalidValueError(
-                "operation",
-                chosen,
-                f"is unknown{_nearest(chosen, self.operations)}",
-                known=self.operations,
-            )
+            problem = f"is unknown{_suggest_nearest(chosen, self.operations)}"
+            raise InvalidValueError("operation", chosen, problem, known=self.operations)
         return self.operations[chosen]
 
 
-def _unknown_argument(name: str, known: Collection[str]) -> InvalidValueError:
+def _make_unknown_argument_error(name: str, known: Collection[str]) -> InvalidValueError:
     return InvalidValueError(
-        "Argument", name, f"is unknown here{_nearest(name, known)}", known=known
+        "Argument", name, f"is unknown here{_suggest_nearest(name, known)}", known=known
     )
 
 
-def _nearest(given: object, known: Collection[str]) -> str:
+def _suggest_nearest(given: object, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     nearest = get_close_matches(str(given)[:100], list(known), n=1)
     return f"; the nearest is {nearest[0]!r}" if nearest else ""
 
 
-def _object(properties: Mapping[str, Schema], *, required: Collection[str] = ()) -> Schema:
+def _make_object_schema(
+    properties: Mapping[str, Schema], *, required: Collection[str] = ()
+) -> Schema:
     schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return {**schema, "required": list(required)} if required else schema
+    if required:
+        schema["required"] = list(required)
+    return schema
