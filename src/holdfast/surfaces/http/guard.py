@@ -82,7 +82,7 @@ class Guard:
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
             page = login_page(status=401) if is_person(scope) else problems.of_error(error)
-            page.headers["WWW-Authenticate"] = metadata.challenge(self.site.url)
+            page.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.url)
             await page(scope, receive, send)
         except HoldfastError as error:
             await problems.of_error(error)(scope, receive, send)
