@@ -34,8 +34,8 @@ def test_no_text_ever_becomes_markup(text: str):
 
 
 def test_unseen_characters_are_counted_and_written_escapes_are_not():
-    assert showing.unseen_count("a\u200bb\x1b") == 2
-    assert showing.unseen_count(r"a\u200b") == 0
+    assert showing.count_unseen("a\u200bb\x1b") == 2
+    assert showing.count_unseen(r"a\u200b") == 0
 
 
 def test_what_stands_between_backticks_is_code():
@@ -43,7 +43,7 @@ def test_what_stands_between_backticks_is_code():
 
 
 def test_times_are_the_readers():
-    helsinki = showing.zone_of("Europe/Helsinki")
+    helsinki = showing.find_zone("Europe/Helsinki")
 
     assert showing.moment_text(AT, helsinki) == "17 Nov 2026, 00:30"
     assert showing.clock_text(AT, helsinki) == "00:30"
@@ -53,7 +53,7 @@ def test_times_are_the_readers():
     "name", [None, "", "Mars/Olympus", "../../etc/passwd", "America", "x" * 100, "\x00"]
 )
 def test_a_zone_that_nobody_knows_is_the_servers(name: str | None):
-    assert showing.zone_of(name) is None
+    assert showing.find_zone(name) is None
 
 
 def test_days_have_names():

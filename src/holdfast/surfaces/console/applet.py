@@ -34,9 +34,9 @@ class OpenFile:
 
 
 def open_file(roots: Sequence[ConfinedRoot], path: str) -> OpenFile:
-    root = root_of(roots, path)
+    root = find_shown_root(roots, path)
     copy = root.read(path, max_bytes=MOST_BYTES)
-    return OpenFile(path, root.folder, copy.hash, len(copy.data), texts.as_text(copy.data))
+    return OpenFile(path, root.folder, copy.hash, len(copy.data), texts.parse_text(copy.data))
 
 
 def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: str) -> FileCopy:
@@ -46,7 +46,7 @@ def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: st
             path, "belongs to git, which runs what stands there; it is only shown"
         )
     with _SAVING:
-        root = root_of(roots, path)
+        root = find_shown_root(roots, path)
         _check_replaceable(root, path)
         return _save(root, path, text, base_hash)
 
@@ -77,21 +77,21 @@ def _save(root: ConfinedRoot, path: str, text: str, base_hash: str) -> FileCopy:
     current = root.read(path, max_bytes=MOST_BYTES)
     if current.hash != base_hash:
         raise FileChangedError(path)
-    before = texts.as_text(current.data)
+    before = texts.parse_text(current.data)
     if before is None or "\x00" in text:
         raise InvalidValueError("file", path, "is not a text file")
     try:
-        data = before.edited(text).encode("utf-8")
+        data = before.apply_edit(text).encode("utf-8")
     except UnicodeEncodeError:
         raise InvalidValueError("text", text[:40], "holds half a character") from None
     return root.write(path, data, base_hash=base_hash, max_bytes=MOST_BYTES)
 
 
 def current_hash(roots: Sequence[ConfinedRoot], path: str) -> str:
-    return hash_of(root_of(roots, path).read(path, max_bytes=MOST_BYTES).data)
+    return hash_of(find_shown_root(roots, path).read(path, max_bytes=MOST_BYTES).data)
 
 
-def root_of(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
+def find_shown_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     if not roots:
         raise PathOutsideError(
             path, "cannot be shown, because no folder was named when the server was started"

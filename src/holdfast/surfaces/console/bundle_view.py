@@ -54,7 +54,7 @@ class Cap:
     step: int = STEP
 
 
-async def look(
+async def load_bundle(
     bundles: BundleService, phase: str, workstream_id: str | None, limit: int | None, worktree: str
 ) -> BundleShown:
     """What an agent would be handed now."""
@@ -68,9 +68,9 @@ def make_cap(phase: str, limit: int | None) -> Cap:
 
 
 def show_bundle(bundle: Bundle, limit: int) -> BundleShown:
-    parts = [_head(bundle), *map(_part, bundle.sections), *_absent(bundle)]
+    parts = [_make_head(bundle), *map(_make_part, bundle.sections), *_list_absent(bundle)]
     sizes = [(f"tone-{number % 4}", part.name, part.chars) for number, part in enumerate(parts)]
-    bar = pictures.stacked([*sizes, (FREE, FREE, limit - bundle.chars)])
+    bar = pictures.stack_pieces([*sizes, (FREE, FREE, limit - bundle.chars)])
     return BundleShown(bundle, limit, tuple(bar), tuple(parts))
 
 
@@ -82,7 +82,7 @@ def list_client_limits() -> str:
     return ", ".join(known)
 
 
-def _head(bundle: Bundle) -> Part:
+def _make_head(bundle: Bundle) -> Part:
     """Our own first lines; the empty lines between the sections are counted here."""
     chars = bundle.chars - sum(len(shown.text) for shown in bundle.sections)
     return Part(
@@ -90,17 +90,17 @@ def _head(bundle: Bundle) -> Part:
     )
 
 
-def _part(shown: Shown) -> Part:
+def _make_part(shown: Shown) -> Part:
     section = shown.section
     about = (
         "always whole"
         if section.pinned
         else f"budget {section.min_chars:,} to {section.max_chars:,}"
     )
-    return Part(_name(section), shown.text, len(shown.text), about, shown.items, shown.cut)
+    return Part(_name_part(section), shown.text, len(shown.text), about, shown.items, shown.cut)
 
 
-def _name(section: Section) -> str:
+def _name_part(section: Section) -> str:
     """There is a section for each context set, and only its title says for which."""
     is_set = section.name == SETS and section.title
     return (
@@ -114,7 +114,7 @@ def _spell_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _absent(bundle: Bundle) -> list[Part]:
+def _list_absent(bundle: Bundle) -> list[Part]:
     """Sections of which nothing had room: they are in no piece of the bar, and still not silent."""
     told = {id(cut) for shown in bundle.sections for cut in shown.cut}
     left = sorted((cut for cut in bundle.cut if id(cut) not in told), key=lambda cut: cut.section)

@@ -16,7 +16,7 @@ WHAT_IT_SHOWS = {links.EDITOR: "{name} in the text editor", links.DIFF: "the cha
 
 
 @dataclass(frozen=True)
-class Item:
+class CardItem:
     """One line of the card. Without a link it is text; a note says what is wrong with it."""
 
     text: str
@@ -28,10 +28,10 @@ class Item:
 @dataclass(frozen=True)
 class ContextCard:
     session_id: str
-    files: tuple[Item, ...]
-    endpoints: tuple[Item, ...]
+    files: tuple[CardItem, ...]
+    endpoints: tuple[CardItem, ...]
     ports: tuple[str, ...]
-    applet: Item | None
+    applet: CardItem | None
     others: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
@@ -40,27 +40,29 @@ class ContextCard:
         return len(self.files) + len(self.endpoints) + len(self.ports) + others + bool(self.applet)
 
 
-def card_of(
+def make_card(
     session: Session, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool] = os.path.exists
 ) -> ContextCard:
     context = session.context
     return ContextCard(
         session_id=session.id,
-        files=tuple(_file(session, path, roots, exists) for path in context.get("files", ())),
+        files=tuple(
+            _make_file_item(session, path, roots, exists) for path in context.get("files", ())
+        ),
         endpoints=tuple(
-            Item(url, url, links.web_link(url)) for url in context.get("endpoints", ())
+            CardItem(url, url, links.web_link(url)) for url in context.get("endpoints", ())
         ),
         ports=tuple(context.get("ports", ())),
-        applet=_applet(session, context.get("applet", ())),
+        applet=_make_applet_item(session, context.get("applet", ())),
         others=tuple(
             (name, tuple(items)) for name, items in sorted(context.items()) if name not in OWN_SETS
         ),
     )
 
 
-def _file(
+def _make_file_item(
     session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]
-) -> Item:
+) -> CardItem:
     full = links.full_path(path, session.worktree)
     real = os.path.realpath(
         full
@@ -68,12 +70,12 @@ def _file(
     is_shown = any(root.holds(real) for root in roots)
     note = ("" if exists(real) else "missing") if is_shown else "outside the folders shown here"
     target = real if is_shown else full  # the editor follows no link
-    return Item(
+    return CardItem(
         links.short_path(full, session.worktree), full, links.editor_link(target, session.id), note
     )
 
 
-def _applet(session: Session, items: Sequence[str]) -> Item | None:
+def _make_applet_item(session: Session, items: Sequence[str]) -> CardItem | None:
     """Offered, and never opened by itself."""
     if not items:
         return None
@@ -88,4 +90,4 @@ def _applet(session: Session, items: Sequence[str]) -> Item | None:
     if line := params.get("line"):
         about = f"{about}, line {line}"
     text = f"Open again: {words.format(slug=items[0], name=name)}"
-    return Item(text, about, links.applet_link(items, session.id))
+    return CardItem(text, about, links.applet_link(items, session.id))

@@ -19,7 +19,7 @@ from holdfast.ground.confined import ConfinedRoot, FileCopy
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.text import cut
 from holdfast.surfaces.console import links, texts
-from holdfast.surfaces.console.applet import MOST_BYTES, root_of
+from holdfast.surfaces.console.applet import MOST_BYTES, find_shown_root
 
 DIFF_BYTES = 1 << 18
 LINE_CHARS = 2_000
@@ -35,7 +35,7 @@ STATUSES = {"A": "new", "D": "gone", "M": "changed", "T": "another kind"}
 SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
 _KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
-_TOLD = ("old mode ", "new mode ")
+_MODE_LINES = ("old mode ", "new mode ")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class FileDiff:
 
     @property
     def against(self) -> str:
-        return shown_commit(self.since)
+        return name_commit(self.since)
 
     @property
     def added(self) -> int:
@@ -113,10 +113,10 @@ class FolderDiff:
 
     @property
     def against(self) -> str:
-        return shown_commit(self.since)
+        return name_commit(self.since)
 
 
-def shown_commit(since: str | None) -> str:
+def name_commit(since: str | None) -> str:
     return since[:SHORT_CHARS] if since else HEAD
 
 
@@ -129,7 +129,7 @@ def open_diff(
     for root in roots:
         if root.has_folder(path):
             return _open_folder(root, path, since)
-    return _open_file(root_of(roots, path), path, since)
+    return _open_file(find_shown_root(roots, path), path, since)
 
 
 def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff:
@@ -144,11 +144,13 @@ def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff
     state = git.read_state(repository, since=since)
     inside = os.path.relpath(folder, repository.root).replace(os.sep, "/")
     prefix = "" if inside == "." else f"{inside}/"
-    changed = {name: one for name, one in sorted(state.changed.items()) if name.startswith(prefix)}
+    changed = {
+        name: change for name, change in sorted(state.changed.items()) if name.startswith(prefix)
+    }
     some = list(changed)[:FILES_SHOWN]
     counts = git.numstat(repository, state.base, some) if state.base else {}
     files = tuple(
-        _changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name))
+        _make_changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name))
         for name in some
     )
     return FolderDiff(
@@ -169,7 +171,7 @@ def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | N
     return since, "ambiguous" if found else "no_commit"
 
 
-def _changed_file(
+def _make_changed_file(
     folder: str, below: str, change: git.FileChange, count: git.LineCount | None
 ) -> ChangedFile:
     return ChangedFile(
@@ -179,7 +181,7 @@ def _changed_file(
 
 def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
     copy = _find_copy(root, path)
-    folder = _nearest_folder(os.path.dirname(os.path.join(root.folder, path)))
+    folder = _find_nearest_folder(os.path.dirname(os.path.join(root.folder, path)))
     repository = git.find_repository(folder)
     if repository is None:
         if copy is None:
@@ -204,21 +206,21 @@ def _compare(
 ) -> tuple[State, list[DiffLine], bool]:
     base = since or git.find_head(repository)
     if base is None:
-        return _all_new(copy)
+        return _compare_new_file(copy)
     found = git.diff_text(repository, base, inside, max_bytes=DIFF_BYTES)
     lines = list(parse_diff(found.text))
     if _is_binary(found.text):
         return ("binary", [], False)
     if not lines and copy is not None and not _is_in_commit(repository, base, inside):
-        return _all_new(copy)
+        return _compare_new_file(copy)
     return (
-        _state(found.text, lines),
+        _find_state(found.text, lines),
         lines[: texts.LINES_SHOWN],
         found.is_cut or len(lines) > texts.LINES_SHOWN,
     )
 
 
-def _state(diff: str, lines: Sequence[DiffLine]) -> State:
+def _find_state(diff: str, lines: Sequence[DiffLine]) -> State:
     """Also of an empty file that came or went, which has no lines to tell it by."""
     head = diff.partition("\n@@ ")[0]
     if "\nnew file mode " in head:
@@ -228,11 +230,11 @@ def _state(diff: str, lines: Sequence[DiffLine]) -> State:
     return "changed" if lines else "same"
 
 
-def _all_new(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
+def _compare_new_file(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
     """A file that git does not know."""
     if copy is None:
         return ("new", [], False)
-    found = texts.as_text(copy.data)
+    found = texts.parse_text(copy.data)
     if found is None:
         return ("binary", [], False)
     shown = found.lines[: texts.LINES_SHOWN] if found.text else []
@@ -256,12 +258,14 @@ def parse_diff(diff: str) -> Iterator[DiffLine]:
             yield DiffLine("hunk", cut(hunk[3].strip(), LINE_CHARS), before, after)
         elif is_inside and line[:1] in _KINDS:
             kind = _KINDS[line[:1]]
-            yield _line(kind, line[1:].removesuffix("\r") if is_crlf else line[1:], before, after)
+            yield _make_line(
+                kind, line[1:].removesuffix("\r") if is_crlf else line[1:], before, after
+            )
             before += kind in ("same", "removed")
             after += kind in ("same", "added")
         else:
             is_inside = False  # the head of a file; one that became a link has two
-            if line.startswith(_TOLD):
+            if line.startswith(_MODE_LINES):
                 yield DiffLine("note", line)
 
 
@@ -271,7 +275,7 @@ def _is_crlf(diff: str) -> bool:
     return all(line.endswith("\r") for line in lines if line[:1] in ("+", "-", " "))
 
 
-def _line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
+def _make_line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
     return DiffLine(
         kind,
         cut(words, LINE_CHARS) if kind != "note" else words.strip(),
@@ -301,7 +305,7 @@ def _find_copy(root: ConfinedRoot, path: str) -> FileCopy | None:
         return None
 
 
-def _nearest_folder(folder: str) -> str:
+def _find_nearest_folder(folder: str) -> str:
     """A file may be gone with its folder."""
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)

@@ -65,7 +65,7 @@ class Figures:
     bars: tuple[Bar, ...]
 
 
-def activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> list[float]:
+def count_activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> list[float]:
     """Events per slice of time; none where there are too few. Two neighbours say how many passed
     between them.
     """
@@ -79,7 +79,8 @@ def activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS) -> li
     for before, after in pairwise(samples):
         share = after.sequence - before.sequence
         begin, end = (
-            buckets * (one.created_at - start).total_seconds() / whole for one in (before, after)
+            buckets * (sample.created_at - start).total_seconds() / whole
+            for sample in (before, after)
         )
         _spread(counts, max(begin, 0.0), min(max(end, begin), float(buckets)), float(share))
     return counts
@@ -96,7 +97,7 @@ def _spread(counts: list[float], begin: float, end: float, share: float) -> None
         counts[slice_] += share * max(overlap, 0.0) / (end - begin)
 
 
-def spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIGHT) -> str:
+def make_spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIGHT) -> str:
     """The outline of an area: along the counts, and back along the ground. Where all are even it is
     half as high.
     """
@@ -111,7 +112,7 @@ def spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIG
     return " ".join([f"0,{height}", *line, f"{width},{height}"])
 
 
-def figures(events: int, samples: Sequence[EventSample], width: int = 120) -> Figures:
+def make_figures(events: int, samples: Sequence[EventSample], width: int = 120) -> Figures:
     counts = Counter(sample.type for sample in samples)
     factor = events / len(samples) if samples else 0.0
     most = max(counts.values(), default=1)
@@ -122,11 +123,11 @@ def figures(events: int, samples: Sequence[EventSample], width: int = 120) -> Fi
     ]
     is_exact = events == len(samples)
     size = round(sum(sample.bytes for sample in samples) * factor)
-    points = spark_points(activity(samples, 60), 240, 36)
-    return Figures(events, size_text(size), is_exact, points, tuple(bars))
+    points = make_spark_points(count_activity(samples, 60), 240, 36)
+    return Figures(events, describe_size(size), is_exact, points, tuple(bars))
 
 
-def stacked(parts: Sequence[tuple[str, str, int]], width: int = BAR_WIDTH) -> list[Piece]:
+def stack_pieces(parts: Sequence[tuple[str, str, int]], width: int = BAR_WIDTH) -> list[Piece]:
     """Side by side, each as wide as its share; what is there at all is wide enough to be seen."""
     some = [part for part in parts if part[2] > 0]
     whole = sum(count for *_, count in some) or 1
@@ -139,7 +140,7 @@ def stacked(parts: Sequence[tuple[str, str, int]], width: int = BAR_WIDTH) -> li
     return pieces
 
 
-def size_text(count: int) -> str:
+def describe_size(count: int) -> str:
     """1.2 MB, as one would say it."""
     size = float(count)
     for unit in ("bytes", "kB", "MB"):

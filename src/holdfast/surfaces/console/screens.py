@@ -56,7 +56,7 @@ class Day:
 
 
 @dataclass(frozen=True)
-class SessionList:
+class SessionDays:
     days: tuple[Day, ...]
     count: int
     older: str | None  # the id to go on below
@@ -78,17 +78,17 @@ class Timeline:
         return not self.turns or self.turns[-1].request is not None or self.earlier is None
 
 
-async def list_of(
+async def load_list(
     sessions: SessionService,
     zone: tzinfo | None,
     below: str | None = None,
     count: int = SESSIONS_PER_PAGE,
-) -> SessionList:
+) -> SessionDays:
     now = clock.now()
     page = await sessions.list_sessions(count + 1, below)
     shown = page[:count]
-    rows = await asyncio.gather(*(row_of(sessions, session, now) for session in shown))
-    parts = await parts_of(sessions, shown)
+    rows = await asyncio.gather(*(load_row(sessions, session, now) for session in shown))
+    parts = await name_parts(sessions, shown)
     rows = [replace(row, part=parts.get(row.session.id, "")) for row in rows]
     goes_on = ""
     if below is not None:
@@ -97,23 +97,23 @@ async def list_of(
             showing.local(before, zone).date(), showing.local(now, zone).date()
         )
     older = shown[-1].id if len(page) > count else None
-    return SessionList(tuple(_days(rows, zone, now)), len(rows), older, goes_on)
+    return SessionDays(tuple(_group_by_day(rows, zone, now)), len(rows), older, goes_on)
 
 
-async def row_of(sessions: SessionService, session: Session, now: datetime) -> Row:
+async def load_row(sessions: SessionService, session: Session, now: datetime) -> Row:
     samples = await sessions.sample_events(session.id, pictures.SPARK_SAMPLES)
     words = session.name or await sessions.find_first_request(session.id) or ""
     return Row(
         session=session,
         title=showing.first_words(words) or session.chatmode,
         is_named=bool(session.name),
-        ending=ending_of(session, samples[-1] if samples else None, now),
-        spark=pictures.spark_points(pictures.activity(samples)),
+        ending=find_ending(session, samples[-1] if samples else None, now),
+        spark=pictures.make_spark_points(pictures.count_activity(samples)),
         last_at=samples[-1].created_at if samples else session.started_at,
     )
 
 
-async def parts_of(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
+async def name_parts(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
     """What tells sessions of one name apart: the place of each in its thread, where one continues
     another.
     """
@@ -122,12 +122,12 @@ async def parts_of(sessions: SessionService, shown: Sequence[Session]) -> dict[s
         if session.resumed_from and session.id not in parts:
             thread = await sessions.list_thread(session.id)
             parts |= {
-                one.id: f"part {number} of {len(thread)}" for number, one in enumerate(thread, 1)
+                part.id: f"part {number} of {len(thread)}" for number, part in enumerate(thread, 1)
             }
     return parts
 
 
-def ending_of(session: Session, last: EventSample | None, now: datetime) -> Ending:
+def find_ending(session: Session, last: EventSample | None, now: datetime) -> Ending:
     """Running, clean or cut. A client need not say that it ended: an answer that nobody followed up
     is an end too.
     """
@@ -138,7 +138,7 @@ def ending_of(session: Session, last: EventSample | None, now: datetime) -> Endi
     return "clean" if last is not None and last.type == "model_message" else "cut"
 
 
-async def timeline_of(
+async def load_timeline(
     sessions: SessionService, session_id: str, below: int | None = None
 ) -> Timeline:
     events = await sessions.list_turn_events(
@@ -149,12 +149,12 @@ async def timeline_of(
     return Timeline(tuple(reversed(gather_turns(events))), first if first > 1 else None, last)
 
 
-async def figures_of(sessions: SessionService, session: Session) -> pictures.Figures:
+async def load_figures(sessions: SessionService, session: Session) -> pictures.Figures:
     samples = await sessions.sample_events(session.id, pictures.FIGURE_SAMPLES)
-    return pictures.figures(session.last_sequence, samples)
+    return pictures.make_figures(session.last_sequence, samples)
 
 
-def _days(rows: Sequence[Row], zone: tzinfo | None, now: datetime) -> list[Day]:
+def _group_by_day(rows: Sequence[Row], zone: tzinfo | None, now: datetime) -> list[Day]:
     today = showing.local(now, zone).date()
     by_day = groupby(rows, key=lambda row: showing.local(row.session.started_at, zone).date())
     return [Day(showing.day_name(day, today), tuple(group)) for day, group in by_day]

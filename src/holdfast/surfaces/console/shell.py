@@ -1,6 +1,6 @@
 """The frame of every page: the rail, the strip on top, the templates and their words.
 
-A screen joins the console with one `Entry` here, one template and one route.
+A screen joins the console with one `RailEntry` here, one template and one route.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ZONE_COOKIE = "holdfast_zone"
 
 
 @dataclass(frozen=True)
-class Entry:
+class RailEntry:
     """One line of the rail: a screen's name, its address, and its sign as the path of an SVG of 24
     by 24.
     """
@@ -42,8 +42,8 @@ class Entry:
 
 
 RAIL = (
-    Entry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
-    Entry(
+    RailEntry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
+    RailEntry(
         "Workstreams",
         "/workstreams",
         "M7 8.5v7M7 4.5a2 2 0 1 0 .01 0M7 15.5a2 2 0 1 0 .01 0M17 4.5a2 2 0 1 0 .01 0M17 8.5c0 4-10 2.5-10 7",
@@ -101,7 +101,7 @@ class Shell:
     def render(
         self, template: str, request: Request, status: int = 200, **values: Any
     ) -> HTMLResponse:
-        zone = showing.zone_of(request.cookies.get(ZONE_COOKIE))
+        zone = showing.find_zone(request.cookies.get(ZONE_COOKIE))
         times = {
             "clock": partial(showing.clock_text, zone=zone),
             "moment": partial(showing.moment_text, zone=zone),
@@ -112,7 +112,7 @@ class Shell:
         # Never kept: a page shows what is stored now, and a shared machine must not show it again.
         return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})
 
-    def problem(self, request: Request, error: HoldfastError, **values: Any) -> HTMLResponse:
+    def render_problem(self, request: Request, error: HoldfastError, **values: Any) -> HTMLResponse:
         """An error as a page: what it is about, and what to do."""
         kind = (
             "The store is not available"

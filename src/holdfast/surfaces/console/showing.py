@@ -61,7 +61,7 @@ def with_code(text: str) -> Markup:
     return Markup("").join(pieces)
 
 
-def unseen_count(text: str) -> int:
+def count_unseen(text: str) -> int:
     return len(_ESCAPED.findall(term_safe(text))) - len(_ESCAPED.findall(text))
 
 
@@ -75,7 +75,7 @@ def zone_names() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-def zone_of(name: str | None) -> tzinfo | None:
+def find_zone(name: str | None) -> tzinfo | None:
     """The zone that a browser says it is in; None means the server's own."""
     if not name or len(name) > LONGEST_ZONE_NAME or name not in zone_names():
         return None

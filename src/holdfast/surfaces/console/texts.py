@@ -32,9 +32,11 @@ class FileText:
 
     @property
     def ending(self) -> str:
-        return {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}[_usual_end(_lines(self.original))]
+        return {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}[
+            _find_usual_end(_split_lines(self.original))
+        ]
 
-    def edited(self, text: str) -> str:
+    def apply_edit(self, text: str) -> str:
         """What to write so that the file has this text."""
         mark = MARK if self.original.startswith(MARK) else ""
         return mark + restore_ends(self.original.removeprefix(MARK), text)
@@ -68,13 +70,13 @@ class LinesView:
         return self.last + 1 + LINES_SHOWN // 2
 
 
-def view_at(lines: Sequence[str], line: int) -> LinesView:
+def make_view(lines: Sequence[str], line: int) -> LinesView:
     """The lines around one of them; around the last where there are not so many."""
     first = max(min(line - LINES_SHOWN // 2, len(lines) - LINES_SHOWN + 1), 1)
     return LinesView(first, lines[first - 1 : first - 1 + LINES_SHOWN], len(lines))
 
 
-def as_text(data: bytes) -> FileText | None:
+def parse_text(data: bytes) -> FileText | None:
     """None where it is no text: bytes that are not UTF-8, or a zero among them."""
     if b"\0" in data:
         return None
@@ -87,21 +89,24 @@ def as_text(data: bytes) -> FileText | None:
 
 
 def restore_ends(original: str, edited: str) -> str:
-    before, after = _lines(original), _lines(edited.replace("\r\n", "\n").replace("\r", "\n"))
-    usual = _usual_end(before)
+    before, after = (
+        _split_lines(original),
+        _split_lines(edited.replace("\r\n", "\n").replace("\r", "\n")),
+    )
+    usual = _find_usual_end(before)
     old, new = [line for line, _ in before], [line for line, _ in after]
-    first = _same(old, new)
-    last = _same(old[first:][::-1], new[first:][::-1])
+    first = _count_same(old, new)
+    last = _count_same(old[first:][::-1], new[first:][::-1])
     kept_first, kept_last = before[:first], before[len(before) - last :]
     ends = (
         [end for _, end in kept_first]
         + [usual] * (len(new) - first - last)
         + [end for _, end in kept_last]
     )
-    return _joined(new, [end or usual for end in ends], bool(after and after[-1][1]))
+    return _join_lines(new, [end or usual for end in ends], bool(after and after[-1][1]))
 
 
-def _joined(lines: list[str], ends: list[str], has_end: bool) -> str:
+def _join_lines(lines: list[str], ends: list[str], has_end: bool) -> str:
     written = ""
     for number, (line, end) in enumerate(zip(lines, ends, strict=True), 1):
         if end == "\n" and not line and written.endswith("\r"):
@@ -110,21 +115,21 @@ def _joined(lines: list[str], ends: list[str], has_end: bool) -> str:
     return written
 
 
-def _lines(text: str) -> list[tuple[str, str]]:
+def _split_lines(text: str) -> list[tuple[str, str]]:
     """Each line and its end; the last may have none."""
     return [(found[1], found[2]) for found in _LINE.finditer(text) if found[0]]
 
 
-def _usual_end(lines: list[tuple[str, str]]) -> str:
+def _find_usual_end(lines: list[tuple[str, str]]) -> str:
     counts = Counter(end for _, end in lines if end)
     return counts.most_common(1)[0][0] if counts else "\n"
 
 
-def _same(some: list[str], others: list[str]) -> int:
+def _count_same(some: list[str], others: list[str]) -> int:
     """How many lines at the beginning are the same."""
     count = 0
-    for one, other in zip(some, others, strict=False):
-        if one != other:
+    for line, other in zip(some, others, strict=False):
+        if line != other:
             break
         count += 1
     return count

@@ -69,18 +69,27 @@ def _add_screen(router: APIRouter, console: Console) -> None:
             choices = work_view.list_choices(await workstreams.list_judged())
             name, of_phase = work_view.choose(choices, workstream or None, phase)
             work, shown = await asyncio.gather(
-                _work(console, workstreams, of_phase, name),
-                _look(console, workstreams, of_phase, name, limit),
+                _load_work(console, workstreams, of_phase, name),
+                _load_bundle(console, workstreams, of_phase, name, limit),
             )
         except tuple(ABSENT) as error:
-            return shell.render("no_work.html", request, **_absent(error), **await console.strip())
-        values = {**_about(workstreams, choices), **work, **shown, **await console.strip()}
+            return shell.render(
+                "no_work.html", request, **_describe_absence(error), **await console.load_strip()
+            )
+        values = {
+            **_make_picker(workstreams, choices),
+            **work,
+            **shown,
+            **await console.load_strip(),
+        }
         return await asyncio.to_thread(
             shell.render, "workstreams.html", request, proving=console.prover.last, **values
         )
 
 
-def _about(workstreams: WorkstreamService, choices: list[work_view.WorkChoice]) -> dict[str, Any]:
+def _make_picker(
+    workstreams: WorkstreamService, choices: list[work_view.WorkChoice]
+) -> dict[str, Any]:
     return {
         "folder": workstreams.folder,
         "phases": PHASES,
@@ -102,7 +111,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
     ) -> Response:
         """What was noted, judged once more; nothing at all where nothing has changed."""
         workstreams = console.app.served_work()
-        values = await _work(console, workstreams, phase, workstream or None)
+        values = await _load_work(console, workstreams, phase, workstream or None)
         if values["work"].mark == seen:
             return Response(status_code=204)
         return await asyncio.to_thread(shell.render, "_work.html", request, **values)
@@ -112,11 +121,11 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
         request: Request, phase: Phase, workstream: Name = "", limit: Limit = None
     ) -> Response:
         workstreams = console.app.served_work()
-        values = await _look(console, workstreams, phase, workstream or None, limit)
+        values = await _load_bundle(console, workstreams, phase, workstream or None, limit)
         return shell.render("_bundle.html", request, **values)
 
 
-async def _work(
+async def _load_work(
     console: Console, workstreams: WorkstreamService, phase: str, name: str | None
 ) -> dict[str, Any]:
     judged = await workstreams.load(phase, name)
@@ -129,7 +138,7 @@ async def _work(
     return {"work": work, "verdicts": work_view.VERDICTS, **about}
 
 
-async def _look(
+async def _load_bundle(
     console: Console,
     workstreams: WorkstreamService,
     phase: str,
@@ -140,13 +149,13 @@ async def _look(
     bundles = console.app.bundles(workstreams)
     values = {"cap": bundle_view.make_cap(phase, limit), "verdicts": work_view.VERDICTS}
     try:
-        shown = await bundle_view.look(bundles, phase, name, limit, workstreams.folder)
+        shown = await bundle_view.load_bundle(bundles, phase, name, limit, workstreams.folder)
     except InvalidValueError as error:
         return {**values, "bundle": None, "problem": error.message}
     return {**values, "bundle": shown, "problem": ""}
 
 
-def _absent(error: HoldfastError) -> dict[str, Any]:
+def _describe_absence(error: HoldfastError) -> dict[str, Any]:
     title, message, advice = ABSENT[type(error)]
     return {"title": title, "message": message or error.message, "advice": advice}
 

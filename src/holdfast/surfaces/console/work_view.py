@@ -243,7 +243,9 @@ def make_work(
 
 def make_bar(claims: Sequence[JudgedClaim]) -> list[pictures.Piece]:
     counts = Counter(claim.verdict for claim in claims)
-    return pictures.stacked([(verdict, VERDICTS[verdict], counts[verdict]) for verdict in VERDICTS])
+    return pictures.stack_pieces(
+        [(verdict, VERDICTS[verdict], counts[verdict]) for verdict in VERDICTS]
+    )
 
 
 def describe_summary(judged: JudgedContext) -> str:
@@ -345,7 +347,7 @@ class Reader:
 
     def _read(self, path: str) -> list[str] | HoldfastError:
         try:
-            copy = applet.root_of(self.roots, path).read(path, max_bytes=applet.MOST_BYTES)
+            copy = applet.find_shown_root(self.roots, path).read(path, max_bytes=applet.MOST_BYTES)
         except HoldfastError as error:
             return error
         return evidence.split_lines(evidence.text_of(copy.data))
@@ -406,7 +408,7 @@ def _show_proof(
     named = known.get(noted.proof or "")
     if named is None:
         return _show_foreign_proof(shown, noted)
-    newest = next((proof for proof in judged.proofs if _same_run(proof, named)), named)
+    newest = next((proof for proof in judged.proofs if _is_same_run(proof, named)), named)
     return _show_own_proof(newest, judged)
 
 
@@ -450,5 +452,5 @@ def _list_last_runs(proofs: Iterable[Proof]) -> list[Proof]:
     return list(newest.values())
 
 
-def _same_run(first: Proof, second: Proof) -> bool:
+def _is_same_run(first: Proof, second: Proof) -> bool:
     return (first.command, first.folder) == (second.command, second.folder)
