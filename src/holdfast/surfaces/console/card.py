@@ -12,12 +12,13 @@ from holdfast.sessions.model import Session
 from holdfast.surfaces.console import links
 
 OWN_SETS = ("files", "applet", "endpoints", "ports")
+OUTSIDE = "outside the folders shown here"
 WHAT_IT_SHOWS = {links.EDITOR: "{name} in the text editor", links.DIFF: "the changes of {name}"}
 
 
 @dataclass(frozen=True)
 class CardItem:
-    """One line of the card. Without a link it is text; a note says what is wrong with it."""
+    """A line of the card; without a link it is plain text, and a note names a problem."""
 
     text: str
     title: str = ""
