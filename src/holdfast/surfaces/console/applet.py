@@ -1,4 +1,4 @@
-"""The text editor behind the page: which file, is it text, and may this version of it be replaced."""
+"""The text editor: which file it is, whether it is text, and whether it may be replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.ground.errors import FileChangedError, PathOutsideError
 from holdfast.surfaces.console import links, texts
 
 MOST_BYTES = 1 << 20
-_SAVING = threading.Lock()  # two who save at once: the second has to see what the first has written
+_SAVING = threading.Lock()  # of two saves at the same time, the second has to see the first
 
 
 @dataclass(frozen=True)
@@ -52,24 +52,22 @@ def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: st
 
 
 def _check_replaceable(root: ConfinedRoot, path: str) -> None:
-    """A file is replaced by another under its name, which the system allows where writing into it
-    would not be.
+    """Saving replaces the file by a new one, which the system allows also for a read-only file.
 
-    So whoever made it read-only is asked first; and a file of several names is left alone, because
-    the others would keep the old text, and to write into it instead could leave half a text behind
-    a crash.
+    So a read-only file is refused here. A file of several names is refused too: the other names
+    would keep the old text, and writing in place could leave half a text after a crash.
     """
     full = os.path.join(root.folder, path)
     try:
         found = os.stat(full, follow_symlinks=False)
     except OSError:
-        return  # whoever reads it says what is wrong
+        return  # reading it reports what is wrong
     if not found.st_mode & 0o222 or not os.access(full, os.W_OK):
         raise Refused(f"File {shown(path)} is read-only, so nothing was written. Make it writable.")
     if found.st_nlink > 1:
         raise Refused(
-            f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part them, so nothing was "
-            "written. Edit it with a program that writes in place."
+            f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part "
+            "them, so nothing was written. Edit it with a program that writes in place."
         )
 
 

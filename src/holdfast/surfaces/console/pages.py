@@ -1,6 +1,4 @@
-"""The addresses of the console. Each takes its request apart, asks one thing, and fills one
-template.
-"""
+"""The addresses of the console: each parses its request, asks for one thing, fills one template."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ from holdfast.surfaces.http.guard import is_person
 # A text of the largest file, with every character of it escaped.
 BODY_BYTES = 8 * applet.MOST_BYTES
 NOTHING = "No page has this address. It may have been typed wrongly, or be of another version."
-FILES = "/static/"  # answered, or not, by whoever serves files
+FILES = "/static/"  # answered by the file server, also with "not found"
 # Beyond what any of these may be; only to stop reading.
 LABEL = 100
 Below = Annotated[str | None, Query(max_length=LABEL)]
@@ -54,18 +52,19 @@ class Console:
     prover: Prover
 
     async def load_strip(self) -> dict[str, Any]:
-        """A page is shown even while its accounts cannot be read: the strip says so."""
+        """A page is shown even if the accounts cannot be read; then the strip says so."""
         try:
             return {"stock": await self.stock.read()}
         except HoldfastError:
             return {"stock": None}
 
     async def find_session_id(self, session_id: str) -> str | None:
-        """An applet opens without a session as well, and so it does with one that is gone."""
+        """None for an unknown session: an applet opens without a session too."""
         try:
-            return (await self.app.scope.sessions.get_session(session_id)).id
+            session = await self.app.scope.sessions.get_session(session_id)
         except SessionNotFoundError:
             return None
+        return session.id
 
     async def load_detail(self, session: Session, below: int | None) -> dict[str, Any]:
         sessions = self.app.scope.sessions
@@ -92,7 +91,9 @@ def make_console(app: App, roots: Sequence[str]) -> APIRouter:
     console = Console(app, folders, Shell(app.settings), Stock(app), Prover(app.settings))
     router = APIRouter(route_class=_make_route_class(console), include_in_schema=False)
     _add_pages(router, console)
-    _add_fragments(router, console)
+    _add_events(router, console)
+    _add_lists(router, console)
+    _add_session_pieces(router, console)
     _add_applet(router, console)
     add_work(router, console)
     _add_nothing(router, console)
@@ -110,15 +111,13 @@ def _make_route_class(console: Console) -> type[APIRoute]:
                 try:
                     return await handle(request)
                 except RequestValidationError as error:
-                    return console.shell.render_problem(
-                        request, _make_invalid_value(error), **await console.load_strip()
-                    )
+                    problem: HoldfastError = _make_invalid_value(error)
                 except HoldfastError as error:
                     if request.method not in bodies.READS:
                         return problems.of_error(error)
-                    return console.shell.render_problem(
-                        request, error, **await console.load_strip()
-                    )
+                    problem = error
+                strip = await console.load_strip()
+                return console.shell.render_problem(request, problem, **strip)
 
             return answer
 
@@ -144,7 +143,7 @@ def _add_pages(router: APIRouter, console: Console) -> None:
 
     @router.get("/")
     async def show_home(request: Request, older: Below = None) -> Response:
-        """The landing page, or an applet that somebody asked for by its address."""
+        """The landing page, or an applet that the address names."""
         if "applet" in request.query_params:
             return await show_applet(console, request)
         return await show_sessions(request, older)
@@ -153,17 +152,13 @@ def _add_pages(router: APIRouter, console: Console) -> None:
     async def show_sessions(request: Request, older: Below = None) -> Response:
         """The list, and beside it the newest session of the page."""
         found = await screens.load_list(sessions, find_zone(request), older)
+        values: dict[str, Any] = {"list": found, "older": older, "is_list": True}
         first = next((row.session for day in found.days for row in day.rows), None)
-        detail = await console.load_detail(first, None) if first else {"session": None}
-        values: dict[str, Any] = {
-            "list": found,
-            "older": older,
-            "is_list": True,
-            "selected": first.id if first else "",
-        }
-        return shell.render(
-            "sessions.html", request, **values, **detail, **await console.load_strip()
-        )
+        if first is None:
+            values |= {"session": None, "selected": ""}
+        else:
+            values |= {**await console.load_detail(first, None), "selected": first.id}
+        return shell.render("sessions.html", request, **values, **await console.load_strip())
 
     @router.get("/sessions/{session_id}")
     async def show_session(
@@ -171,16 +166,13 @@ def _add_pages(router: APIRouter, console: Console) -> None:
     ) -> Response:
         session = await sessions.get_session(session_id)
         found = await screens.load_list(sessions, find_zone(request), older)
-        values: dict[str, Any] = {
-            "list": found,
-            "older": older,
-            "is_list": False,
-            "selected": session.id,
-        }
-        detail = await console.load_detail(session, below)
-        return shell.render(
-            "sessions.html", request, **values, **detail, **await console.load_strip()
-        )
+        values: dict[str, Any] = {"list": found, "older": older, "is_list": False}
+        values |= {**await console.load_detail(session, below), "selected": session.id}
+        return shell.render("sessions.html", request, **values, **await console.load_strip())
+
+
+def _add_events(router: APIRouter, console: Console) -> None:
+    sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/console/sessions/{session_id}/events/{sequence}")
     async def show_event(request: Request, session_id: str, sequence: int) -> Response:
@@ -237,14 +229,16 @@ def _show_diff(console: Console, request: Request, path: str, values: dict[str, 
 
 
 def _parse_line(given: str) -> int:
-    """What is no number of a line asks for the first."""
-    return int(given) if links.LINE.fullmatch(given) else 1
+    """The first line for anything that is not a line number."""
+    if links.LINE.fullmatch(given):
+        return int(given)
+    return 1
 
 
 # --- pieces that a page asks for later ------------------------------------------------------------
 
 
-def _add_fragments(router: APIRouter, console: Console) -> None:
+def _add_lists(router: APIRouter, console: Console) -> None:
     sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/console/strip")
@@ -264,6 +258,10 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
         )
         return shell.render("_list.html", request, list=found, older=older, selected=selected)
 
+
+def _add_session_pieces(router: APIRouter, console: Console) -> None:
+    sessions, shell = console.app.scope.sessions, console.shell
+
     @router.get("/console/sessions/{session_id}/head")
     async def show_head(request: Request, session_id: str) -> Response:
         session = await sessions.get_session(session_id)
@@ -274,9 +272,8 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
 
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:
-        card = await asyncio.to_thread(
-            make_card, await sessions.get_session(session_id), console.roots
-        )
+        session = await sessions.get_session(session_id)
+        card = await asyncio.to_thread(make_card, session, console.roots)
         return shell.render("_card.html", request, card=card)
 
     @router.get("/console/sessions/{session_id}/turns")
@@ -289,15 +286,15 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
     async def show_tail(
         request: Request, session_id: str, after: Annotated[int, Query(ge=0)] = 0
     ) -> Response:
-        """What has come since; nothing at all where nothing has."""
+        """What was added since; 204 if nothing was."""
         session = await sessions.get_session(session_id)
         if session.last_sequence == after and session.ended_at is None:
             return Response(status_code=204)
         detail = await console.load_detail(session, None)
-        if detail["timeline"].turns and detail["timeline"].turns[-1].first > after + 1:
-            return Response(
-                headers={"HX-Refresh": "true"}
-            )  # more than a page has come: begin again
+        turns = detail["timeline"].turns
+        if turns and turns[-1].first > after + 1:
+            # More than a page was added, so the browser has to load the page again.
+            return Response(headers={"HX-Refresh": "true"})
         return shell.render("_tail.html", request, after=after, **detail)
 
 
@@ -332,13 +329,13 @@ async def _parse_file(request: Request) -> tuple[str, str, str]:
 
 
 def _add_nothing(router: APIRouter, console: Console) -> None:
-    """Last: a person who opens what nobody answers is shown a way back. Programs get their
-    document.
-    """
+    """Last: a person at an unknown address gets a page with a way back, a program a document."""
 
     class LastRoute(APIRoute):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
-            return super().matches(scope) if _is_person(scope) else (Match.NONE, {})
+            if _is_person(scope):
+                return super().matches(scope)
+            return (Match.NONE, {})
 
     async def show_nothing(request: Request) -> Response:
         words = {"title": "There is nothing here", "message": NOTHING, "advice": ()}

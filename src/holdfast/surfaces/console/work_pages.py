@@ -28,12 +28,16 @@ Name = Annotated[str, Query(max_length=NAME_CHARS)]
 Phase = Literal["planning", "implementation"]
 Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
+NO_FILES = (
+    "This server has nobody's files, so there is nothing to check notes against. "
+    "The machine that has them:"
+)
 # What there is instead of the screen: a title, words of our own where the error's are for a
 # program, what to do.
 ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
     NoWorkingTreeError: (
         "No working tree here",
-        "This server has nobody's files, so there is nothing to check notes against. The machine that has them:",
+        NO_FILES,
         ("holdfast serve",),
     ),
     SharedContextOffError: (
@@ -61,9 +65,7 @@ def _add_screen(router: APIRouter, console: Console) -> None:
     async def show_workstreams(
         request: Request, workstream: Name = "", phase: Phase | None = None, limit: Limit = None
     ) -> Response:
-        """What was noted about the work in this checkout, judged now, and what an agent would be
-        handed.
-        """
+        """The notes about the work in this checkout, judged now, and what an agent would get."""
         try:
             workstreams = console.app.served_work()
             choices = work_view.list_choices(await workstreams.list_judged())
@@ -145,7 +147,7 @@ async def _load_bundle(
     name: str | None,
     limit: int | None,
 ) -> dict[str, Any]:
-    """What an agent would be handed within a client's limit, or why it is too small for anything."""
+    """What an agent would get within a client's limit, or why the limit is too small."""
     bundles = console.app.bundles(workstreams)
     values = {"cap": bundle_view.make_cap(phase, limit), "verdicts": work_view.VERDICTS}
     try:
@@ -168,19 +170,16 @@ def _add_proofs(router: APIRouter, console: Console) -> None:
     async def show_proving(
         request: Request, seen: Annotated[str | None, Query(max_length=100)] = None
     ) -> Response:
-        """How the run that was asked for here, on whichever page, is going or went; nothing where
-        that was seen.
-        """
+        """The state of the run that was started here, on any page; nothing if it was seen."""
         last = console.prover.last
-        if (last.mark if last else "") == seen:
+        mark = last.mark if last else ""
+        if mark == seen:
             return Response(status_code=204)
         return console.shell.render("_proving.html", request, proving=last)
 
     @router.post("/console/workstreams/proof")
     async def run_proof(request: Request) -> Response:
-        """A proof of this machine, once more. What is run is what the journal says, whatever a file
-        says.
-        """
+        """Run a proof of this machine again: the command of the journal, not that of a file."""
         proof_id = await _parse_proof(request)
         workstreams = console.app.served_work()
         proof = await _get_own_proof(workstreams, proof_id)
