@@ -60,7 +60,8 @@ class UnauthorizedError(Refused):
     def __init__(self) -> None:
         super().__init__(
             "This needs the token that is in the file 'token' of HOLDFAST_HOME, "
-            "as Authorization: Bearer TOKEN. A browser gets in by the link that the server prints when it starts."
+            "as Authorization: Bearer TOKEN. A browser gets in by the link that the server prints "
+            "when it starts."
         )
 
 

@@ -109,7 +109,7 @@ class EventStream(Response):
             self.streams.open -= 1
 
     async def _pump(self, send: Send) -> None:
-        """As fast as the reader reads: the transport holds us back. A store that is down ends it."""
+        """As fast as the client reads; a store that is not available ends it."""
         with suppress(HoldfastError, OSError):
             async with aclosing(self._blocks) as body:
                 async for block in body:
@@ -132,7 +132,7 @@ def block(event: OutboxEvent) -> bytes:
 
 
 async def first_of(*coroutines: Any) -> None:
-    """Until one of them ends, or fails for us; the others are ended then, whatever happens to us."""
+    """Run until the first ends or fails; then the others are cancelled in every case."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -59,7 +59,9 @@ async def the_key(
         str | None,
         Header(
             alias="Idempotency-Key",
-            description="The same key again does nothing a second time and answers as the first time did",
+            description=(
+                "The same key again does nothing a second time and answers as the first time did"
+            ),
             json_schema_extra={"minLength": 1, "maxLength": 200},
         ),
     ] = None,

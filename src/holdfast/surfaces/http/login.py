@@ -140,7 +140,8 @@ def let_in(request: Request) -> Response:
 def cookie_name(port: int, scheme: str = "http") -> str:
     """With the port, because a browser sends a cookie to every port of a machine.
 
-    Two servers would replace each other's otherwise. Under TLS the prefix makes browsers refuse one that a neighbour set.
+    Otherwise two servers would replace each other's cookie. Under TLS, the prefix makes browsers
+    refuse a cookie that a neighbouring host has set.
     """
     prefix = "__Host-" if scheme == "https" else ""
     return f"{prefix}{COOKIE}_{port}"
