@@ -114,7 +114,7 @@ def _make_route_class(console: Console) -> type[APIRoute]:
                     problem: HoldfastError = _make_invalid_value(error)
                 except HoldfastError as error:
                     if request.method not in bodies.READS:
-                        return problems.of_error(error)
+                        return problems.describe_error(error)
                     problem = error
                 strip = await console.load_strip()
                 return console.shell.render_problem(request, problem, **strip)
@@ -309,7 +309,7 @@ def _add_applet(router: APIRouter, console: Console) -> None:
             copy = await asyncio.to_thread(applet.save_file, console.roots, path, text, base_hash)
         except FileChangedError as error:
             current = await asyncio.to_thread(applet.current_hash, console.roots, path)
-            return problems.of_error(error, current_hash=current)
+            return problems.describe_error(error, current_hash=current)
         return JSONResponse({"hash": copy.hash, "bytes": len(copy.data)})
 
 

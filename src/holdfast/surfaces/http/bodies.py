@@ -38,14 +38,14 @@ class JsonRoute(APIRoute):
                 return await handle(request)
             check_media_type(request.headers.getlist("content-type"))
             text = await read_body(request)
-            checked = _Checked(request.scope, request.receive)
+            checked = _ParsedRequest(request.scope, request.receive)
             checked.keep(text or b"{}", parse(text) if text else {})
             return await handle(checked)
 
         return handle_checked
 
 
-class _Checked(Request):
+class _ParsedRequest(Request):
     """A request whose body was read and parsed already."""
 
     def keep(self, text: bytes, value: Any) -> None:

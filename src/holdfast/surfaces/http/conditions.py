@@ -57,7 +57,7 @@ def state_tag(state: SessionState) -> str:
     return f'"s-{canonical.sha256(text.encode()).hex()[:TAG_CHARS]}"'
 
 
-def parse(given: str) -> Condition:
+def parse_tags(given: str) -> Condition:
     if given == "*":
         return Condition(given, None)
     if not _TAGS.fullmatch(given):
@@ -65,7 +65,7 @@ def parse(given: str) -> Condition:
     return Condition(given, frozenset(re.findall(_TAG, given)))
 
 
-async def the_condition(
+async def parse_condition(
     request: Request,
     if_match: Annotated[
         str | None,
@@ -79,8 +79,8 @@ async def the_condition(
     return (
         None
         if if_match is None
-        else parse(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
+        else parse_tags(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
     )
 
 
-IfMatch = Annotated[Condition | None, Depends(the_condition)]
+IfMatch = Annotated[Condition | None, Depends(parse_condition)]

@@ -51,7 +51,7 @@ class Streams:
             raise TooManyError("streams of events open", MOST_STREAMS, "Close one, then try again.")
         self.open += 1
 
-    async def ended(self, token: str) -> None:
+    async def wait_for_end(self, token: str) -> None:
         """Returns when a stream that was opened under this token may not go on."""
         while not self.stopping.is_set() and self.keys.token == token:
             with suppress(TimeoutError):
@@ -85,7 +85,7 @@ async def follow_events(
         )  # refuses what is no cursor while there is still a status to answer with
     cursor = await app.scope.outbox.end() if given is None else given
     streams.take_place()
-    return EventStream(streams, request.state.token, blocks(streams.tail, cursor))
+    return EventStream(streams, request.state.token, make_blocks(streams.tail, cursor))
 
 
 class EventStream(Response):
@@ -99,7 +99,11 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await first_of(self._pump(send), _gone(receive), self.streams.ended(self._token))
+            await run_until_first(
+                self._pump(send),
+                _wait_for_disconnect(receive),
+                self.streams.wait_for_end(self._token),
+            )
             with suppress(
                 TimeoutError, OSError
             ):  # a reader that has stopped reading gets no last words
@@ -116,22 +120,22 @@ class EventStream(Response):
                     await send({"type": "http.response.body", "body": block, "more_body": True})
 
 
-async def blocks(
+async def make_blocks(
     tail: Tail, cursor: str, heartbeat_seconds: float = HEARTBEAT_SECONDS
 ) -> AsyncGenerator[bytes, None]:
     yield f"retry: 1000\nid: {cursor}\n\n".encode()
     follower: Any = tail.follow(cursor, heartbeat_seconds)
     async with aclosing(follower) as events:
         async for event in events:
-            yield HEARTBEAT if event is None else block(event)
+            yield HEARTBEAT if event is None else format_block(event)
 
 
-def block(event: OutboxEvent) -> bytes:
+def format_block(event: OutboxEvent) -> bytes:
     """JSON without a line break, as the format wants it."""
     return f"id: {event.cursor}\nevent: {event.topic}\ndata: {json.dumps(event.data)}\n\n".encode()
 
 
-async def first_of(*coroutines: Any) -> None:
+async def run_until_first(*coroutines: Any) -> None:
     """Run until the first ends or fails; then the others are cancelled in every case."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
@@ -144,6 +148,6 @@ async def first_of(*coroutines: Any) -> None:
         task.result()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

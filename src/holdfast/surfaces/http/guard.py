@@ -79,15 +79,15 @@ class Guard:
             self._admit(scope)
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
-            page = login_page(status=401) if is_person(scope) else problems.of_error(error)
+            page = login_page(status=401) if is_person(scope) else problems.describe_error(error)
             page.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.url)
             await page(scope, receive, send)
         except HoldfastError as error:
-            await problems.of_error(error)(scope, receive, send)
+            await problems.describe_error(error)(scope, receive, send)
         except Exception as error:  # its message may hold private text: not shown, not logged
             self.log("http_bug", type=type(error).__name__)
             if not send.started:
-                await problems.of_bug()(scope, receive, send)
+                await problems.describe_bug()(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         self._check_host(scope)

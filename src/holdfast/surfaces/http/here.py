@@ -18,12 +18,12 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.errors import SessionNotFoundError
 
 
-async def the_app(request: Request) -> App:
+async def get_app(request: Request) -> App:
     app: App = request.app.state.holdfast
     return app
 
 
-async def the_session_id(session_id: Annotated[str, Path(description="A session's id")]) -> str:
+async def parse_session_id(session_id: Annotated[str, Path(description="A session's id")]) -> str:
     """Its one spelling; what cannot be an id is not found, before any engine sees it."""
     if (known := ids.parse_id(session_id)) is None:
         raise SessionNotFoundError(session_id)
@@ -48,12 +48,12 @@ class SeenRoots:
         return os.path.isabs(path) and any(root.holds(path) for root in self._roots)
 
 
-async def the_seen_files(request: Request) -> Callable[[str], bool]:
+async def get_seen_files(request: Request) -> Callable[[str], bool]:
     seen: SeenRoots = request.app.state.seen
     return seen.exists
 
 
-async def the_key(
+async def parse_key(
     request: Request,
     key: Annotated[
         str | None,
@@ -71,7 +71,7 @@ async def the_key(
     return key
 
 
-Here = Annotated[App, Depends(the_app)]
-SessionId = Annotated[str, Depends(the_session_id)]
-SeenFiles = Annotated[Callable[[str], bool], Depends(the_seen_files)]
-Key = Annotated[str | None, Depends(the_key)]
+Here = Annotated[App, Depends(get_app)]
+SessionId = Annotated[str, Depends(parse_session_id)]
+SeenFiles = Annotated[Callable[[str], bool], Depends(get_seen_files)]
+Key = Annotated[str | None, Depends(parse_key)]

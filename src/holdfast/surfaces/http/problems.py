@@ -40,7 +40,7 @@ class Problem(JSONResponse):
     media_type = MEDIA_TYPE
 
 
-def problem(
+def make_problem(
     status: int,
     code: str,
     detail: str,
@@ -62,37 +62,39 @@ def problem(
     return Problem(document, status, headers)
 
 
-def of_error(error: HoldfastError, *, status: int | None = None, **more: Any) -> Problem:
+def describe_error(error: HoldfastError, *, status: int | None = None, **more: Any) -> Problem:
     """One of ours; `status` where a route has a better one than the error's kind."""
     headers = {408: {"Connection": "close"}, 429: {"Retry-After": "1"}}.get(error.http_status)
     given = status or error.http_status
     actions = word_actions(error.next_actions)
-    return problem(given, error.code, error.message, next_actions=actions, headers=headers, **more)
+    return make_problem(
+        given, error.code, error.message, next_actions=actions, headers=headers, **more
+    )
 
 
-def of_bug() -> Problem:
-    return problem(500, "bug", BUG)
+def describe_bug() -> Problem:
+    return make_problem(500, "bug", BUG)
 
 
 def answer_errors(api: FastAPI) -> None:
     """Give every way out of a route its document."""
-    api.add_exception_handler(HoldfastError, _ours)
-    api.add_exception_handler(HTTPException, _theirs)
-    api.add_exception_handler(RequestValidationError, _malformed)
+    api.add_exception_handler(HoldfastError, _answer_own)
+    api.add_exception_handler(HTTPException, _answer_framework)
+    api.add_exception_handler(RequestValidationError, _answer_malformed)
     # Answered here, then raised again to the guard, which logs it.
-    api.add_exception_handler(Exception, _bug)
+    api.add_exception_handler(Exception, _answer_bug)
 
 
-async def _bug(request: Request, error: Exception) -> Problem:
-    return of_bug()
+async def _answer_bug(request: Request, error: Exception) -> Problem:
+    return describe_bug()
 
 
-async def _ours(request: Request, error: Exception) -> Problem:
+async def _answer_own(request: Request, error: Exception) -> Problem:
     assert isinstance(error, HoldfastError)
-    return of_error(error)
+    return describe_error(error)
 
 
-async def _theirs(request: Request, error: Exception) -> Problem:
+async def _answer_framework(request: Request, error: Exception) -> Problem:
     """What the framework refuses by itself: an unknown path, a method that a path does not take."""
     assert isinstance(error, HTTPException)
     status = error.status_code
@@ -100,7 +102,7 @@ async def _theirs(request: Request, error: Exception) -> Problem:
     headers = error.headers
     if status == 405:
         headers = {"Allow": ", ".join(_list_methods(request))}
-    return problem(status, CODES.get(status, "invalid"), detail, headers=headers)
+    return make_problem(status, CODES.get(status, "invalid"), detail, headers=headers)
 
 
 def _list_methods(request: Request) -> list[str]:
@@ -114,14 +116,14 @@ def _is_allowed(request: Request, method: str) -> bool:
     return any(match is Match.FULL for match, _ in matches)
 
 
-async def _malformed(request: Request, error: Exception) -> Problem:
+async def _answer_malformed(request: Request, error: Exception) -> Problem:
     """Malformed input is 400 at every door."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     described = [_describe_mistake(mistake) for mistake in found[:SHOWN_PROBLEMS]]
     if len(found) > SHOWN_PROBLEMS:
         described.append(f"and {len(found) - SHOWN_PROBLEMS} more")
-    return problem(400, Invalid.code, f"{'; '.join(described)}.")
+    return make_problem(400, Invalid.code, f"{'; '.join(described)}.")
 
 
 def _describe_mistake(mistake: Mapping[str, Any]) -> str:
