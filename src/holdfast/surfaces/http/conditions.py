@@ -1,4 +1,4 @@
-"""`If-Match`: change what somebody has seen, or nothing.
+"""`If-Match`: change the version that the caller has seen, or nothing.
 
 A session's tag is its revision; a scratchpad, which changes without it, has a tag of its own. Weak
 tags and those that were never ours are well formed and match nothing.
@@ -37,9 +37,8 @@ class Condition:
 
     async def check_state(self, scope: Scope, session_id: str) -> None:
         """The same for its scratchpad; the session's own tag will do as well."""
-        state = await scope.sessions.update_state(
-            session_id, {}
-        )  # changes nothing, and holds it until the end
+        # An empty update changes nothing, and locks the scratchpad until the transaction ends.
+        state = await scope.sessions.update_state(session_id, {})
         session = await scope.sessions.lock_session(session_id)
         self._match(session, state_tag(state), session_tag(session))
 
@@ -76,11 +75,10 @@ async def parse_condition(
     ] = None,
 ) -> Condition | None:
     """All lines of the header are one list."""
-    return (
-        None
-        if if_match is None
-        else parse_tags(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
-    )
+    if if_match is None:
+        return None
+    lines = request.headers.getlist("If-Match")
+    return parse_tags(", ".join(lines).strip(" \t"))
 
 
 IfMatch = Annotated[Condition | None, Depends(parse_condition)]

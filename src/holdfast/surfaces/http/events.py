@@ -1,7 +1,7 @@
 """`GET /api/events`: what happens, as it happens (server-sent events).
 
 Each event carries the cursor behind it as its `id`, and so does the beginning of the stream, before
-anything has happened: whoever reconnects with the last id it saw misses nothing and hears nothing
+any event: a client that reconnects with the last id it saw misses nothing and gets nothing
 twice. A stream ends when its reader leaves, when the server stops, and when the token it was opened
 with is no longer the token.
 """
@@ -37,16 +37,14 @@ router = APIRouter()
 
 
 class Streams:
-    """The live streams of one server: one look at the outbox for all of them, and an end to all of
-    them.
-    """
+    """The live streams of a server, which share one reader of the outbox and one end."""
 
     def __init__(self, tail: Tail, keys: Keys, stopping: asyncio.Event):
         self.tail, self.keys, self.stopping = tail, keys, stopping
         self.open = 0
 
     def take_place(self) -> None:
-        """Whoever takes one gives it back; nothing waits between the look and the step."""
+        """The caller gives it back; nothing is awaited between the check and the count."""
         if self.open >= MOST_STREAMS:
             raise TooManyError("streams of events open", MOST_STREAMS, "Close one, then try again.")
         self.open += 1
@@ -76,14 +74,13 @@ async def follow_events(
 ) -> Response:
     """Everything beyond a cursor, and then what happens"""
     streams: Streams = request.app.state.streams
-    given = (
-        last_event_id or query.after
-    )  # a browser that reconnects keeps its address and brings the header
-    if given is not None:
-        await app.scope.outbox.read(
-            given, 1
-        )  # refuses what is no cursor while there is still a status to answer with
-    cursor = await app.scope.outbox.end() if given is None else given
+    # A browser that reconnects keeps its address and adds the header.
+    cursor = last_event_id or query.after
+    if cursor is None:
+        cursor = await app.scope.outbox.end()
+    else:
+        # Refuses an invalid cursor while a status can still be sent.
+        await app.scope.outbox.read(cursor, 1)
     streams.take_place()
     return EventStream(streams, request.state.token, make_blocks(streams.tail, cursor))
 
@@ -104,9 +101,8 @@ class EventStream(Response):
                 _wait_for_disconnect(receive),
                 self.streams.wait_for_end(self._token),
             )
-            with suppress(
-                TimeoutError, OSError
-            ):  # a reader that has stopped reading gets no last words
+            # A client that has stopped reading does not get the end of the stream.
+            with suppress(TimeoutError, OSError):
                 last = send({"type": "http.response.body", "body": b"", "more_body": False})
                 await asyncio.wait_for(last, LAST_WORDS_SECONDS)
         finally:

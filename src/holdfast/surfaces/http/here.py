@@ -1,6 +1,4 @@
-"""What every route needs: the app, the id in the path, the files it may look for, the key of a
-request.
-"""
+"""What routes need: the app, the id in the path, the files to look for, the key of a request."""
 
 from __future__ import annotations
 
@@ -25,23 +23,22 @@ async def get_app(request: Request) -> App:
 
 async def parse_session_id(session_id: Annotated[str, Path(description="A session's id")]) -> str:
     """Its one spelling; what cannot be an id is not found, before any engine sees it."""
-    if (known := ids.parse_id(session_id)) is None:
+    known = ids.parse_id(session_id)
+    if known is None:
         raise SessionNotFoundError(session_id)
     return known
 
 
 class SeenRoots:
-    """Which files are gone, told of the folders that applets may show; whatever is elsewhere counts
-    as there.
-    """
+    """Which files exist, in the folders that applets may show; elsewhere every file counts."""
 
     def __init__(self, roots: Sequence[str]):
         self._roots = [ConfinedRoot(root) for root in roots]
 
     def exists(self, path: str) -> bool:
-        real = (
-            os.path.realpath(path) if self._hold(path) else path
-        )  # a link inside may lead outside
+        if not self._hold(path):
+            return True
+        real = os.path.realpath(path)  # a link inside may lead outside
         return not self._hold(real) or os.path.exists(real)
 
     def _hold(self, path: str) -> bool:
@@ -66,7 +63,8 @@ async def parse_key(
         ),
     ] = None,
 ) -> str | None:
-    if len(given := request.headers.getlist("Idempotency-Key")) > 1:
+    given = request.headers.getlist("Idempotency-Key")
+    if len(given) > 1:
         raise InvalidValueError("Idempotency-Key", ", ".join(given), "is given more than once")
     return key
 

@@ -83,7 +83,7 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
         found = await app.scope.memories.recall(
             asked.query, limit=asked.limit, min_relevance=asked.min_relevance
         )
-    return JSONResponse({"memories": [one.to_dict() for one in found]})
+    return JSONResponse({"memories": [memory.to_dict() for memory in found]})
 
 
 @router.post("", status_code=201, responses={201: {"model": Memory}})
