@@ -33,7 +33,7 @@ async def bundles(tmp_path: Path, database: Any) -> BundleService:
 @pytest.mark.parametrize("phase", ["planning", "implementation"])
 async def test_the_bar_adds_up_to_the_limit_and_never_beyond(bundles: BundleService, phase: str):
     for limit in range(budget.LEAST, budget.TOTALS[phase] + 1, 50):
-        shown = await bundle_view.look(bundles, phase, None, limit, "/r")
+        shown = await bundle_view.load_bundle(bundles, phase, None, limit, "/r")
 
         assert shown.bundle.chars <= shown.limit == limit
         assert sum(part.chars for part in shown.parts) == shown.bundle.chars
@@ -46,7 +46,7 @@ async def test_the_bar_adds_up_to_the_limit_and_never_beyond(bundles: BundleServ
 
 
 async def test_a_part_has_its_text_its_sources_and_what_was_cut(bundles: BundleService):
-    shown = await bundle_view.look(bundles, "implementation", None, 500, "/r")
+    shown = await bundle_view.load_bundle(bundles, "implementation", None, 500, "/r")
     parts = {part.name: part for part in shown.parts}
 
     assert shown.bundle.text.startswith(parts["head"].text)
@@ -65,7 +65,7 @@ async def test_each_context_set_is_called_by_its_name(bundles: BundleService):
     await bundles.sessions.set_relevant_context(session.id, "ports", ["8080"])
     await bundles.sessions.set_relevant_context(session.id, "my_files", ["a.py", "b.py"])
 
-    shown = await bundle_view.look(bundles, "implementation", None, None, "/r")
+    shown = await bundle_view.load_bundle(bundles, "implementation", None, None, "/r")
 
     names = [part.name for part in shown.parts]
     assert [name for name in names if "set" in name] == [
@@ -78,14 +78,14 @@ async def test_each_context_set_is_called_by_its_name(bundles: BundleService):
 async def test_looking_leaves_no_receipt(bundles: BundleService):
     """What an agent was handed last stays what `holdfast why` tells of."""
     kept = bundles.journal
-    await bundle_view.look(bundles, "implementation", None, None, "/r")
+    await bundle_view.load_bundle(bundles, "implementation", None, None, "/r")
 
     assert await kept.newest_of_kind(RECEIPT, 10) == []
 
 
 async def test_a_limit_that_nothing_fits_into_is_refused_in_words(bundles: BundleService):
     with pytest.raises(InvalidValueError, match="too small"):
-        await bundle_view.look(bundles, "implementation", None, 10, "/r")
+        await bundle_view.load_bundle(bundles, "implementation", None, 10, "/r")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ async def test_the_app_gives_what_the_page_looks_with(tmp_path: Path):
     settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "data"), "HOME": "/"})
     async with App(settings) as app:
         bundles = app.bundles(app.workstreams(str(tmp_path)))
-        shown = await bundle_view.look(bundles, "planning", None, None, str(tmp_path))
+        shown = await bundle_view.load_bundle(bundles, "planning", None, None, str(tmp_path))
         assert shown.bundle.chars <= 2_200
         assert await app.scope.journal.newest_of_kind(RECEIPT, 10) == []

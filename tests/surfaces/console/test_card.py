@@ -8,7 +8,7 @@ import pytest
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import links
-from holdfast.surfaces.console.card import card_of
+from holdfast.surfaces.console.card import make_card
 
 AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
 ROOTS = [ConfinedRoot("/r")]
@@ -21,7 +21,7 @@ def session(worktree: str | None = "/r", **context: list[str]) -> Session:
 
 
 def test_files_open_in_the_editor_and_say_when_they_are_gone_or_out_of_reach():
-    card = card_of(
+    card = make_card(
         session(files=["src/a.py", "/r/gone.py", "/etc/passwd"]),
         ROOTS,
         exists=lambda path: "gone" not in path,
@@ -53,11 +53,13 @@ def test_nothing_is_told_of_what_lies_outside(tmp_path: Path):
             f"{root}/link/{path}",
             f"link/{path}",
         ]
-        card = card_of(session(worktree=str(root), files=files), [ConfinedRoot(str(root))])
+        card = make_card(session(worktree=str(root), files=files), [ConfinedRoot(str(root))])
         told[path] = [file.note for file in card.files]
 
     assert told["there"] == told["absent"] == ["outside the folders shown here"] * 5
-    inside = card_of(session(worktree=str(root), files=["own", "gone"]), [ConfinedRoot(str(root))])
+    inside = make_card(
+        session(worktree=str(root), files=["own", "gone"]), [ConfinedRoot(str(root))]
+    )
     assert [file.note for file in inside.files] == ["", "missing"]
 
 
@@ -69,20 +71,20 @@ def test_a_file_named_through_a_link_opens_by_its_own_name(tmp_path: Path):
     (tmp_path / "other").symlink_to(root)
     roots = [ConfinedRoot(str(root))]
 
-    (file,) = card_of(session(worktree=None, files=[f"{tmp_path}/other/a.txt"]), roots).files
+    (file,) = make_card(session(worktree=None, files=[f"{tmp_path}/other/a.txt"]), roots).files
 
     assert (file.title, file.note) == (f"{tmp_path}/other/a.txt", "")
     assert file.link == links.editor_link(str(root / "a.txt"), "s1")
 
 
 def test_endpoints_are_links_only_where_a_click_is_harmless():
-    card = card_of(session(endpoints=["http://localhost:1", "javascript:alert(1)"]), ROOTS)
+    card = make_card(session(endpoints=["http://localhost:1", "javascript:alert(1)"]), ROOTS)
 
     assert [one.link for one in card.endpoints] == ["http://localhost:1", None]
 
 
 def test_the_last_applet_is_offered():
-    card = card_of(session(applet=["text-editor", "path=/r/a.py", "line=3"]), ROOTS)
+    card = make_card(session(applet=["text-editor", "path=/r/a.py", "line=3"]), ROOTS)
 
     assert card.applet is not None
     assert (card.applet.text, card.applet.title) == (
@@ -90,7 +92,7 @@ def test_the_last_applet_is_offered():
         "a.py, line 3",
     )
     assert card.applet.link == "/?applet=text-editor&path=%2Fr%2Fa.py&session=s1&line=3#L3"
-    other = card_of(session(applet=["board", "zoom=2"]), ROOTS).applet
+    other = make_card(session(applet=["board", "zoom=2"]), ROOTS).applet
     assert other is not None
     assert (other.text, other.title) == ("Open again: board", "zoom=2")
 
@@ -106,18 +108,18 @@ def test_the_last_applet_is_offered():
     ],
 )
 def test_an_applet_is_offered_in_words(items: list[str], words: str):
-    offered = card_of(session(applet=items), ROOTS).applet
+    offered = make_card(session(applet=items), ROOTS).applet
 
     assert offered is not None
     assert offered.text == words
 
 
 def test_every_set_is_on_the_card_and_counted():
-    card = card_of(
+    card = make_card(
         session(files=["a"], ports=["80", "81"], tickets=["X-1"], applet=["git-diff"]), ROOTS
     )
 
     assert card.ports == ("80", "81")
     assert card.others == (("tickets", ("X-1",)),)
     assert card.count == 5
-    assert card_of(session(), ROOTS).count == 0
+    assert make_card(session(), ROOTS).count == 0

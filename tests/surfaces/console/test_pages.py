@@ -184,7 +184,7 @@ def test_a_session_is_running_or_ended_clean_or_was_cut(
     session = Session("s", "u", "m", None, None, None, AT, AT if ended else None, {})
     sample = EventSample(1, last, AT, 1) if last else None
 
-    assert screens.ending_of(session, sample, AT + timedelta(minutes=minutes)) == expected
+    assert screens.find_ending(session, sample, AT + timedelta(minutes=minutes)) == expected
 
 
 # --- one session ----------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from holdfast.sessions.model import EventSample
 from holdfast.surfaces.console.pictures import (
     BAR_GAP,
     BAR_WIDTH,
-    activity,
-    figures,
-    size_text,
-    spark_points,
-    stacked,
+    count_activity,
+    describe_size,
+    make_figures,
+    make_spark_points,
+    stack_pieces,
 )
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -28,7 +28,7 @@ def sample(
 
 
 def test_activity_is_high_where_many_events_lie_close_together():
-    counts = activity([sample(1, 0), sample(25, 0.5), sample(50, 1), sample(100, 100)], 10)
+    counts = count_activity([sample(1, 0), sample(25, 0.5), sample(50, 1), sample(100, 100)], 10)
 
     assert counts[0] > 10 * counts[5]
     assert sum(counts) == pytest.approx(99)
@@ -39,14 +39,18 @@ def test_what_has_no_shape_is_not_drawn(moments: list[float]):
     """A few events, or all at one moment: a picture of them would be a block."""
     samples = [sample(number, at) for number, at in enumerate(moments, 1)]
 
-    assert activity(samples) == []
-    assert spark_points(activity(samples)) == figures(len(samples), samples).activity == ""
+    assert count_activity(samples) == []
+    assert (
+        make_spark_points(count_activity(samples))
+        == make_figures(len(samples), samples).activity
+        == ""
+    )
 
 
 def test_an_even_log_is_drawn_half_as_high_as_a_peak():
     def top(*moments: float) -> float:
-        points = spark_points(
-            activity([sample(number, at) for number, at in enumerate(moments, 1)]), 96, 20
+        points = make_spark_points(
+            count_activity([sample(number, at) for number, at in enumerate(moments, 1)]), 96, 20
         )
         return min(float(point.split(",")[1]) for point in points.split())
 
@@ -57,7 +61,7 @@ def test_an_even_log_is_drawn_half_as_high_as_a_peak():
 @given(st.lists(st.floats(0, 1e6), min_size=4, max_size=30))
 def test_activity_counts_every_event_once(moments: list[float]):
     samples = [sample(number, at) for number, at in enumerate(sorted(moments), 1)]
-    counts = activity(samples)
+    counts = count_activity(samples)
 
     assert min(counts, default=0) >= 0
     assert (
@@ -68,13 +72,14 @@ def test_activity_counts_every_event_once(moments: list[float]):
 
 def test_points_stay_inside_their_picture():
     points = [
-        tuple(map(float, point.split(","))) for point in spark_points([0, 5, 2, 9], 96, 20).split()
+        tuple(map(float, point.split(",")))
+        for point in make_spark_points([0, 5, 2, 9], 96, 20).split()
     ]
 
     assert all(0 <= x <= 96 and 0 <= y <= 20 for x, y in points)
-    assert spark_points([]) == ""
-    assert spark_points([3.0])
-    assert spark_points([0.0, 0.0])
+    assert make_spark_points([]) == ""
+    assert make_spark_points([3.0])
+    assert make_spark_points([0.0, 0.0])
 
 
 def test_figures_of_a_long_log_are_said_to_be_about_right():
@@ -83,7 +88,7 @@ def test_figures_of_a_long_log_are_said_to_be_about_right():
         for n in range(100)
     ]
 
-    drawn = figures(1000, samples)
+    drawn = make_figures(1000, samples)
 
     assert not drawn.is_exact
     assert {bar.label: bar.count for bar in drawn.bars} == {"requests": 250, "tool results": 750}
@@ -91,11 +96,11 @@ def test_figures_of_a_long_log_are_said_to_be_about_right():
 
 
 def test_figures_of_a_short_log_are_exact():
-    drawn = figures(1, [sample(1, 0)])
+    drawn = make_figures(1, [sample(1, 0)])
 
     assert drawn.is_exact
     assert drawn.size == "100 bytes"
-    assert figures(0, []).bars == ()
+    assert make_figures(0, []).bars == ()
 
 
 @pytest.mark.parametrize(
@@ -109,13 +114,15 @@ def test_figures_of_a_short_log_are_exact():
     ],
 )
 def test_a_size_reads_as_one_would_say_it(count: int, expected: str):
-    assert size_text(count) == expected
+    assert describe_size(count) == expected
 
 
 @given(st.lists(st.integers(0, 5000), max_size=12))
 def test_a_stacked_bar_is_one_line_without_gaps_or_overlaps(counts: list[int]):
     """Nothing that counts is left out or too narrow to be seen."""
-    pieces = stacked([(f"kind-{number}", "label", count) for number, count in enumerate(counts)])
+    pieces = stack_pieces(
+        [(f"kind-{number}", "label", count) for number, count in enumerate(counts)]
+    )
 
     assert [piece.count for piece in pieces] == [count for count in counts if count]
     assert all(piece.width >= 5 for piece in pieces)

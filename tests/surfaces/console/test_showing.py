@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ground.text import term_safe
+from holdfast.ground.text import plural, term_safe
 from holdfast.surfaces.console import showing
 
 AT = datetime(2026, 11, 16, 22, 30, tzinfo=UTC)
@@ -34,8 +34,8 @@ def test_no_text_ever_becomes_markup(text: str):
 
 
 def test_unseen_characters_are_counted_and_written_escapes_are_not():
-    assert showing.unseen_count("a\u200bb\x1b") == 2
-    assert showing.unseen_count(r"a\u200b") == 0
+    assert showing.count_unseen("a\u200bb\x1b") == 2
+    assert showing.count_unseen(r"a\u200b") == 0
 
 
 def test_what_stands_between_backticks_is_code():
@@ -43,7 +43,7 @@ def test_what_stands_between_backticks_is_code():
 
 
 def test_times_are_the_readers():
-    helsinki = showing.zone_of("Europe/Helsinki")
+    helsinki = showing.find_zone("Europe/Helsinki")
 
     assert showing.moment_text(AT, helsinki) == "17 Nov 2026, 00:30"
     assert showing.clock_text(AT, helsinki) == "00:30"
@@ -53,7 +53,7 @@ def test_times_are_the_readers():
     "name", [None, "", "Mars/Olympus", "../../etc/passwd", "America", "x" * 100, "\x00"]
 )
 def test_a_zone_that_nobody_knows_is_the_servers(name: str | None):
-    assert showing.zone_of(name) is None
+    assert showing.find_zone(name) is None
 
 
 def test_days_have_names():
@@ -90,8 +90,8 @@ def test_a_client_has_its_own_name_and_two_letters():
 
 
 def test_numbers_and_words_are_cut_for_people():
-    assert showing.plural(1, "event") == "1 event"
-    assert showing.plural(19_480, "event") == "19,480 events"
+    assert plural(1, "event") == "1 event"
+    assert plural(19_480, "event") == "19,480 events"
     assert showing.first_words("  a\n b  ") == "a b"
     assert showing.pretty({"ü": 1}) == '{\n  "ü": 1\n}'
     assert showing.pretty("as it is") == "as it is"

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.surfaces.console.texts import LINES_SHOWN, as_text, restore_ends, view_at
+from holdfast.surfaces.console.texts import LINES_SHOWN, make_view, parse_text, restore_ends
 
 
 def saved(original: str, change: tuple[str, str]) -> str:
     """What is written when somebody replaces one piece of the text that is shown."""
-    text = as_text(original.encode())
+    text = parse_text(original.encode())
     assert text is not None
-    return text.edited(text.text.replace(*change))
+    return text.apply_edit(text.text.replace(*change))
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_a_text_that_was_not_changed_is_written_as_it_was(
     lines: list[tuple[str, str]], has_rest: bool
 ):
     original = "".join(line + end for line, end in lines) + ("rest" if has_rest else "")
-    text = as_text(original.encode())
+    text = parse_text(original.encode())
 
     assert text is not None
-    assert text.edited(text.text) == original
+    assert text.apply_edit(text.text) == original
 
 
 @given(st.text("ab\r\n", max_size=12), st.text("abc\n", max_size=12))
@@ -69,7 +69,7 @@ def test_the_ends_of_two_lines_never_become_the_end_of_one():
 @given(st.integers(1, 3 * LINES_SHOWN), st.integers(1, 9_999_999))
 def test_the_pages_of_a_file_show_what_is_asked_and_lead_through_all_of_it(total: int, asked: int):
     lines = [str(number) for number in range(1, total + 1)]
-    view = view_at(lines, asked)
+    view = make_view(lines, asked)
 
     assert view.first <= min(asked, total) <= view.last
     assert list(view.lines) == lines[view.first - 1 : view.last]
@@ -77,22 +77,24 @@ def test_the_pages_of_a_file_show_what_is_asked_and_lead_through_all_of_it(total
     assert len(view.lines) == min(total, LINES_SHOWN)
     if view.first > 1:
         assert (
-            view_at(lines, view.earlier).last
+            make_view(lines, view.earlier).last
             >= view.first - 1
-            >= view_at(lines, view.earlier).first
+            >= make_view(lines, view.earlier).first
         )
     if view.last < total:
-        assert view_at(lines, view.later).first <= view.last + 1 <= view_at(lines, view.later).last
+        assert (
+            make_view(lines, view.later).first <= view.last + 1 <= make_view(lines, view.later).last
+        )
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"a\0b", b"\xc3\x28", b"\x89PNG\r\n\x1a\n\0"])
 def test_what_is_no_text_is_not_shown(data: bytes):
-    assert as_text(data) is None
+    assert parse_text(data) is None
 
 
 def test_lines_are_counted_as_editors_count_them():
     def lines(data: bytes) -> list[str]:
-        text = as_text(data)
+        text = parse_text(data)
         assert text is not None
         return text.lines
 
@@ -100,5 +102,5 @@ def test_lines_are_counted_as_editors_count_them():
     assert lines(b"a\n") == ["a"]
     assert lines(b"a\r\n\r\nb") == ["a", "", "b"]
     assert lines("a\u2028b\x0cc".encode()) == ["a\u2028b\x0cc"]
-    endings = [as_text(data) for data in (b"a\r\n", b"a\r", b"a")]
+    endings = [parse_text(data) for data in (b"a\r\n", b"a\r", b"a")]
     assert [text.ending for text in endings if text] == ["CRLF", "CR", "LF"]

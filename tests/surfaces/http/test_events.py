@@ -136,7 +136,7 @@ async def heard(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
 
 async def test_a_quiet_stream_beats(database):
     tail = Tail(Outbox(database, Owner("local", "ada")))
-    stream = events.blocks(tail, await tail.outbox.end(), heartbeat_seconds=0.01)
+    stream = events.make_blocks(tail, await tail.outbox.end(), heartbeat_seconds=0.01)
 
     first, *beats = await heard(stream, 3)
     await stream.aclose()
@@ -153,7 +153,7 @@ async def test_a_line_break_in_the_data_does_not_end_it(database):
     await ada.update_metadata(session.id, {"name": "x\u0085"[:1] + 'é"\\n'})
 
     [event] = await outbox.read(cursor)
-    block = events.block(event)
+    block = events.format_block(event)
 
     assert block.count(b"\n") == 4
     assert block.endswith(b"\n\n")

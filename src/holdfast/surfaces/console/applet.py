@@ -1,4 +1,4 @@
-"""The text editor behind the page: which file, is it text, and may this version of it be replaced."""
+"""The text editor: which file it is, whether it is text, and whether it may be replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.ground.errors import FileChangedError, PathOutsideError
 from holdfast.surfaces.console import links, texts
 
 MOST_BYTES = 1 << 20
-_SAVING = threading.Lock()  # two who save at once: the second has to see what the first has written
+_SAVING = threading.Lock()  # of two saves at the same time, the second has to see the first
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class OpenFile:
 
 
 def open_file(roots: Sequence[ConfinedRoot], path: str) -> OpenFile:
-    root = root_of(roots, path)
+    root = find_shown_root(roots, path)
     copy = root.read(path, max_bytes=MOST_BYTES)
-    return OpenFile(path, root.folder, copy.hash, len(copy.data), texts.as_text(copy.data))
+    return OpenFile(path, root.folder, copy.hash, len(copy.data), texts.parse_text(copy.data))
 
 
 def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: str) -> FileCopy:
@@ -46,30 +46,28 @@ def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: st
             path, "belongs to git, which runs what stands there; it is only shown"
         )
     with _SAVING:
-        root = root_of(roots, path)
+        root = find_shown_root(roots, path)
         _check_replaceable(root, path)
         return _save(root, path, text, base_hash)
 
 
 def _check_replaceable(root: ConfinedRoot, path: str) -> None:
-    """A file is replaced by another under its name, which the system allows where writing into it
-    would not be.
+    """Saving replaces the file by a new one, which the system allows also for a read-only file.
 
-    So whoever made it read-only is asked first; and a file of several names is left alone, because
-    the others would keep the old text, and to write into it instead could leave half a text behind
-    a crash.
+    So a read-only file is refused here. A file of several names is refused too: the other names
+    would keep the old text, and writing in place could leave half a text after a crash.
     """
     full = os.path.join(root.folder, path)
     try:
         found = os.stat(full, follow_symlinks=False)
     except OSError:
-        return  # whoever reads it says what is wrong
+        return  # reading it reports what is wrong
     if not found.st_mode & 0o222 or not os.access(full, os.W_OK):
         raise Refused(f"File {shown(path)} is read-only, so nothing was written. Make it writable.")
     if found.st_nlink > 1:
         raise Refused(
-            f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part them, so nothing was "
-            "written. Edit it with a program that writes in place."
+            f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part "
+            "them, so nothing was written. Edit it with a program that writes in place."
         )
 
 
@@ -77,21 +75,21 @@ def _save(root: ConfinedRoot, path: str, text: str, base_hash: str) -> FileCopy:
     current = root.read(path, max_bytes=MOST_BYTES)
     if current.hash != base_hash:
         raise FileChangedError(path)
-    before = texts.as_text(current.data)
+    before = texts.parse_text(current.data)
     if before is None or "\x00" in text:
         raise InvalidValueError("file", path, "is not a text file")
     try:
-        data = before.edited(text).encode("utf-8")
+        data = before.apply_edit(text).encode("utf-8")
     except UnicodeEncodeError:
         raise InvalidValueError("text", text[:40], "holds half a character") from None
     return root.write(path, data, base_hash=base_hash, max_bytes=MOST_BYTES)
 
 
 def current_hash(roots: Sequence[ConfinedRoot], path: str) -> str:
-    return hash_of(root_of(roots, path).read(path, max_bytes=MOST_BYTES).data)
+    return hash_of(find_shown_root(roots, path).read(path, max_bytes=MOST_BYTES).data)
 
 
-def root_of(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
+def find_shown_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     if not roots:
         raise PathOutsideError(
             path, "cannot be shown, because no folder was named when the server was started"

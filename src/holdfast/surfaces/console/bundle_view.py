@@ -1,8 +1,7 @@
-"""A bundle as a bar: one piece for each section, the rest free; behind each piece its text, its
-sources, its cuts.
+"""A bundle as a bar: a piece for each section with its text, sources and cuts; the rest is free.
 
-What is shown here was handed to nobody. So nothing of it is kept: a receipt says what an agent was
-given, and a person who moves a slider must not push the last real one out of sight.
+What is shown here was not given to an agent, so no receipt of it is kept: a person who moves a
+slider must not push the receipt of the last real bundle out of sight.
 """
 
 from __future__ import annotations
@@ -54,71 +53,70 @@ class Cap:
     step: int = STEP
 
 
-async def look(
+async def load_bundle(
     bundles: BundleService, phase: str, workstream_id: str | None, limit: int | None, worktree: str
 ) -> BundleShown:
-    """What an agent would be handed now."""
+    """What an agent would get now."""
     bundle = await bundles.preview(phase, workstream_id, limit=limit, worktree=worktree)
     return show_bundle(bundle, budget.total_for(phase, limit))
 
 
 def make_cap(phase: str, limit: int | None) -> Cap:
     most = budget.TOTALS[phase]
-    return Cap(budget.LEAST, most, max(min(limit or most, most), budget.LEAST))
+    chosen = min(limit or most, most)
+    return Cap(budget.LEAST, most, max(chosen, budget.LEAST))
 
 
 def show_bundle(bundle: Bundle, limit: int) -> BundleShown:
-    parts = [_head(bundle), *map(_part, bundle.sections), *_absent(bundle)]
+    parts = [_make_head(bundle), *map(_make_part, bundle.sections), *_list_absent(bundle)]
     sizes = [(f"tone-{number % 4}", part.name, part.chars) for number, part in enumerate(parts)]
-    bar = pictures.stacked([*sizes, (FREE, FREE, limit - bundle.chars)])
+    bar = pictures.stack_pieces([*sizes, (FREE, FREE, limit - bundle.chars)])
     return BundleShown(bundle, limit, tuple(bar), tuple(parts))
 
 
 def list_client_limits() -> str:
     """How much each client hands to its model whole, where that is known."""
-    known = [
-        f"{client.TITLE} {client.TEXT_CHARS:,}" for client in list_clients() if client.TEXT_CHARS
-    ]
-    return ", ".join(known)
+    limited = [client for client in list_clients() if client.TEXT_CHARS]
+    return ", ".join(f"{client.TITLE} {client.TEXT_CHARS:,}" for client in limited)
 
 
-def _head(bundle: Bundle) -> Part:
+def _make_head(bundle: Bundle) -> Part:
     """Our own first lines; the empty lines between the sections are counted here."""
+    text, _, _ = bundle.text.partition("\n\n")
     chars = bundle.chars - sum(len(shown.text) for shown in bundle.sections)
-    return Part(
-        HEAD, bundle.text.partition("\n\n")[0], chars, "whose it is, and how to read it", (), ()
-    )
+    return Part(HEAD, text, chars, "whose it is, and how to read it", (), ())
 
 
-def _part(shown: ShownSection) -> Part:
+def _make_part(shown: ShownSection) -> Part:
     section = shown.section
-    about = (
-        "always whole"
-        if section.pinned
-        else f"budget {section.min_chars:,} to {section.max_chars:,}"
-    )
-    return Part(_name(section), shown.text, len(shown.text), about, shown.items, shown.cut)
+    about = f"budget {section.min_chars:,} to {section.max_chars:,}"
+    if section.pinned:
+        about = "always whole"
+    return Part(_name_part(section), shown.text, len(shown.text), about, shown.items, shown.cut)
 
 
-def _name(section: Section) -> str:
+def _name_part(section: Section) -> str:
     """There is a section for each context set, and only its title says for which."""
-    is_set = section.name == SETS and section.title
-    return (
-        f"context set {section.title.removeprefix('SET ').removesuffix(':')}"
-        if is_set
-        else _spell_name(section.name)
-    )
+    if section.name == SETS and section.title:
+        set_name = section.title.removeprefix("SET ").removesuffix(":")
+        return f"context set {set_name}"
+    return _spell_name(section.name)
 
 
 def _spell_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _absent(bundle: Bundle) -> list[Part]:
-    """Sections of which nothing had room: they are in no piece of the bar, and still not silent."""
-    told = {id(cut) for shown in bundle.sections for cut in shown.cut}
-    left = sorted((cut for cut in bundle.cut if id(cut) not in told), key=lambda cut: cut.section)
+def _list_absent(bundle: Bundle) -> list[Part]:
+    """Sections of which nothing had room: they have no piece in the bar, and are still listed."""
+    shown_cuts = {id(cut) for shown in bundle.sections for cut in shown.cut}
+    others = [cut for cut in bundle.cut if id(cut) not in shown_cuts]
+    by_section = groupby(sorted(others, key=_get_section), key=_get_section)
     return [
         Part(_spell_name(name), "", 0, "nothing of it is in the bundle", (), tuple(cuts))
-        for name, cuts in groupby(left, key=lambda cut: cut.section)
+        for name, cuts in by_section
     ]
+
+
+def _get_section(cut: Cut) -> str:
+    return cut.section

@@ -11,13 +11,14 @@ from holdfast.sessions.context_sets import as_applet
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import links
 
-OWN_SETS = ("files", "applet", "endpoints", "ports")
+OWN_SETS = {"files", "applet", "endpoints", "ports"}
+OUTSIDE = "outside the folders shown here"
 WHAT_IT_SHOWS = {links.EDITOR: "{name} in the text editor", links.DIFF: "the changes of {name}"}
 
 
 @dataclass(frozen=True)
-class Item:
-    """One line of the card. Without a link it is text; a note says what is wrong with it."""
+class CardItem:
+    """A line of the card; without a link it is plain text, and a note names a problem."""
 
     text: str
     title: str = ""
@@ -28,10 +29,10 @@ class Item:
 @dataclass(frozen=True)
 class ContextCard:
     session_id: str
-    files: tuple[Item, ...]
-    endpoints: tuple[Item, ...]
+    files: tuple[CardItem, ...]
+    endpoints: tuple[CardItem, ...]
     ports: tuple[str, ...]
-    applet: Item | None
+    applet: CardItem | None
     others: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
@@ -40,52 +41,54 @@ class ContextCard:
         return len(self.files) + len(self.endpoints) + len(self.ports) + others + bool(self.applet)
 
 
-def card_of(
+def make_card(
     session: Session, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool] = os.path.exists
 ) -> ContextCard:
     context = session.context
+    paths = context.get("files", ())
+    urls = context.get("endpoints", ())
+    other_names = sorted(context.keys() - OWN_SETS)
     return ContextCard(
         session_id=session.id,
-        files=tuple(_file(session, path, roots, exists) for path in context.get("files", ())),
-        endpoints=tuple(
-            Item(url, url, links.web_link(url)) for url in context.get("endpoints", ())
-        ),
+        files=tuple(_make_file_item(session, path, roots, exists) for path in paths),
+        endpoints=tuple(CardItem(url, url, links.web_link(url)) for url in urls),
         ports=tuple(context.get("ports", ())),
-        applet=_applet(session, context.get("applet", ())),
-        others=tuple(
-            (name, tuple(items)) for name, items in sorted(context.items()) if name not in OWN_SETS
-        ),
+        applet=_make_applet_item(session, context.get("applet", ())),
+        others=tuple((name, tuple(context[name])) for name in other_names),
     )
 
 
-def _file(
+def _make_file_item(
     session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]
-) -> Item:
+) -> CardItem:
     full = links.full_path(path, session.worktree)
-    real = os.path.realpath(
-        full
-    )  # also where a link inside leads outside: nothing is told of what lies there
-    is_shown = any(root.holds(real) for root in roots)
-    note = ("" if exists(real) else "missing") if is_shown else "outside the folders shown here"
-    target = real if is_shown else full  # the editor follows no link
-    return Item(
-        links.short_path(full, session.worktree), full, links.editor_link(target, session.id), note
-    )
+    short = links.short_path(full, session.worktree)
+    # A link inside may lead outside: then not even whether the file exists is shown.
+    real = os.path.realpath(full)
+    if not any(root.holds(real) for root in roots):
+        return CardItem(short, full, links.editor_link(full, session.id), OUTSIDE)
+    note = "" if exists(real) else "missing"
+    # The editor follows no link, so it gets the real path.
+    return CardItem(short, full, links.editor_link(real, session.id), note)
 
 
-def _applet(session: Session, items: Sequence[str]) -> Item | None:
+def _make_applet_item(session: Session, items: Sequence[str]) -> CardItem | None:
     """Offered, and never opened by itself."""
     if not items:
         return None
+    slug, *options = items
     params = as_applet(items).get("params", {})
-    name = links.folder_name(params.get("path", ""))
-    words = WHAT_IT_SHOWS.get(items[0], "{slug}") if name else "{slug}"
-    about = (
-        links.short_path(params["path"], session.worktree)
-        if "path" in params
-        else ", ".join(items[1:])
-    )
+    about = ", ".join(options)
+    if "path" in params:
+        about = links.short_path(params["path"], session.worktree)
     if line := params.get("line"):
         about = f"{about}, line {line}"
-    text = f"Open again: {words.format(slug=items[0], name=name)}"
-    return Item(text, about, links.applet_link(items, session.id))
+    text = f"Open again: {_describe_applet(slug, params.get('path', ''))}"
+    return CardItem(text, about, links.applet_link(items, session.id))
+
+
+def _describe_applet(slug: str, path: str) -> str:
+    name = links.folder_name(path)
+    if not name or slug not in WHAT_IT_SHOWS:
+        return slug
+    return WHAT_IT_SHOWS[slug].format(name=name)

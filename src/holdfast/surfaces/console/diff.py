@@ -1,8 +1,7 @@
-"""The git-diff applet behind the page: what a file is now against a commit, line by line, or a
-folder, file by file.
+"""The git-diff applet: a file now against a commit, line by line, or a folder, file by file.
 
-git is asked by `ground.git`, which lets nothing of a repository run. A path is looked at first as
-the editor does it: nothing outside the folders that may be shown, and nothing through a link.
+git is run by `ground.git`, which executes nothing that a repository configures. A path is checked
+first as in the editor: nothing outside the folders that may be shown, and nothing through a link.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from holdfast.ground.confined import ConfinedRoot, FileCopy
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.text import cut
 from holdfast.surfaces.console import links, texts
-from holdfast.surfaces.console.applet import MOST_BYTES, root_of
+from holdfast.surfaces.console.applet import MOST_BYTES, find_shown_root
 
 DIFF_BYTES = 1 << 18
 LINE_CHARS = 2_000
@@ -35,7 +34,7 @@ STATUSES = {"A": "new", "D": "gone", "M": "changed", "T": "another kind"}
 SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
 _KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
-_TOLD = ("old mode ", "new mode ")
+_MODE_LINES = ("old mode ", "new mode ")
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class DiffLine:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """`folder` is where the diff of all files is: the repository, or as much of it as may be shown."""
+    """`folder` has the diff of all files: the repository, or as much of it as may be shown."""
 
     path: str
     root: str
@@ -72,7 +71,7 @@ class FileDiff:
 
     @property
     def against(self) -> str:
-        return shown_commit(self.since)
+        return name_commit(self.since)
 
     @property
     def added(self) -> int:
@@ -85,7 +84,7 @@ class FileDiff:
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """`path` opens its own diff, `below` is how somebody who looks at the folder says it."""
+    """`path` opens its own diff, `below` is its path relative to the folder."""
 
     path: str
     below: str
@@ -109,15 +108,19 @@ class FolderDiff:
     @property
     def below_root(self) -> str:
         below = links.short_path(self.path.rstrip("/"), self.root)
-        return self.name if os.path.isabs(below) else below
+        if os.path.isabs(below):
+            return self.name
+        return below
 
     @property
     def against(self) -> str:
-        return shown_commit(self.since)
+        return name_commit(self.since)
 
 
-def shown_commit(since: str | None) -> str:
-    return since[:SHORT_CHARS] if since else HEAD
+def name_commit(since: str | None) -> str:
+    if since:
+        return since[:SHORT_CHARS]
+    return HEAD
 
 
 def open_diff(
@@ -129,11 +132,11 @@ def open_diff(
     for root in roots:
         if root.has_folder(path):
             return _open_folder(root, path, since)
-    return _open_file(root_of(roots, path), path, since)
+    return _open_file(find_shown_root(roots, path), path, since)
 
 
 def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff:
-    """Names and counts alone; what a file holds is looked at when somebody opens it."""
+    """Names and counts alone; the lines of a file are read when its own diff is opened."""
     folder = os.path.realpath(os.path.join(root.folder, path))
     repository = git.find_repository(folder)
     if repository is None:
@@ -142,22 +145,38 @@ def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff
     if problem:
         return FolderDiff(path, root.folder, problem, since)
     state = git.read_state(repository, since=since)
-    inside = os.path.relpath(folder, repository.root).replace(os.sep, "/")
-    prefix = "" if inside == "." else f"{inside}/"
-    changed = {name: one for name, one in sorted(state.changed.items()) if name.startswith(prefix)}
-    some = list(changed)[:FILES_SHOWN]
-    counts = git.numstat(repository, state.base, some) if state.base else {}
-    files = tuple(
-        _changed_file(path, name.removeprefix(prefix), changed[name], counts.get(name))
-        for name in some
-    )
+    prefix = _find_prefix(repository, folder)
+    changed = [name for name in sorted(state.changed) if name.startswith(prefix)]
+    shown = changed[:FILES_SHOWN]
+    counts = git.numstat(repository, state.base, shown) if state.base else {}
+    files = [
+        _make_changed_file(path, name.removeprefix(prefix), state.changed[name], counts.get(name))
+        for name in shown
+    ]
     return FolderDiff(
-        path, root.folder, "changed" if changed else "same", since, files, len(changed)
+        path=path,
+        root=root.folder,
+        state="changed" if changed else "same",
+        since=since,
+        files=tuple(files),
+        total=len(changed),
     )
+
+
+def _find_prefix(repository: git.Repository, folder: str) -> str:
+    """What the names of all files in the folder begin with, as git writes them."""
+    inside = _name_inside(repository, folder)
+    if inside == ".":
+        return ""
+    return f"{inside}/"
+
+
+def _name_inside(repository: git.Repository, path: str) -> str:
+    return os.path.relpath(path, repository.root).replace(os.sep, "/")
 
 
 def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | None, State | None]:
-    """The whole id that was meant, None for HEAD; or why it is none."""
+    """The full id of the commit, None for HEAD; or what is wrong with the one that was given."""
     if since is None or since == HEAD:
         return None, None
     try:
@@ -166,32 +185,31 @@ def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | N
         return since, "no_id"
     if len(found) == 1:
         return found[0], None
-    return since, "ambiguous" if found else "no_commit"
+    if found:
+        return since, "ambiguous"
+    return since, "no_commit"
 
 
-def _changed_file(
+def _make_changed_file(
     folder: str, below: str, change: git.FileChange, count: git.LineCount | None
 ) -> ChangedFile:
-    return ChangedFile(
-        os.path.join(folder, below), below, STATUSES.get(change.status, "changed"), count
-    )
+    status = STATUSES.get(change.status, "changed")
+    return ChangedFile(os.path.join(folder, below), below, status, count)
 
 
 def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
     copy = _find_copy(root, path)
-    folder = _nearest_folder(os.path.dirname(os.path.join(root.folder, path)))
-    repository = git.find_repository(folder)
+    full = os.path.join(root.folder, path)
+    repository = git.find_repository(_find_nearest_folder(os.path.dirname(full)))
+    if repository is None and copy is None:
+        raise FileMissingError(path)
     if repository is None:
-        if copy is None:
-            raise FileMissingError(path)
         return FileDiff(path, root.folder, "no_repository")
-    real = os.path.realpath(
-        os.path.join(root.folder, path)
-    )  # no link is below the root: it was walked
-    inside = os.path.relpath(real, repository.root).replace(os.sep, "/")
     since, problem = _find_commit(repository, since)
     if problem:
         return FileDiff(path, root.folder, problem, since=since)
+    # Only links above the root are resolved: reading the copy has refused any below it.
+    inside = _name_inside(repository, os.path.realpath(full))
     state, lines, is_cut = _compare(repository, inside, copy, since)
     if copy is None and state in ("new", "same"):
         raise FileMissingError(path)
@@ -204,35 +222,35 @@ def _compare(
 ) -> tuple[State, list[DiffLine], bool]:
     base = since or git.find_head(repository)
     if base is None:
-        return _all_new(copy)
+        return _compare_new_file(copy)
     found = git.diff_text(repository, base, inside, max_bytes=DIFF_BYTES)
     lines = list(parse_diff(found.text))
     if _is_binary(found.text):
         return ("binary", [], False)
     if not lines and copy is not None and not _is_in_commit(repository, base, inside):
-        return _all_new(copy)
-    return (
-        _state(found.text, lines),
-        lines[: texts.LINES_SHOWN],
-        found.is_cut or len(lines) > texts.LINES_SHOWN,
-    )
+        return _compare_new_file(copy)
+    state = _find_state(found.text, lines)
+    is_cut = found.is_cut or len(lines) > texts.LINES_SHOWN
+    return (state, lines[: texts.LINES_SHOWN], is_cut)
 
 
-def _state(diff: str, lines: Sequence[DiffLine]) -> State:
-    """Also of an empty file that came or went, which has no lines to tell it by."""
+def _find_state(diff: str, lines: Sequence[DiffLine]) -> State:
+    """The head also names an empty file that was added or removed, which has no lines."""
     head = diff.partition("\n@@ ")[0]
     if "\nnew file mode " in head:
         return "new"
     if "\ndeleted file mode " in head:
         return "gone"
-    return "changed" if lines else "same"
+    if lines:
+        return "changed"
+    return "same"
 
 
-def _all_new(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
+def _compare_new_file(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
     """A file that git does not know."""
     if copy is None:
         return ("new", [], False)
-    found = texts.as_text(copy.data)
+    found = texts.parse_text(copy.data)
     if found is None:
         return ("binary", [], False)
     shown = found.lines[: texts.LINES_SHOWN] if found.text else []
@@ -244,53 +262,51 @@ def _all_new(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
 
 
 def parse_diff(diff: str) -> Iterator[DiffLine]:
-    """git's own format. What a file holds always stands behind a sign, so no line of it is taken
-    for git's.
-    """
-    lines = diff.split("\n")[:-1]
-    is_crlf = _is_crlf(diff)
+    """git's own format: each line of a file follows a sign, so none is mistaken for git's."""
+    end = "\r" if _is_crlf(diff) else ""
     before, after, is_inside = 0, 0, False
-    for line in lines:
+    for line in diff.split("\n")[:-1]:
         if hunk := _HUNK.fullmatch(line):
             before, after, is_inside = int(hunk[1]), int(hunk[2]), True
             yield DiffLine("hunk", cut(hunk[3].strip(), LINE_CHARS), before, after)
         elif is_inside and line[:1] in _KINDS:
             kind = _KINDS[line[:1]]
-            yield _line(kind, line[1:].removesuffix("\r") if is_crlf else line[1:], before, after)
+            yield _make_line(kind, line[1:].removesuffix(end), before, after)
             before += kind in ("same", "removed")
             after += kind in ("same", "added")
         else:
             is_inside = False  # the head of a file; one that became a link has two
-            if line.startswith(_TOLD):
+            if line.startswith(_MODE_LINES):
                 yield DiffLine("note", line)
 
 
 def _is_crlf(diff: str) -> bool:
-    """Whether every line of the file ends so; where only some do, that is what one wants to see."""
+    """Whether every line ends so; where only some do, the difference has to be visible."""
     lines = diff.partition("\n@@ ")[2].split("\n")[1:-1]
     return all(line.endswith("\r") for line in lines if line[:1] in ("+", "-", " "))
 
 
-def _line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
-    return DiffLine(
-        kind,
-        cut(words, LINE_CHARS) if kind != "note" else words.strip(),
-        before if kind in ("same", "removed") else None,
-        after if kind in ("same", "added") else None,
-    )
+def _make_line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
+    if kind == "note":
+        return DiffLine(kind, words.strip())
+    text = cut(words, LINE_CHARS)
+    if kind == "removed":
+        return DiffLine(kind, text, before=before)
+    if kind == "added":
+        return DiffLine(kind, text, after=after)
+    return DiffLine(kind, text, before, after)
 
 
 def _is_binary(diff: str) -> bool:
     head = diff.partition("\n@@ ")[0]
-    return any(
-        line.startswith("Binary files ") and line.endswith(" differ") for line in head.split("\n")
-    )
+    lines = head.split("\n")
+    return any(line.startswith("Binary files ") and line.endswith(" differ") for line in lines)
 
 
 def _is_in_commit(repository: git.Repository, commit: str, inside: str) -> bool:
     try:
         return git.read_blob(repository, commit, inside, max_bytes=MOST_BYTES) is not None
-    except InvalidValueError:  # too large to be read here, and so there
+    except InvalidValueError:  # too large to be read, so it exists
         return True
 
 
@@ -301,8 +317,8 @@ def _find_copy(root: ConfinedRoot, path: str) -> FileCopy | None:
         return None
 
 
-def _nearest_folder(folder: str) -> str:
-    """A file may be gone with its folder."""
+def _find_nearest_folder(folder: str) -> str:
+    """The folder itself may be missing, together with the file."""
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     return folder

@@ -13,5 +13,6 @@ class ProofRunningError(Conflict):
     def __init__(self, command: Sequence[str]):
         self.command = tuple(command)
         super().__init__(
-            f"A proof is running already: {shown(' '.join(command))}. Nothing was started. Wait until it has ended."
+            f"A proof is running already: {shown(' '.join(command))}. "
+            "Nothing was started. Wait until it has ended."
         )

@@ -17,6 +17,7 @@ from holdfast.sessions.context_sets import as_applet
 
 EDITOR, DIFF = "text-editor", "git-diff"
 LINK_CHARS = 2000
+OWN_PARAMS = ("applet", "session", "line")
 # A host in plain letters: one that only looks like another, or hides behind a login, stays text.
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\]", re.IGNORECASE)
 LINE = re.compile(r"[1-9]\d{0,6}")
@@ -33,8 +34,10 @@ def web_link(text: str) -> str | None:
         return None
     if parts.scheme not in ("http", "https") or not text.lower().startswith(f"{parts.scheme}://"):
         return None
-    name = host.removesuffix(f":{port}") if port is not None else host
-    return text if _HOST.fullmatch(name) else None
+    name = host if port is None else host.removesuffix(f":{port}")
+    if _HOST.fullmatch(name):
+        return text
+    return None
 
 
 def editor_link(path: str, session_id: str | None = None, **more: str) -> str:
@@ -43,31 +46,33 @@ def editor_link(path: str, session_id: str | None = None, **more: str) -> str:
 
 
 def diff_link(path: str, session_id: str | None = None, since: str | None = None) -> str:
-    """Where one sees what a file is now against a commit, HEAD without one."""
+    """Where a file is compared with a commit, by default HEAD."""
     return _console_link({"applet": DIFF, "path": path, "session": session_id, "since": since})
 
 
 def work_link(workstream_id: str | None = None, phase: str | None = None) -> str:
-    query = _query({"workstream": workstream_id or None, "phase": phase})
-    return f"/workstreams{'?' + query if query else ''}"
+    query = _make_query({"workstream": workstream_id or None, "phase": phase})
+    if query:
+        return f"/workstreams?{query}"
+    return "/workstreams"
 
 
 def work_piece_link(workstream_id: str, phase: str, seen: str) -> str:
-    """Where what was noted is fetched once more, unless it is what was seen already."""
-    return f"/console/workstreams?{_query({'workstream': workstream_id, 'phase': phase, 'seen': seen})}"
+    """Where the notes are fetched again, unless they are the ones that were seen."""
+    query = _make_query({"workstream": workstream_id, "phase": phase, "seen": seen})
+    return f"/console/workstreams?{query}"
 
 
 def applet_link(items: Sequence[str], session_id: str) -> str:
-    """Where a captured applet opens again. No parameter opens another applet or speaks for another
-    session.
-    """
+    """Where a captured applet opens again; no parameter names another applet or session."""
     applet = as_applet(items)
     params: Mapping[str, str] = applet.get("params", {})
     line = params.get("line", "")
-    kept = {key: value for key, value in params.items() if key not in ("applet", "session", "line")}
-    at = {"line": line} if LINE.fullmatch(line) else {}
-    anchor = f"#L{line}" if at else ""
-    return _console_link({"applet": applet["slug"], **kept, "session": session_id, **at}) + anchor
+    kept = {key: value for key, value in params.items() if key not in OWN_PARAMS}
+    query = {"applet": applet["slug"], **kept, "session": session_id}
+    if LINE.fullmatch(line):
+        return f"{_console_link({**query, 'line': line})}#L{line}"
+    return _console_link(query)
 
 
 def line_link(path: str, session_id: str | None, asked: int, target: int) -> str:
@@ -76,17 +81,24 @@ def line_link(path: str, session_id: str | None, asked: int, target: int) -> str
 
 
 def session_link(session_id: str, **more: str) -> str:
-    return f"/sessions/{session_id}{'?' + urlencode(more) if more else ''}"
+    link = f"/sessions/{session_id}"
+    if more:
+        return f"{link}?{urlencode(more)}"
+    return link
 
 
 def full_path(path: str, worktree: str | None) -> str:
     """A relative path belongs to the session's working tree."""
-    return path if os.path.isabs(path) or not worktree else os.path.join(worktree, path)
+    if os.path.isabs(path) or not worktree:
+        return path
+    return os.path.join(worktree, path)
 
 
 def short_path(path: str, worktree: str | None) -> str:
-    """As somebody who stands in the working tree would say it."""
-    return path.removeprefix(worktree.rstrip("/") + "/") if worktree else path
+    """Relative to the working tree, for a path inside it."""
+    if not worktree:
+        return path
+    return path.removeprefix(worktree.rstrip("/") + "/")
 
 
 def folder_name(path: str) -> str:
@@ -94,11 +106,10 @@ def folder_name(path: str) -> str:
 
 
 def _console_link(params: Mapping[str, str | None]) -> str:
-    return f"/?{_query(params)}"
+    return f"/?{_make_query(params)}"
 
 
-def _query(params: Mapping[str, str | None]) -> str:
-    """Names that are no UTF-8 lead nowhere, and still break no page."""
-    return urlencode(
-        {key: value for key, value in params.items() if value is not None}, errors="replace"
-    )
+def _make_query(params: Mapping[str, str | None]) -> str:
+    """Without what is None; a file name that is not UTF-8 must not break the page."""
+    given = {key: value for key, value in params.items() if value is not None}
+    return urlencode(given, errors="replace")

@@ -1,6 +1,4 @@
-"""The addresses of the console. Each takes its request apart, asks one thing, and fills one
-template.
-"""
+"""The addresses of the console: each parses its request, asks for one thing, fills one template."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from holdfast.ground.errors import FileChangedError
 from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import applet, diff, links, screens, showing, texts
-from holdfast.surfaces.console.card import card_of
+from holdfast.surfaces.console.card import make_card
 from holdfast.surfaces.console.proving import Prover
 from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
 from holdfast.surfaces.console.stock import Stock
@@ -36,7 +34,7 @@ from holdfast.surfaces.http.guard import is_person
 # A text of the largest file, with every character of it escaped.
 BODY_BYTES = 8 * applet.MOST_BYTES
 NOTHING = "No page has this address. It may have been typed wrongly, or be of another version."
-FILES = "/static/"  # answered, or not, by whoever serves files
+FILES = "/static/"  # answered by the file server, also with "not found"
 # Beyond what any of these may be; only to stop reading.
 LABEL = 100
 Below = Annotated[str | None, Query(max_length=LABEL)]
@@ -53,28 +51,29 @@ class Console:
     stock: Stock
     prover: Prover
 
-    async def strip(self) -> dict[str, Any]:
-        """A page is shown even while its accounts cannot be read: the strip says so."""
+    async def load_strip(self) -> dict[str, Any]:
+        """A page is shown even if the accounts cannot be read; then the strip says so."""
         try:
             return {"stock": await self.stock.read()}
         except HoldfastError:
             return {"stock": None}
 
-    async def known_session(self, session_id: str) -> str | None:
-        """An applet opens without a session as well, and so it does with one that is gone."""
+    async def find_session_id(self, session_id: str) -> str | None:
+        """None for an unknown session: an applet opens without a session too."""
         try:
-            return (await self.app.scope.sessions.get_session(session_id)).id
+            session = await self.app.scope.sessions.get_session(session_id)
         except SessionNotFoundError:
             return None
+        return session.id
 
-    async def detail(self, session: Session, below: int | None) -> dict[str, Any]:
+    async def load_detail(self, session: Session, below: int | None) -> dict[str, Any]:
         sessions = self.app.scope.sessions
         row, timeline, figures = await asyncio.gather(
-            screens.row_of(sessions, session, clock.now()),
-            screens.timeline_of(sessions, session.id, below),
-            screens.figures_of(sessions, session),
+            screens.load_row(sessions, session, clock.now()),
+            screens.load_timeline(sessions, session.id, below),
+            screens.load_figures(sessions, session),
         )
-        card = await asyncio.to_thread(card_of, session, self.roots)
+        card = await asyncio.to_thread(make_card, session, self.roots)
         return {
             "session": session,
             "row": row,
@@ -90,16 +89,18 @@ def make_console(app: App, roots: Sequence[str]) -> APIRouter:
     """The router of the console; `roots` are the folders whose files it may show and change."""
     folders = tuple(ConfinedRoot(root) for root in roots)
     console = Console(app, folders, Shell(app.settings), Stock(app), Prover(app.settings))
-    router = APIRouter(route_class=_route_class(console), include_in_schema=False)
+    router = APIRouter(route_class=_make_route_class(console), include_in_schema=False)
     _add_pages(router, console)
-    _add_fragments(router, console)
+    _add_events(router, console)
+    _add_lists(router, console)
+    _add_session_pieces(router, console)
     _add_applet(router, console)
     add_work(router, console)
     _add_nothing(router, console)
     return router
 
 
-def _route_class(console: Console) -> type[APIRoute]:
+def _make_route_class(console: Console) -> type[APIRoute]:
     """An error becomes a page of ours; for a script it is a problem document."""
 
     class ConsoleRoute(APIRoute):
@@ -110,28 +111,28 @@ def _route_class(console: Console) -> type[APIRoute]:
                 try:
                     return await handle(request)
                 except RequestValidationError as error:
-                    return console.shell.problem(
-                        request, _not_understood(error), **await console.strip()
-                    )
+                    problem: HoldfastError = _make_invalid_value(error)
                 except HoldfastError as error:
                     if request.method not in bodies.READS:
-                        return problems.of_error(error)
-                    return console.shell.problem(request, error, **await console.strip())
+                        return problems.describe_error(error)
+                    problem = error
+                strip = await console.load_strip()
+                return console.shell.render_problem(request, problem, **strip)
 
             return answer
 
     return ConsoleRoute
 
 
-def _not_understood(error: RequestValidationError) -> InvalidValueError:
+def _make_invalid_value(error: RequestValidationError) -> InvalidValueError:
     first = error.errors()[0]
     return InvalidValueError(
         str(first["loc"][-1]), first.get("input"), "is not what this address takes"
     )
 
 
-def zone_of(request: Request) -> tzinfo | None:
-    return showing.zone_of(request.cookies.get(ZONE_COOKIE))
+def find_zone(request: Request) -> tzinfo | None:
+    return showing.find_zone(request.cookies.get(ZONE_COOKIE))
 
 
 # --- pages ----------------------------------------------------------------------------------------
@@ -142,7 +143,7 @@ def _add_pages(router: APIRouter, console: Console) -> None:
 
     @router.get("/")
     async def show_home(request: Request, older: Below = None) -> Response:
-        """The landing page, or an applet that somebody asked for by its address."""
+        """The landing page, or an applet that the address names."""
         if "applet" in request.query_params:
             return await show_applet(console, request)
         return await show_sessions(request, older)
@@ -150,31 +151,28 @@ def _add_pages(router: APIRouter, console: Console) -> None:
     @router.get("/sessions")
     async def show_sessions(request: Request, older: Below = None) -> Response:
         """The list, and beside it the newest session of the page."""
-        found = await screens.list_of(sessions, zone_of(request), older)
+        found = await screens.load_list(sessions, find_zone(request), older)
+        values: dict[str, Any] = {"list": found, "older": older, "is_list": True}
         first = next((row.session for day in found.days for row in day.rows), None)
-        detail = await console.detail(first, None) if first else {"session": None}
-        values: dict[str, Any] = {
-            "list": found,
-            "older": older,
-            "is_list": True,
-            "selected": first.id if first else "",
-        }
-        return shell.render("sessions.html", request, **values, **detail, **await console.strip())
+        if first is None:
+            values |= {"session": None, "selected": ""}
+        else:
+            values |= {**await console.load_detail(first, None), "selected": first.id}
+        return shell.render("sessions.html", request, **values, **await console.load_strip())
 
     @router.get("/sessions/{session_id}")
     async def show_session(
         request: Request, session_id: str, below: Number = None, older: Below = None
     ) -> Response:
         session = await sessions.get_session(session_id)
-        found = await screens.list_of(sessions, zone_of(request), older)
-        values: dict[str, Any] = {
-            "list": found,
-            "older": older,
-            "is_list": False,
-            "selected": session.id,
-        }
-        detail = await console.detail(session, below)
-        return shell.render("sessions.html", request, **values, **detail, **await console.strip())
+        found = await screens.load_list(sessions, find_zone(request), older)
+        values: dict[str, Any] = {"list": found, "older": older, "is_list": False}
+        values |= {**await console.load_detail(session, below), "selected": session.id}
+        return shell.render("sessions.html", request, **values, **await console.load_strip())
+
+
+def _add_events(router: APIRouter, console: Console) -> None:
+    sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/console/sessions/{session_id}/events/{sequence}")
     async def show_event(request: Request, session_id: str, sequence: int) -> Response:
@@ -182,24 +180,28 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         event = await anext(sessions.read_events(session_id, max(sequence, 1) - 1), None)
         if event is None or event.sequence != sequence:
             raise EventNotFoundError(sequence)
-        values: dict[str, Any] = {"event": event, "session_id": session_id, **await console.strip()}
+        values: dict[str, Any] = {
+            "event": event,
+            "session_id": session_id,
+            **await console.load_strip(),
+        }
         return await asyncio.to_thread(shell.render, "event.html", request, **values)
 
 
 async def show_applet(console: Console, request: Request) -> Response:
     slug, path = request.query_params["applet"], request.query_params.get("path", "")
-    session_id = await console.known_session(request.query_params.get("session", ""))
+    session_id = await console.find_session_id(request.query_params.get("session", ""))
     values: dict[str, Any] = {
         "slug": slug,
         "path": path,
         "session_id": session_id,
-        **await console.strip(),
+        **await console.load_strip(),
     }
     if slug == links.DIFF:
         return await asyncio.to_thread(_show_diff, console, request, path, values)
     if slug != links.EDITOR:
         return console.shell.render("unknown_applet.html", request, 404, **values)
-    line = _line(request.query_params.get("line", ""))
+    line = _parse_line(request.query_params.get("line", ""))
     return await asyncio.to_thread(_show_file, console, request, path, line, values)
 
 
@@ -212,11 +214,11 @@ def _show_file(
         return console.shell.render(
             "editor.html", request, file=file, unseen=0, view=None, **values
         )
-    values |= {"file": file, "unseen": showing.unseen_count(file.text.text)}
+    values |= {"file": file, "unseen": showing.count_unseen(file.text.text)}
     if request.query_params.get("edit"):
         return console.shell.render("editor_edit.html", request, **values)
     return console.shell.render(
-        "editor.html", request, view=texts.view_at(file.text.lines, line), **values
+        "editor.html", request, view=texts.make_view(file.text.lines, line), **values
     )
 
 
@@ -226,20 +228,22 @@ def _show_diff(console: Console, request: Request, path: str, values: dict[str, 
     return console.shell.render(page, request, diff=found, **values)
 
 
-def _line(given: str) -> int:
-    """What is no number of a line asks for the first."""
-    return int(given) if links.LINE.fullmatch(given) else 1
+def _parse_line(given: str) -> int:
+    """The first line for anything that is not a line number."""
+    if links.LINE.fullmatch(given):
+        return int(given)
+    return 1
 
 
 # --- pieces that a page asks for later ------------------------------------------------------------
 
 
-def _add_fragments(router: APIRouter, console: Console) -> None:
+def _add_lists(router: APIRouter, console: Console) -> None:
     sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/console/strip")
     async def show_strip(request: Request) -> Response:
-        return shell.render("_strip.html", request, **await console.strip())
+        return shell.render("_strip.html", request, **await console.load_strip())
 
     @router.get("/console/sessions")
     async def show_list(
@@ -249,45 +253,48 @@ def _add_fragments(router: APIRouter, console: Console) -> None:
         count: Annotated[int, Query(ge=1)] = screens.SESSIONS_PER_PAGE,
     ) -> Response:
         """More of the list, or all that is shown of it once more."""
-        found = await screens.list_of(
-            sessions, zone_of(request), older, min(count, screens.MOST_SESSIONS)
+        found = await screens.load_list(
+            sessions, find_zone(request), older, min(count, screens.MOST_SESSIONS)
         )
         return shell.render("_list.html", request, list=found, older=older, selected=selected)
+
+
+def _add_session_pieces(router: APIRouter, console: Console) -> None:
+    sessions, shell = console.app.scope.sessions, console.shell
 
     @router.get("/console/sessions/{session_id}/head")
     async def show_head(request: Request, session_id: str) -> Response:
         session = await sessions.get_session(session_id)
-        row = await screens.row_of(sessions, session, clock.now())
+        row = await screens.load_row(sessions, session, clock.now())
         return shell.render(
             "_head.html", request, session=session, row=row, endings=screens.ENDINGS, is_alone=True
         )
 
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:
-        card = await asyncio.to_thread(
-            card_of, await sessions.get_session(session_id), console.roots
-        )
+        session = await sessions.get_session(session_id)
+        card = await asyncio.to_thread(make_card, session, console.roots)
         return shell.render("_card.html", request, card=card)
 
     @router.get("/console/sessions/{session_id}/turns")
     async def show_turns(request: Request, session_id: str, below: Number = None) -> Response:
         session = await sessions.get_session(session_id)
-        timeline = await screens.timeline_of(sessions, session.id, below)
+        timeline = await screens.load_timeline(sessions, session.id, below)
         return shell.render("_turns.html", request, session=session, timeline=timeline)
 
     @router.get("/console/sessions/{session_id}/tail")
     async def show_tail(
         request: Request, session_id: str, after: Annotated[int, Query(ge=0)] = 0
     ) -> Response:
-        """What has come since; nothing at all where nothing has."""
+        """What was added since; 204 if nothing was."""
         session = await sessions.get_session(session_id)
         if session.last_sequence == after and session.ended_at is None:
             return Response(status_code=204)
-        detail = await console.detail(session, None)
-        if detail["timeline"].turns and detail["timeline"].turns[-1].first > after + 1:
-            return Response(
-                headers={"HX-Refresh": "true"}
-            )  # more than a page has come: begin again
+        detail = await console.load_detail(session, None)
+        turns = detail["timeline"].turns
+        if turns and turns[-1].first > after + 1:
+            # More than a page was added, so the browser has to load the page again.
+            return Response(headers={"HX-Refresh": "true"})
         return shell.render("_tail.html", request, after=after, **detail)
 
 
@@ -302,7 +309,7 @@ def _add_applet(router: APIRouter, console: Console) -> None:
             copy = await asyncio.to_thread(applet.save_file, console.roots, path, text, base_hash)
         except FileChangedError as error:
             current = await asyncio.to_thread(applet.current_hash, console.roots, path)
-            return problems.of_error(error, current_hash=current)
+            return problems.describe_error(error, current_hash=current)
         return JSONResponse({"hash": copy.hash, "bytes": len(copy.data)})
 
 
@@ -322,17 +329,19 @@ async def _parse_file(request: Request) -> tuple[str, str, str]:
 
 
 def _add_nothing(router: APIRouter, console: Console) -> None:
-    """Last: a person who opens what nobody answers is shown a way back. Programs get their
-    document.
-    """
+    """Last: a person at an unknown address gets a page with a way back, a program a document."""
 
     class LastRoute(APIRoute):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
-            return super().matches(scope) if _is_person(scope) else (Match.NONE, {})
+            if _is_person(scope):
+                return super().matches(scope)
+            return (Match.NONE, {})
 
     async def show_nothing(request: Request) -> Response:
         words = {"title": "There is nothing here", "message": NOTHING, "advice": ()}
-        return console.shell.render("message.html", request, 404, **words, **await console.strip())
+        return console.shell.render(
+            "message.html", request, 404, **words, **await console.load_strip()
+        )
 
     router.add_api_route(
         "/{path:path}", show_nothing, methods=["GET"], route_class_override=LastRoute

@@ -1,7 +1,7 @@
 """One proof at a time, run again from a page, on a thread of its own.
 
-The thread opens the store by itself, as a command in a terminal would, and nobody waits for it: a
-server that is stopped does not stay because somebody's tests have not ended.
+The thread opens the store by itself, as a command in a terminal would, and nothing waits for it: a
+server can stop while the tests of a proof still run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.workstreams.model import Proof
 
 @dataclass(frozen=True)
 class Proving:
-    """A run that was asked for here; `done` is what came of it, `problem` why nothing did."""
+    """A run that was started here; `done` is its result, `problem` why there is none."""
 
     proof: Proof
     started_at: datetime
@@ -33,8 +33,13 @@ class Proving:
 
     @property
     def mark(self) -> str:
-        """What tells this state from any other, so that a page which has seen it is told nothing."""
-        return f"{clock.to_text(self.started_at)} {self.done.id if self.done else 'no' if self.problem else ''}".strip()
+        """Differs between any two states, so that a page is sent only what it has not shown."""
+        started_at = clock.to_text(self.started_at)
+        if self.done:
+            return f"{started_at} {self.done.id}"
+        if self.problem:
+            return f"{started_at} no"
+        return started_at
 
 
 class Prover:
@@ -48,18 +53,19 @@ class Prover:
             if self.last is not None and self.last.is_running:
                 raise ProofRunningError(self.last.proof.command)
             started = self.last = Proving(proof, clock.now())
-        threading.Thread(
+        thread = threading.Thread(
             target=self._run, args=(folder, started), name="holdfast-proof", daemon=True
-        ).start()
+        )
+        thread.start()
         return started
 
     def _run(self, folder: str, started: Proving) -> None:
-        """Whatever happens, it ends: nobody could start another one otherwise."""
+        """It always records an end; otherwise no other proof could be started."""
         try:
             with App(self._settings) as app:
                 done = app.run(app.workstreams(folder).prove([], again=started.proof.id))
             self.last = replace(started, done=done)
         except HoldfastError as error:
             self.last = replace(started, problem=str(error))
-        except Exception as error:  # its words may be somebody's text
+        except Exception as error:  # its message may hold private text
             self.last = replace(started, problem=f"It could not be run ({type(error).__name__}).")

@@ -1,4 +1,4 @@
-"""What the sessions screen shows, gathered from the room and put into order: values in, values out.
+"""What the sessions screen shows, read from the session service and put into order.
 
 Each list is a page, and each page costs what it shows: neither a hundred thousand sessions nor a
 session of a hundred thousand events makes it slower.
@@ -26,7 +26,7 @@ SESSIONS_PER_PAGE = 50
 MOST_SESSIONS = 500
 TURNS_PER_PAGE = 20
 EVENTS_PER_PAGE = 400
-# Whoever has said nothing for so long is not at work any more; longer than most tests run.
+# A session without an event for so long is not running any more; longer than most tests take.
 QUIET = timedelta(minutes=30)
 
 ENDINGS = {
@@ -56,7 +56,7 @@ class Day:
 
 
 @dataclass(frozen=True)
-class SessionList:
+class SessionDays:
     days: tuple[Day, ...]
     count: int
     older: str | None  # the id to go on below
@@ -78,83 +78,87 @@ class Timeline:
         return not self.turns or self.turns[-1].request is not None or self.earlier is None
 
 
-async def list_of(
+async def load_list(
     sessions: SessionService,
     zone: tzinfo | None,
     below: str | None = None,
     count: int = SESSIONS_PER_PAGE,
-) -> SessionList:
+) -> SessionDays:
     now = clock.now()
     page = await sessions.list_sessions(count + 1, below)
     shown = page[:count]
-    rows = await asyncio.gather(*(row_of(sessions, session, now) for session in shown))
-    parts = await parts_of(sessions, shown)
-    rows = [replace(row, part=parts.get(row.session.id, "")) for row in rows]
+    found = await asyncio.gather(*(load_row(sessions, session, now) for session in shown))
+    parts = await name_parts(sessions, shown)
+    rows = [replace(row, part=parts.get(row.session.id, "")) for row in found]
     goes_on = ""
     if below is not None:
-        before = (await sessions.get_session(below)).started_at
-        goes_on = showing.day_name(
-            showing.local(before, zone).date(), showing.local(now, zone).date()
-        )
+        last_shown = await sessions.get_session(below)
+        goes_on = _name_day(last_shown.started_at, zone, now)
     older = shown[-1].id if len(page) > count else None
-    return SessionList(tuple(_days(rows, zone, now)), len(rows), older, goes_on)
+    return SessionDays(tuple(_group_by_day(rows, zone, now)), len(rows), older, goes_on)
 
 
-async def row_of(sessions: SessionService, session: Session, now: datetime) -> Row:
+async def load_row(sessions: SessionService, session: Session, now: datetime) -> Row:
     samples = await sessions.sample_events(session.id, pictures.SPARK_SAMPLES)
+    last = samples[-1] if samples else None
     words = session.name or await sessions.find_first_request(session.id) or ""
     return Row(
         session=session,
         title=showing.first_words(words) or session.chatmode,
         is_named=bool(session.name),
-        ending=ending_of(session, samples[-1] if samples else None, now),
-        spark=pictures.spark_points(pictures.activity(samples)),
-        last_at=samples[-1].created_at if samples else session.started_at,
+        ending=find_ending(session, last, now),
+        spark=pictures.make_spark_points(pictures.count_activity(samples)),
+        last_at=last.created_at if last else session.started_at,
     )
 
 
-async def parts_of(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
-    """What tells sessions of one name apart: the place of each in its thread, where one continues
-    another.
-    """
+async def name_parts(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
+    """By id, the place of a session in its thread, for sessions that continue each other."""
     parts: dict[str, str] = {}
     for session in shown:
         if session.resumed_from and session.id not in parts:
             thread = await sessions.list_thread(session.id)
-            parts |= {
-                one.id: f"part {number} of {len(thread)}" for number, one in enumerate(thread, 1)
-            }
+            for number, part in enumerate(thread, 1):
+                parts[part.id] = f"part {number} of {len(thread)}"
     return parts
 
 
-def ending_of(session: Session, last: EventSample | None, now: datetime) -> Ending:
-    """Running, clean or cut. A client need not say that it ended: an answer that nobody followed up
-    is an end too.
-    """
+def find_ending(session: Session, last: EventSample | None, now: datetime) -> Ending:
+    """A client need not report the end: a last event that is an answer is a clean end too."""
     if session.ended_at is not None:
         return "clean"
-    if now - (last.created_at if last else session.started_at) < QUIET:
+    last_at = last.created_at if last else session.started_at
+    if now - last_at < QUIET:
         return "running"
-    return "clean" if last is not None and last.type == "model_message" else "cut"
+    if last is not None and last.type == "model_message":
+        return "clean"
+    return "cut"
 
 
-async def timeline_of(
+async def load_timeline(
     sessions: SessionService, session_id: str, below: int | None = None
 ) -> Timeline:
     events = await sessions.list_turn_events(
         session_id, below, max_turns=TURNS_PER_PAGE, max_events=EVENTS_PER_PAGE
     )
-    first = events[0].sequence if events else 1
-    last = events[-1].sequence if events else 0
-    return Timeline(tuple(reversed(gather_turns(events))), first if first > 1 else None, last)
+    if not events:
+        return Timeline((), None, 0)
+    newest_first = tuple(reversed(gather_turns(events)))
+    first = events[0].sequence
+    earlier = first if first > 1 else None
+    return Timeline(newest_first, earlier, events[-1].sequence)
 
 
-async def figures_of(sessions: SessionService, session: Session) -> pictures.Figures:
+async def load_figures(sessions: SessionService, session: Session) -> pictures.Figures:
     samples = await sessions.sample_events(session.id, pictures.FIGURE_SAMPLES)
-    return pictures.figures(session.last_sequence, samples)
+    return pictures.make_figures(session.last_sequence, samples)
 
 
-def _days(rows: Sequence[Row], zone: tzinfo | None, now: datetime) -> list[Day]:
+def _group_by_day(rows: Sequence[Row], zone: tzinfo | None, now: datetime) -> list[Day]:
+    by_day = groupby(rows, key=lambda row: _name_day(row.session.started_at, zone, now))
+    return [Day(name, tuple(group)) for name, group in by_day]
+
+
+def _name_day(at: datetime, zone: tzinfo | None, now: datetime) -> str:
     today = showing.local(now, zone).date()
-    by_day = groupby(rows, key=lambda row: showing.local(row.session.started_at, zone).date())
-    return [Day(showing.day_name(day, today), tuple(group)) for day, group in by_day]
+    return showing.day_name(showing.local(at, zone).date(), today)

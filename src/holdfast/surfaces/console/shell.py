@@ -1,6 +1,6 @@
 """The frame of every page: the rail, the strip on top, the templates and their words.
 
-A screen joins the console with one `Entry` here, one template and one route.
+A screen joins the console with one `RailEntry` here, one template and one route.
 """
 
 from __future__ import annotations
@@ -31,10 +31,8 @@ ZONE_COOKIE = "holdfast_zone"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One line of the rail: a screen's name, its address, and its sign as the path of an SVG of 24
-    by 24.
-    """
+class RailEntry:
+    """A line of the rail: a screen's name, its address, and its sign as an SVG path of 24 by 24."""
 
     name: str
     link: str
@@ -42,11 +40,12 @@ class Entry:
 
 
 RAIL = (
-    Entry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
-    Entry(
+    RailEntry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
+    RailEntry(
         "Workstreams",
         "/workstreams",
-        "M7 8.5v7M7 4.5a2 2 0 1 0 .01 0M7 15.5a2 2 0 1 0 .01 0M17 4.5a2 2 0 1 0 .01 0M17 8.5c0 4-10 2.5-10 7",
+        "M7 8.5v7M7 4.5a2 2 0 1 0 .01 0M7 15.5a2 2 0 1 0 .01 0"
+        "M17 4.5a2 2 0 1 0 .01 0M17 8.5c0 4-10 2.5-10 7",
     ),
 )
 
@@ -101,7 +100,7 @@ class Shell:
     def render(
         self, template: str, request: Request, status: int = 200, **values: Any
     ) -> HTMLResponse:
-        zone = showing.zone_of(request.cookies.get(ZONE_COOKIE))
+        zone = showing.find_zone(request.cookies.get(ZONE_COOKIE))
         times = {
             "clock": partial(showing.clock_text, zone=zone),
             "moment": partial(showing.moment_text, zone=zone),
@@ -112,19 +111,23 @@ class Shell:
         # Never kept: a page shows what is stored now, and a shared machine must not show it again.
         return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})
 
-    def problem(self, request: Request, error: HoldfastError, **values: Any) -> HTMLResponse:
+    def render_problem(self, request: Request, error: HoldfastError, **values: Any) -> HTMLResponse:
         """An error as a page: what it is about, and what to do."""
-        kind = (
-            "The store is not available"
-            if isinstance(error, Unavailable)
-            else _TITLES.get(error.http_status)
-        )
-        title = kind or "This cannot be shown"
-        words = {"title": title, "message": str(error), "advice": word_actions(error.next_actions)}
+        words = {
+            "title": _choose_title(error),
+            "message": str(error),
+            "advice": word_actions(error.next_actions),
+        }
         return self.render("message.html", request, error.http_status, **words, **values)
 
 
 _TITLES = {404: "Not found", 400: "Not understood", 422: "Not allowed", 409: "Changed meanwhile"}
+
+
+def _choose_title(error: HoldfastError) -> str:
+    if isinstance(error, Unavailable):
+        return "The store is not available"
+    return _TITLES.get(error.http_status, "This cannot be shown")
 
 
 def zone_name(zone: tzinfo | None) -> str:
@@ -133,18 +136,21 @@ def zone_name(zone: tzinfo | None) -> str:
 
 def store_name(settings: Settings) -> str:
     path = sqlite_path(settings.database)
-    return os.path.basename(path) if path else redacted(settings.database).rpartition("@")[2]
+    if path:
+        return os.path.basename(path)
+    _, _, server = redacted(settings.database).rpartition("@")
+    return server
 
 
 def static_hashes() -> dict[str, str]:
-    """Of every file that pages name: the address changes with the content, so browsers may keep it."""
-    found = {}
-    for folder, _, names in os.walk(STATIC):
-        for name in names:
-            path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, STATIC)] = hashlib.sha256(file.read()).hexdigest()[:12]
-    return found
+    """By name; an address with the hash changes with the file, so browsers may cache it."""
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(STATIC) for name in names]
+    return {os.path.relpath(path, STATIC): _hash_file(path) for path in paths}
+
+
+def _hash_file(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
 def static_link(hashes: dict[str, str], name: str) -> str:

@@ -1,9 +1,7 @@
-"""How stored things look on a page: times in the reader's zone, days by name, and nothing that
-hides.
+"""How stored values look on a page: times in the reader's zone, days by name, nothing invisible.
 
-A browser turns lines around, joins characters and swallows controls without a word. Whatever a
-reader could not see is shown as its escape, in a frame of its own, so that a file name is what it
-says.
+A browser reverses lines, joins characters and drops control characters silently. What a reader
+could not see is shown as its escape, in a frame of its own, so that a file name is what it seems.
 """
 
 from __future__ import annotations
@@ -20,6 +18,8 @@ from holdfast.clients import find_client
 from holdfast.ground.text import cut, term_safe
 
 LONGEST_ZONE_NAME = 64
+UNSEEN = Markup('<span class="unseen" title="a character that cannot be seen">{}</span>')
+CODE = Markup("<code>{}</code>")
 _ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 
 
@@ -47,21 +47,17 @@ def _piece(text: str) -> Markup:
     shown = term_safe(text)
     if shown == text:
         return escape(text)
-    return Markup('<span class="unseen" title="a character that cannot be seen">{}</span>').format(
-        shown
-    )
+    return UNSEEN.format(shown)
 
 
 def with_code(text: str) -> Markup:
-    """A message of ours, with what stands between backticks as code."""
-    pieces = [
-        Markup("<code>{}</code>").format(seen(piece)) if number % 2 else seen(piece)
-        for number, piece in enumerate(text.split("`"))
-    ]
+    """A message of ours, with the text between backticks as code."""
+    pieces = [seen(piece) for piece in text.split("`")]
+    pieces[1::2] = [CODE.format(piece) for piece in pieces[1::2]]
     return Markup("").join(pieces)
 
 
-def unseen_count(text: str) -> int:
+def count_unseen(text: str) -> int:
     return len(_ESCAPED.findall(term_safe(text))) - len(_ESCAPED.findall(text))
 
 
@@ -75,7 +71,7 @@ def zone_names() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-def zone_of(name: str | None) -> tzinfo | None:
+def find_zone(name: str | None) -> tzinfo | None:
     """The zone that a browser says it is in; None means the server's own."""
     if not name or len(name) > LONGEST_ZONE_NAME or name not in zone_names():
         return None
@@ -99,16 +95,18 @@ def moment_text(at: datetime, zone: tzinfo | None) -> str:
 
 
 def as_moment(value: object) -> datetime | None:
-    """A time that stands in a file which anybody may edit; None for what is none."""
+    """A time from a file that anyone may edit; None for anything else."""
+    if not isinstance(value, str):
+        return None
     try:
-        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+        at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    if (
-        at is None or not 1970 <= at.year <= 9998
-    ):  # beyond, a zone could push it out of the calendar
+    if not 1970 <= at.year <= 9998:  # beyond, a zone could push it out of the calendar
         return None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+    if at.tzinfo is None:
+        return at.replace(tzinfo=UTC)
+    return at
 
 
 def day_name(day: date, today: date) -> str:
@@ -116,27 +114,39 @@ def day_name(day: date, today: date) -> str:
         return "Today"
     if day == today - timedelta(days=1):
         return "Yesterday"
-    return f"{day:%A}, {day.day} {day:%B}" + ("" if day.year == today.year else f" {day.year}")
+    name = f"{day:%A}, {day.day} {day:%B}"
+    if day.year == today.year:
+        return name
+    return f"{name} {day.year}"
 
 
 def span_text(start: datetime, end: datetime) -> str:
-    """How long something took, in the two words that matter."""
-    minutes, seconds = divmod(max(int((end - start).total_seconds()), 0), 60)
-    hours, minutes = divmod(minutes, 60)
+    """How long something took, in its one or two largest units."""
+    whole = max(int((end - start).total_seconds()), 0)
+    all_minutes, seconds = divmod(whole, 60)
+    hours, minutes = divmod(all_minutes, 60)
     if hours >= 48:
         return f"{hours // 24} days"
+    if hours and minutes:
+        return f"{hours} h {minutes} min"
     if hours:
-        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    return f"{minutes} min" if minutes else f"{seconds} s"
+        return f"{hours} h"
+    if minutes:
+        return f"{minutes} min"
+    return f"{seconds} s"
 
 
 # --- clients and numbers --------------------------------------------------------------------------
 
 
 def client_title(client: str | None) -> str:
-    """The name that a program gives itself, where we know the program."""
-    known = find_client(client) if client else None
-    return known.TITLE if known else client or "no client"
+    """The name that a program gives itself, if we know the program."""
+    if not client:
+        return "no client"
+    known = find_client(client)
+    if known:
+        return known.TITLE
+    return client
 
 
 def client_mark(client: str | None, chatmode: str) -> str:
@@ -146,8 +156,10 @@ def client_mark(client: str | None, chatmode: str) -> str:
 
 
 def pretty(value: object) -> str:
-    """What a tool was given, as one reads it."""
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    """The input of a tool, indented for people."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def first_words(text: str, most: int = 70) -> str:

@@ -1,9 +1,9 @@
 """A file's text on its way through a browser and back.
 
 A text field knows one kind of line end. A file may have another, or several, and a person who
-changed one line did not mean the others: lines that were not changed keep the ends they had, and
-new ones get the end that most have. Whether the last line has an end is the person's to say: the
-text that is shown ends with an empty line if it has.
+changed one line did not mean the others: unchanged lines keep the ends they had, and new ones get
+the end that most lines have. The person decides whether the last line has an end: if it has, the
+text in the field ends with an empty line.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 LINES_SHOWN = 2000
 MARK = "\ufeff"  # the byte order mark that some editors put first
+END_NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 
 @dataclass(frozen=True)
 class FileText:
-    """A text file as one edits it: line ends as `\\n`, no mark."""
+    """A text file as the editor shows it: line ends as `\\n`, no mark."""
 
     text: str
     original: str
@@ -28,13 +29,16 @@ class FileText:
     @property
     def lines(self) -> list[str]:
         lines = self.text.split("\n")
-        return lines[:-1] if lines[-1] == "" and len(lines) > 1 else lines
+        if len(lines) > 1 and lines[-1] == "":
+            return lines[:-1]
+        return lines
 
     @property
     def ending(self) -> str:
-        return {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}[_usual_end(_lines(self.original))]
+        usual = _find_usual_end(_split_lines(self.original))
+        return END_NAMES[usual]
 
-    def edited(self, text: str) -> str:
+    def apply_edit(self, text: str) -> str:
         """What to write so that the file has this text."""
         mark = MARK if self.original.startswith(MARK) else ""
         return mark + restore_ends(self.original.removeprefix(MARK), text)
@@ -42,9 +46,7 @@ class FileText:
 
 @dataclass(frozen=True)
 class LinesView:
-    """As many lines of a file as a page shows at once, and where the page before and the page after
-    are.
-    """
+    """As many lines of a file as a page shows, and where the pages before and after it are."""
 
     first: int
     lines: Sequence[str]
@@ -68,63 +70,73 @@ class LinesView:
         return self.last + 1 + LINES_SHOWN // 2
 
 
-def view_at(lines: Sequence[str], line: int) -> LinesView:
-    """The lines around one of them; around the last where there are not so many."""
-    first = max(min(line - LINES_SHOWN // 2, len(lines) - LINES_SHOWN + 1), 1)
-    return LinesView(first, lines[first - 1 : first - 1 + LINES_SHOWN], len(lines))
+def make_view(lines: Sequence[str], line: int) -> LinesView:
+    """The lines around the given one; around the last if the file is shorter."""
+    last_start = len(lines) - LINES_SHOWN + 1
+    first = max(min(line - LINES_SHOWN // 2, last_start), 1)
+    start = first - 1
+    return LinesView(first, lines[start : start + LINES_SHOWN], len(lines))
 
 
-def as_text(data: bytes) -> FileText | None:
-    """None where it is no text: bytes that are not UTF-8, or a zero among them."""
+def parse_text(data: bytes) -> FileText | None:
+    """None if it is not a text: bytes that are not UTF-8, or a zero byte among them."""
     if b"\0" in data:
         return None
     try:
         original = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    text = original.removeprefix(MARK).replace("\r\n", "\n").replace("\r", "\n")
-    return FileText(text, original)
+    return FileText(_unify_ends(original.removeprefix(MARK)), original)
 
 
 def restore_ends(original: str, edited: str) -> str:
-    before, after = _lines(original), _lines(edited.replace("\r\n", "\n").replace("\r", "\n"))
-    usual = _usual_end(before)
-    old, new = [line for line, _ in before], [line for line, _ in after]
-    first = _same(old, new)
-    last = _same(old[first:][::-1], new[first:][::-1])
-    kept_first, kept_last = before[:first], before[len(before) - last :]
-    ends = (
-        [end for _, end in kept_first]
-        + [usual] * (len(new) - first - last)
-        + [end for _, end in kept_last]
-    )
-    return _joined(new, [end or usual for end in ends], bool(after and after[-1][1]))
+    """The edited text; the lines before and after the change keep the ends they had."""
+    before = _split_lines(original)
+    old = [line for line, _ in before]
+    old_ends = [end for _, end in before]
+    unified = _unify_ends(edited)
+    new = [line for line, _ in _split_lines(unified)]
+    first = _count_same(old, new)
+    last = _count_same(old[first:][::-1], new[first:][::-1])
+    usual = _find_usual_end(before)
+    changed_ends = [usual] * (len(new) - first - last)
+    ends = old_ends[:first] + changed_ends + old_ends[len(old) - last :]
+    known_ends = [end or usual for end in ends]
+    if new and not unified.endswith("\n"):
+        known_ends[-1] = ""
+    return _join_lines(new, known_ends)
 
 
-def _joined(lines: list[str], ends: list[str], has_end: bool) -> str:
+def _unify_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _join_lines(lines: list[str], ends: list[str]) -> str:
     written = ""
-    for number, (line, end) in enumerate(zip(lines, ends, strict=True), 1):
+    for line, end in zip(lines, ends, strict=True):
         if end == "\n" and not line and written.endswith("\r"):
-            end = "\r"  # two ends of two lines must not become one end of one
-        written += line + (end if has_end or number < len(lines) else "")
+            end = "\r"  # otherwise the ends of two lines would read as the end of a single line
+        written += line + end
     return written
 
 
-def _lines(text: str) -> list[tuple[str, str]]:
+def _split_lines(text: str) -> list[tuple[str, str]]:
     """Each line and its end; the last may have none."""
     return [(found[1], found[2]) for found in _LINE.finditer(text) if found[0]]
 
 
-def _usual_end(lines: list[tuple[str, str]]) -> str:
+def _find_usual_end(lines: list[tuple[str, str]]) -> str:
     counts = Counter(end for _, end in lines if end)
-    return counts.most_common(1)[0][0] if counts else "\n"
+    for end, _ in counts.most_common(1):
+        return end
+    return "\n"
 
 
-def _same(some: list[str], others: list[str]) -> int:
+def _count_same(some: list[str], others: list[str]) -> int:
     """How many lines at the beginning are the same."""
     count = 0
-    for one, other in zip(some, others, strict=False):
-        if one != other:
+    for line, other in zip(some, others, strict=False):
+        if line != other:
             break
         count += 1
     return count

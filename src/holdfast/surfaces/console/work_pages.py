@@ -28,12 +28,16 @@ Name = Annotated[str, Query(max_length=NAME_CHARS)]
 Phase = Literal["planning", "implementation"]
 Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
+NO_FILES = (
+    "This server has nobody's files, so there is nothing to check notes against. "
+    "The machine that has them:"
+)
 # What there is instead of the screen: a title, words of our own where the error's are for a
 # program, what to do.
 ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
     NoWorkingTreeError: (
         "No working tree here",
-        "This server has nobody's files, so there is nothing to check notes against. The machine that has them:",
+        NO_FILES,
         ("holdfast serve",),
     ),
     SharedContextOffError: (
@@ -61,26 +65,33 @@ def _add_screen(router: APIRouter, console: Console) -> None:
     async def show_workstreams(
         request: Request, workstream: Name = "", phase: Phase | None = None, limit: Limit = None
     ) -> Response:
-        """What was noted about the work in this checkout, judged now, and what an agent would be
-        handed.
-        """
+        """The notes about the work in this checkout, judged now, and what an agent would get."""
         try:
             workstreams = console.app.served_work()
             choices = work_view.list_choices(await workstreams.list_judged())
             name, of_phase = work_view.choose(choices, workstream or None, phase)
             work, shown = await asyncio.gather(
-                _work(console, workstreams, of_phase, name),
-                _look(console, workstreams, of_phase, name, limit),
+                _load_work(console, workstreams, of_phase, name),
+                _load_bundle(console, workstreams, of_phase, name, limit),
             )
         except tuple(ABSENT) as error:
-            return shell.render("no_work.html", request, **_absent(error), **await console.strip())
-        values = {**_about(workstreams, choices), **work, **shown, **await console.strip()}
+            return shell.render(
+                "no_work.html", request, **_describe_absence(error), **await console.load_strip()
+            )
+        values = {
+            **_make_picker(workstreams, choices),
+            **work,
+            **shown,
+            **await console.load_strip(),
+        }
         return await asyncio.to_thread(
             shell.render, "workstreams.html", request, proving=console.prover.last, **values
         )
 
 
-def _about(workstreams: WorkstreamService, choices: list[work_view.WorkChoice]) -> dict[str, Any]:
+def _make_picker(
+    workstreams: WorkstreamService, choices: list[work_view.WorkChoice]
+) -> dict[str, Any]:
     return {
         "folder": workstreams.folder,
         "phases": PHASES,
@@ -102,7 +113,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
     ) -> Response:
         """What was noted, judged once more; nothing at all where nothing has changed."""
         workstreams = console.app.served_work()
-        values = await _work(console, workstreams, phase, workstream or None)
+        values = await _load_work(console, workstreams, phase, workstream or None)
         if values["work"].mark == seen:
             return Response(status_code=204)
         return await asyncio.to_thread(shell.render, "_work.html", request, **values)
@@ -112,11 +123,11 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
         request: Request, phase: Phase, workstream: Name = "", limit: Limit = None
     ) -> Response:
         workstreams = console.app.served_work()
-        values = await _look(console, workstreams, phase, workstream or None, limit)
+        values = await _load_bundle(console, workstreams, phase, workstream or None, limit)
         return shell.render("_bundle.html", request, **values)
 
 
-async def _work(
+async def _load_work(
     console: Console, workstreams: WorkstreamService, phase: str, name: str | None
 ) -> dict[str, Any]:
     judged = await workstreams.load(phase, name)
@@ -129,24 +140,24 @@ async def _work(
     return {"work": work, "verdicts": work_view.VERDICTS, **about}
 
 
-async def _look(
+async def _load_bundle(
     console: Console,
     workstreams: WorkstreamService,
     phase: str,
     name: str | None,
     limit: int | None,
 ) -> dict[str, Any]:
-    """What an agent would be handed within a client's limit, or why it is too small for anything."""
+    """What an agent would get within a client's limit, or why the limit is too small."""
     bundles = console.app.bundles(workstreams)
     values = {"cap": bundle_view.make_cap(phase, limit), "verdicts": work_view.VERDICTS}
     try:
-        shown = await bundle_view.look(bundles, phase, name, limit, workstreams.folder)
+        shown = await bundle_view.load_bundle(bundles, phase, name, limit, workstreams.folder)
     except InvalidValueError as error:
         return {**values, "bundle": None, "problem": error.message}
     return {**values, "bundle": shown, "problem": ""}
 
 
-def _absent(error: HoldfastError) -> dict[str, Any]:
+def _describe_absence(error: HoldfastError) -> dict[str, Any]:
     title, message, advice = ABSENT[type(error)]
     return {"title": title, "message": message or error.message, "advice": advice}
 
@@ -159,19 +170,16 @@ def _add_proofs(router: APIRouter, console: Console) -> None:
     async def show_proving(
         request: Request, seen: Annotated[str | None, Query(max_length=100)] = None
     ) -> Response:
-        """How the run that was asked for here, on whichever page, is going or went; nothing where
-        that was seen.
-        """
+        """The state of the run that was started here, on any page; nothing if it was seen."""
         last = console.prover.last
-        if (last.mark if last else "") == seen:
+        mark = last.mark if last else ""
+        if mark == seen:
             return Response(status_code=204)
         return console.shell.render("_proving.html", request, proving=last)
 
     @router.post("/console/workstreams/proof")
     async def run_proof(request: Request) -> Response:
-        """A proof of this machine, once more. What is run is what the journal says, whatever a file
-        says.
-        """
+        """Run a proof of this machine again: the command of the journal, not that of a file."""
         proof_id = await _parse_proof(request)
         workstreams = console.app.served_work()
         proof = await _get_own_proof(workstreams, proof_id)

@@ -1,13 +1,13 @@
-"""What the workstreams screen shows: a judged repo context, in the order in which one reads it, the
-worst first.
+"""What the workstreams screen shows: a judged repo context, the worst claims first.
 
-Everything here is somebody's text or a file's line; it is shown and never believed. What a button
-would run comes from this machine's own journal, because a file in a repository may say anything
-about a command.
+Everything here is stored text or a line of a file: it is shown, and nothing acts on it. What a
+button runs comes from this machine's own journal, because a file in a repository may name any
+command.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shlex
@@ -55,6 +55,9 @@ LINE_CHARS = 200
 PROOFS_SHOWN = 6
 DECISIONS_SHOWN = 50
 OUTPUT_CHARS = 2_000
+FOREIGN_PROOF = (
+    "It was run on another machine, or is not kept here, so it cannot be run again here."
+)
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,7 @@ class EvidencePlace:
 
 @dataclass(frozen=True)
 class ProofShown:
-    """A command that was run. `again` is what a button may run: a proof that this machine has made
-    itself.
-    """
+    """A command that was run; `again` is what a button may run: a proof made on this machine."""
 
     command: str
     exit_code: object
@@ -97,7 +98,7 @@ class ClaimShown:
 
 @dataclass(frozen=True)
 class DecisionShown:
-    """`of` is the other phase or another branch, whose decisions count here too."""
+    """`of` names the other phase or branch that a shared decision comes from."""
 
     id: str
     status: str
@@ -136,15 +137,15 @@ class Work:
             self.decisions,
             context.checklist,
             context.pointers,
+            context.last_run,
+            context.read_only,
         )
-        return not any(noted) and not context.last_run and not context.read_only
+        return not any(noted)
 
     @property
     def mark(self) -> str:
-        """What tells this state from any other, so that a page is written anew only when something
-        changed.
-        """
-        return hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        """Differs between any two states, so that a page is sent again only after a change."""
+        return _hash_text(repr(self))[:16]
 
 
 @dataclass(frozen=True)
@@ -157,36 +158,42 @@ class WorkChoice:
     is_here: bool
 
 
-# --- which one ------------------------------------------------------------------------------------
+# --- which workstream -----------------------------------------------------------------------------
 
 
 def list_choices(listed: Iterable[ListedContext]) -> list[WorkChoice]:
-    return [
-        WorkChoice(each.key.workstream_id, each.key.branch, each.phase, each.judged is not None)
-        for each in listed
-    ]
+    return [_make_choice(context) for context in listed]
+
+
+def _make_choice(listed: ListedContext) -> WorkChoice:
+    return WorkChoice(
+        name=listed.key.workstream_id,
+        branch=listed.key.branch,
+        phase=listed.phase,
+        is_here=listed.judged is not None,
+    )
 
 
 def choose(
     choices: Sequence[WorkChoice], workstream_id: str | None, phase: str | None
 ) -> tuple[str | None, str]:
-    """What was asked for; else the branch's own, which is None, else the first that is noted."""
-    here = sorted(
-        (choice for choice in choices if choice.is_here),
-        key=lambda choice: choice.name != choice.branch,
-    )
-    first = here[0] if here else None
+    """What was asked for; else the branch's own, which is None; else the first that is noted."""
     if workstream_id:
         return workstream_id, phase or _choose_phase(choices, workstream_id)
-    if first is None:
+    here = [choice for choice in choices if choice.is_here]
+    if not here:
         return None, phase or "implementation"
-    name = None if first.name == first.branch else first.name
-    return name, phase or _choose_phase(here, first.name)
+    own = [choice for choice in here if choice.name == choice.branch]
+    if own:
+        return None, phase or _choose_phase(here, own[0].name)
+    return here[0].name, phase or _choose_phase(here, here[0].name)
 
 
 def _choose_phase(choices: Iterable[WorkChoice], name: str) -> str:
     phases = {choice.phase for choice in choices if choice.name == name}
-    return "planning" if phases == {"planning"} else "implementation"
+    if phases == {"planning"}:
+        return "planning"
+    return "implementation"
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -195,55 +202,60 @@ def _choose_phase(choices: Iterable[WorkChoice], name: str) -> str:
 async def find_proofs(workstreams: WorkstreamService, judged: JudgedContext) -> dict[str, Proof]:
     """By id, those that this machine made for this repository: only they can be run again here."""
     found = {proof.id: proof for proof in judged.proofs}
-    commands = [command for claim in judged.context.ledger for command in claim.commands or ()]
-    named = {command.proof for command in commands if command.proof}
-    for proof_id in sorted(named - found.keys())[: 2 * CLAIMS_SHOWN]:
-        try:
+    unknown = _find_named_proofs(judged.context.ledger) - found.keys()
+    for proof_id in sorted(unknown)[: 2 * CLAIMS_SHOWN]:
+        with contextlib.suppress(ProofNotFoundError):
             found[proof_id] = await workstreams.get_proof(proof_id)
-        except ProofNotFoundError:
-            continue
-    return {
-        proof_id: proof
-        for proof_id, proof in found.items()
-        if proof.repo == judged.context.key.repo
-    }
+    repo = judged.context.key.repo
+    return {proof_id: proof for proof_id, proof in found.items() if proof.repo == repo}
+
+
+def _find_named_proofs(ledger: Iterable[Claim]) -> set[str]:
+    commands = [command for claim in ledger for command in claim.commands or ()]
+    return {command.proof for command in commands if command.proof}
 
 
 def make_work(
     judged: JudgedContext, roots: Sequence[ConfinedRoot], folder: str, known: Mapping[str, Proof]
 ) -> Work:
-    """`folder` is in the checkout that was judged; files are read through the folders that may be
-    shown.
-    """
+    """`folder` is in the judged checkout; files are read through the folders that may be shown."""
     top = find_worktree(folder)
-    pairs = zip(judged.claims, judged.context.ledger, strict=True)
-    entries = sorted(pairs, key=lambda pair: WORST_FIRST.index(pair[0].verdict))
-    first = entries[:CLAIMS_SHOWN]
-    named = [shown.path for claim, _ in first for shown in claim.evidence if shown.path]
-    changed = [change.path for change in judged.staleness.changed]
-    reader = Reader(roots, top, find_diff_links(judged, top, {*named, *changed}))
+    first = _list_worst_claims(judged)
+    paths = _list_paths(judged, [claim for claim, _ in first])
+    reader = Reader(roots, top, find_diff_links(judged, top, paths))
     shown = [_show_claim(claim, entry, reader, judged, known) for claim, entry in first]
+    changed = judged.staleness.changed
+    last_runs = _list_last_runs(judged.proofs)[:PROOFS_SHOWN]
     return Work(
         judged=judged,
         bar=tuple(make_bar(judged.claims)),
         how_stale=describe_summary(judged),
-        changes=tuple(
-            ChangeShown(change, reader.diffs.get(change.path))
-            for change in judged.staleness.changed
-        ),
+        changes=tuple(ChangeShown(change, reader.diffs.get(change.path)) for change in changed),
         claims=tuple(shown),
-        claims_left_out=len(entries) - len(shown),
-        proofs=tuple(
-            _show_own_proof(proof, judged)
-            for proof in _list_last_runs(judged.proofs)[:PROOFS_SHOWN]
-        ),
+        claims_left_out=len(judged.claims) - len(shown),
+        proofs=tuple(_show_own_proof(proof, judged) for proof in last_runs),
         decisions=tuple(list_decisions(judged)),
     )
 
 
+def _list_worst_claims(judged: JudgedContext) -> list[tuple[JudgedClaim, Claim]]:
+    """Each verdict on a claim with the claim itself, as many as a page shows."""
+    pairs = zip(judged.claims, judged.context.ledger, strict=True)
+    ordered = sorted(pairs, key=lambda pair: WORST_FIRST.index(pair[0].verdict))
+    return ordered[:CLAIMS_SHOWN]
+
+
+def _list_paths(judged: JudgedContext, claims: Iterable[JudgedClaim]) -> set[str]:
+    """The files that the page names: evidence of these claims, and what changed since."""
+    named = {shown.path for claim in claims for shown in claim.evidence if shown.path}
+    changed = {change.path for change in judged.staleness.changed}
+    return named | changed
+
+
 def make_bar(claims: Sequence[JudgedClaim]) -> list[pictures.Piece]:
     counts = Counter(claim.verdict for claim in claims)
-    return pictures.stacked([(verdict, VERDICTS[verdict], counts[verdict]) for verdict in VERDICTS])
+    parts = [(verdict, label, counts[verdict]) for verdict, label in VERDICTS.items()]
+    return pictures.stack_pieces(parts)
 
 
 def describe_summary(judged: JudgedContext) -> str:
@@ -257,11 +269,9 @@ def describe_summary(judged: JudgedContext) -> str:
 
 def list_decisions(judged: JudgedContext) -> list[DecisionShown]:
     """Open ones first, then what holds, then what was rejected; of each the newest first."""
-    shown = [_show_decision(each) for each in (*judged.decisions, *judged.shared_decisions)]
-    shown.reverse()
-    return sorted(shown, key=lambda decision: DECISION_STATUSES.index(decision.status))[
-        :DECISIONS_SHOWN
-    ]
+    newest_first = reversed((*judged.decisions, *judged.shared_decisions))
+    ordered = sorted(newest_first, key=lambda each: DECISION_STATUSES.index(each.status))
+    return [_show_decision(decision) for decision in ordered[:DECISIONS_SHOWN]]
 
 
 def _show_decision(judged: JudgedDecision) -> DecisionShown:
@@ -278,25 +288,39 @@ def _show_decision(judged: JudgedDecision) -> DecisionShown:
 
 
 def find_diff_links(judged: JudgedContext, top: str, paths: Collection[str]) -> dict[str, str]:
-    """By path, against the commit that the summary was written at, where that is still here; else
-    against HEAD.
+    """By path, against the commit of the summary where that is still here, else against HEAD.
 
-    What is no longer there is in one of the two, or no diff knows it: then there is no link, which
-    would lead nowhere.
+    A file that is missing now gets a link only where one of the two commits has it.
     """
-    since = judged.context.checkpoint.git_head
-    is_here = git_repository.is_commit(since) and judged.staleness.others is not None
-    base = since if is_here else None
+    base = _find_base(judged)
     gone = {path for path in paths if not os.path.lexists(os.path.join(top, path))}
     bases = dict.fromkeys(set(paths) - gone, base)
-    repository = git.find_repository(top) if gone else None
-    if repository and judged.head:
-        bases |= dict.fromkeys(git.numstat(repository, judged.head, sorted(gone)), None)
-    if repository and base:
-        bases |= dict.fromkeys(git.numstat(repository, base, sorted(gone)), base)
+    if gone:
+        bases |= _find_bases_of_gone(judged, top, base, sorted(gone))
     return {
-        path: links.diff_link(os.path.join(top, path), since=base) for path, base in bases.items()
+        path: links.diff_link(os.path.join(top, path), since=since) for path, since in bases.items()
     }
+
+
+def _find_base(judged: JudgedContext) -> str | None:
+    """The commit that the summary was written at; None where this repository no longer has it."""
+    since = judged.context.checkpoint.git_head
+    if git_repository.is_commit(since) and judged.staleness.others is not None:
+        return since
+    return None
+
+
+def _find_bases_of_gone(
+    judged: JudgedContext, top: str, base: str | None, gone: Sequence[str]
+) -> dict[str, str | None]:
+    """By path, the commit that still has the file, None for HEAD."""
+    bases: dict[str, str | None] = {}
+    repository = git.find_repository(top)
+    if repository and judged.head:
+        bases |= dict.fromkeys(git.numstat(repository, judged.head, gone), None)
+    if repository and base:
+        bases |= dict.fromkeys(git.numstat(repository, base, gone), base)
+    return bases
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -309,15 +333,17 @@ def _show_claim(
     judged: JudgedContext,
     known: Mapping[str, Proof],
 ) -> ClaimShown:
-    files, commands = entry.files or (), entry.commands or ()
-    of_files, of_commands = claim.evidence[: len(files)], claim.evidence[len(files) :]
-    file_pairs = list(zip(of_files, files, strict=True))[:PLACES_SHOWN]
-    command_pairs = list(zip(of_commands, commands, strict=True))[:PLACES_SHOWN]
-    places = tuple(_show_place(shown, noted, reader) for shown, noted in file_pairs)
-    proofs = tuple(_show_proof(shown, noted, judged, known) for shown, noted in command_pairs)
-    anchor = hashlib.sha256(claim.id.encode("utf-8", "backslashreplace")).hexdigest()
+    """The verdicts on the evidence come in its order: files first, then commands."""
+    files = entry.files or ()
+    commands = entry.commands or ()
+    file_pairs = zip(claim.evidence[: len(files)], files, strict=True)
+    command_pairs = zip(claim.evidence[len(files) :], commands, strict=True)
+    shown_files = list(file_pairs)[:PLACES_SHOWN]
+    shown_commands = list(command_pairs)[:PLACES_SHOWN]
+    places = tuple(_show_place(shown, noted, reader) for shown, noted in shown_files)
+    proofs = tuple(_show_proof(shown, noted, judged, known) for shown, noted in shown_commands)
     return ClaimShown(
-        anchor=f"claim-{anchor[:12]}",
+        anchor=f"claim-{_hash_text(claim.id)[:12]}",
         claim=claim,
         claimed_at=showing.as_moment(claim.claimed_at),
         places=places,
@@ -326,13 +352,20 @@ def _show_claim(
     )
 
 
+def _hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
 class Reader:
-    """The lines of a checkout's files, each read once, and their diffs; nothing outside what may be
-    shown.
+    """The lines of a checkout's files, each read once, and the links to their diffs.
+
+    It reads nothing outside the folders that may be shown.
     """
 
     def __init__(self, roots: Sequence[ConfinedRoot], top: str, diffs: Mapping[str, str]):
-        self.roots, self.top, self.diffs = roots, top, diffs
+        self.roots = roots
+        self.top = top
+        self.diffs = diffs
         self._known: dict[str, list[str] | HoldfastError] = {}
 
     def full_path(self, path: str) -> str:
@@ -345,25 +378,24 @@ class Reader:
 
     def _read(self, path: str) -> list[str] | HoldfastError:
         try:
-            copy = applet.root_of(self.roots, path).read(path, max_bytes=applet.MOST_BYTES)
+            root = applet.find_shown_root(self.roots, path)
+            copy = root.read(path, max_bytes=applet.MOST_BYTES)
         except HoldfastError as error:
             return error
         return evidence.split_lines(evidence.decode_text(copy.data))
 
 
 def _show_place(shown: JudgedEvidence, noted: NotedEvidence, reader: Reader) -> EvidencePlace:
-    if shown.path is None or isinstance(
-        noted, BrokenEvidence
-    ):  # what stood there was no evidence, and the text says why
+    # Broken evidence: the file held something else, and its text says what.
+    if shown.path is None or isinstance(noted, BrokenEvidence):
         return EvidencePlace(shown.text, shown.verdict, "It cannot be read.")
     found = reader.read(shown.path)
+    link = reader.diffs.get(shown.path)
     if isinstance(found, FileMissingError):
-        link = reader.diffs.get(shown.path)
         return EvidencePlace(shown.text, shown.verdict, "The file is no longer there.", link)
     if isinstance(found, HoldfastError):
         return EvidencePlace(shown.text, shown.verdict, "Its lines are not shown here.")
     if shown.verdict == "gone":
-        link = reader.diffs.get(shown.path)
         return EvidencePlace(shown.text, shown.verdict, "It is no longer in the file.", link)
     return _show_excerpt(shown, noted.lines, found, reader)
 
@@ -371,16 +403,19 @@ def _show_place(shown: JudgedEvidence, noted: NotedEvidence, reader: Reader) -> 
 def _show_excerpt(
     shown: JudgedEvidence, noted: tuple[int, int] | None, lines: Sequence[str], reader: Reader
 ) -> EvidencePlace:
-    """Where it is now; where that is not known, the place that was noted; of a whole file its
-    beginning.
-    """
+    """Where it is now; if that is not known, the noted place; of a whole file its beginning."""
     first, last = shown.lines or noted or (1, len(lines))
     run = lines[first - 1 : last]
     excerpt = tuple(cut(line, LINE_CHARS) for line in run[:LINES_SHOWN])
     link = links.line_link(reader.full_path(shown.path or ""), None, first, first)
-    words = _describe_place(shown, len(lines), first)
     return EvidencePlace(
-        shown.text, shown.verdict, words, link, first, excerpt, len(run) - len(excerpt)
+        text=shown.text,
+        verdict=shown.verdict,
+        words=_describe_place(shown, len(lines), first),
+        link=link,
+        first=first,
+        lines=excerpt,
+        left_out=len(run) - len(excerpt),
     )
 
 
@@ -400,22 +435,29 @@ def _describe_place(shown: JudgedEvidence, total: int, first: int) -> str:
 def _show_proof(
     shown: JudgedEvidence, noted: CommandEvidence, judged: JudgedContext, known: Mapping[str, Proof]
 ) -> ProofShown:
-    """What a claim names as its proof. The newest run of the same command tells more than the one
-    that was named.
-    """
+    """The proof that a claim names, or a newer run of the same command."""
     named = known.get(noted.proof or "")
     if named is None:
         return _show_foreign_proof(shown, noted)
-    newest = next((proof for proof in judged.proofs if _same_run(proof, named)), named)
+    newest = next((proof for proof in judged.proofs if _is_same_run(proof, named)), named)
     return _show_own_proof(newest, judged)
 
 
 def _show_foreign_proof(shown: JudgedEvidence, noted: CommandEvidence) -> ProofShown:
     failed = "" if noted.exit_code == 0 else "It failed. "
-    words = f"{failed}It was run on another machine, or is not kept here, so it cannot be run again here."
-    command = noted.command
-    text = command if isinstance(command, str) else shlex.join(command or ())
-    return ProofShown(text, noted.exit_code, showing.as_moment(noted.ran_at), shown.verdict, words)
+    return ProofShown(
+        command=_join_command(noted.command),
+        exit_code=noted.exit_code,
+        ran_at=showing.as_moment(noted.ran_at),
+        verdict=shown.verdict,
+        words=f"{failed}{FOREIGN_PROOF}",
+    )
+
+
+def _join_command(command: str | Sequence[str] | None) -> str:
+    if isinstance(command, str):
+        return command
+    return shlex.join(command or ())
 
 
 def _show_own_proof(proof: Proof, judged: JudgedContext) -> ProofShown:
@@ -450,5 +492,5 @@ def _list_last_runs(proofs: Iterable[Proof]) -> list[Proof]:
     return list(newest.values())
 
 
-def _same_run(first: Proof, second: Proof) -> bool:
+def _is_same_run(first: Proof, second: Proof) -> bool:
     return (first.command, first.folder) == (second.command, second.folder)

@@ -1,4 +1,4 @@
-"""The HTTP door put together: the guard, the API, and the two doors that live behind the same port."""
+"""The HTTP door put together: the guard, the API, and the two doors behind the same port."""
 
 from __future__ import annotations
 

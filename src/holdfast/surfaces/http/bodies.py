@@ -38,14 +38,14 @@ class JsonRoute(APIRoute):
                 return await handle(request)
             check_media_type(request.headers.getlist("content-type"))
             text = await read_body(request)
-            checked = _Checked(request.scope, request.receive)
+            checked = _ParsedRequest(request.scope, request.receive)
             checked.keep(text or b"{}", parse(text) if text else {})
             return await handle(checked)
 
         return handle_checked
 
 
-class _Checked(Request):
+class _ParsedRequest(Request):
     """A request whose body was read and parsed already."""
 
     def keep(self, text: bytes, value: Any) -> None:
@@ -54,14 +54,15 @@ class _Checked(Request):
 
 def check_media_type(given: list[str]) -> None:
     """A form or a plain text is what a foreign page can send without asking; JSON is not."""
-    kind, *parameters = (
-        [part.strip().lower() for part in given[0].split(";")] if len(given) == 1 else [""]
-    )
-    charsets = [
-        part.partition("=")[2].strip('"') for part in parameters if part.startswith("charset=")
-    ]
-    if kind != "application/json" or any(charset not in CHARSETS for charset in charsets):
+    if len(given) != 1 or not _is_json_type(given[0]):
         raise WrongMediaTypeError(", ".join(given))
+
+
+def _is_json_type(media_type: str) -> bool:
+    kind, *parameters = [part.strip().lower() for part in media_type.split(";")]
+    named = [part for part in parameters if part.startswith("charset=")]
+    charsets = [part.removeprefix("charset=").strip('"') for part in named]
+    return kind == "application/json" and all(charset in CHARSETS for charset in charsets)
 
 
 async def read_body(request: Request, max_bytes: int = MAX_BYTES) -> bytes:
@@ -71,9 +72,7 @@ async def read_body(request: Request, max_bytes: int = MAX_BYTES) -> bytes:
             return await _read(request, max_bytes)
     except TimeoutError:
         raise TooSlowError(BODY_SECONDS) from None
-    except (
-        ClientDisconnect
-    ):  # nobody is left to be told, and nothing may be written of half a request
+    except ClientDisconnect:  # no caller is left, but half a request must not write anything
         raise InvalidValueError("Body", "…", "ended before it was complete") from None
 
 
@@ -104,9 +103,8 @@ def parse(body: bytes) -> Any:
         raise InvalidValueError(
             "Body", "…", "holds a number of too many digits; keep it as a text"
         ) from None
-    if (
-        text.count("[") + text.count("{") > MAX_DEPTH
-    ):  # fewer brackets than levels cannot be too deep
+    brackets = text.count("[") + text.count("{")
+    if brackets > MAX_DEPTH:  # fewer cannot be too deep
         _check_depth(value)
     return value
 
@@ -117,9 +115,16 @@ def _no_number(name: str) -> None:
 
 def _check_depth(value: Any) -> None:
     """Level by level, so that the depth of the value is not the depth of the stack."""
-    level, depth = [value], 0
-    while level := [one for one in level if isinstance(one, dict | list)]:
+    level = [value]
+    depth = 0
+    while containers := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
         if depth > MAX_DEPTH:
             raise InvalidValueError("Body", "…", f"is nested deeper than {MAX_DEPTH} levels")
-        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]
+        level = [item for container in containers for item in _list_items(container)]
+
+
+def _list_items(container: dict[str, Any] | list[Any]) -> list[Any]:
+    if isinstance(container, dict):
+        return list(container.values())
+    return container

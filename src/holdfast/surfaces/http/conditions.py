@@ -1,4 +1,4 @@
-"""`If-Match`: change what somebody has seen, or nothing.
+"""`If-Match`: change the version that the caller has seen, or nothing.
 
 A session's tag is its revision; a scratchpad, which changes without it, has a tag of its own. Weak
 tags and those that were never ours are well formed and match nothing.
@@ -37,9 +37,8 @@ class Condition:
 
     async def check_state(self, scope: Scope, session_id: str) -> None:
         """The same for its scratchpad; the session's own tag will do as well."""
-        state = await scope.sessions.update_state(
-            session_id, {}
-        )  # changes nothing, and holds it until the end
+        # An empty update changes nothing, and locks the scratchpad until the transaction ends.
+        state = await scope.sessions.update_state(session_id, {})
         session = await scope.sessions.lock_session(session_id)
         self._match(session, state_tag(state), session_tag(session))
 
@@ -57,7 +56,7 @@ def state_tag(state: SessionState) -> str:
     return f'"s-{canonical.sha256(text.encode()).hex()[:TAG_CHARS]}"'
 
 
-def parse(given: str) -> Condition:
+def parse_tags(given: str) -> Condition:
     if given == "*":
         return Condition(given, None)
     if not _TAGS.fullmatch(given):
@@ -65,7 +64,7 @@ def parse(given: str) -> Condition:
     return Condition(given, frozenset(re.findall(_TAG, given)))
 
 
-async def the_condition(
+async def parse_condition(
     request: Request,
     if_match: Annotated[
         str | None,
@@ -76,11 +75,10 @@ async def the_condition(
     ] = None,
 ) -> Condition | None:
     """All lines of the header are one list."""
-    return (
-        None
-        if if_match is None
-        else parse(", ".join(request.headers.getlist("If-Match")).strip(" \t"))
-    )
+    if if_match is None:
+        return None
+    lines = request.headers.getlist("If-Match")
+    return parse_tags(", ".join(lines).strip(" \t"))
 
 
-IfMatch = Annotated[Condition | None, Depends(the_condition)]
+IfMatch = Annotated[Condition | None, Depends(parse_condition)]

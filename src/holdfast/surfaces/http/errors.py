@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.errors import Action, Conflict, Invalid, Refused, Unavailable, shown
+from holdfast.ground.text import plural
 
 
 class ServerRunningError(Conflict):
@@ -10,18 +11,20 @@ class ServerRunningError(Conflict):
 
     def __init__(self, store: str, pid: int | None, port: int | None, url: str | None = None):
         self.store, self.pid, self.port, self.url = store, pid, port, url
-        who = f"process {pid}" if pid else "another process"
-        where = f" on port {port}" if port else ""
-        come_in = (
-            f"Open {url} and log in with the token in the file 'token' of its data folder. "
-            if url
-            else ""
+        server = f"process {pid}" if pid else "another process"
+        if port:
+            server += f" on port {port}"
+        sentences = [f"{store} is served by {server} already."]
+        if url:
+            sentences.append(
+                f"Open {url} and log in with the token in the file 'token' of its data folder."
+            )
+        sentences.append(
+            "To start another, stop it first, or set HOLDFAST_HOME to another folder "
+            "(and HOLDFAST_DATABASE, where that is set, to another file)."
         )
-        super().__init__(
-            f"{store} is served by {who}{where} already. {come_in}To start another, stop it first, or set "
-            "HOLDFAST_HOME to another folder (and HOLDFAST_DATABASE, where that is set, to another file).",
-            next_actions=[Action("server.stop", pid=pid)] if pid else (),
-        )
+        actions = [Action("server.stop", pid=pid)] if pid else []
+        super().__init__(" ".join(sentences), next_actions=actions)
 
 
 class PortTakenError(Conflict):
@@ -43,9 +46,9 @@ class AdoptedMemoriesError(Refused):
     def __init__(self, where: str):
         self.where = where
         super().__init__(
-            f"The table memori.memories in {where} was made by another program, so nothing keeps one developer's "
-            "memories from another. It is for one person's use and not served. Serve another database, and bring them "
-            "there with an export and an import.",
+            f"The table memori.memories in {where} was made by another program, so nothing keeps "
+            "one developer's memories from another. It is for one person's use and not served. "
+            "Serve another database, and bring them there with an export and an import.",
             next_actions=[Action("memory.export")],
         )
 
@@ -56,8 +59,9 @@ class UnauthorizedError(Refused):
 
     def __init__(self) -> None:
         super().__init__(
-            "This needs the token that is in the file 'token' of HOLDFAST_HOME, as Authorization: Bearer TOKEN. "
-            "A browser gets in by the link that the server prints when it starts."
+            "This needs the token that is in the file 'token' of HOLDFAST_HOME, "
+            "as Authorization: Bearer TOKEN. A browser gets in by the link that the server prints "
+            "when it starts."
         )
 
 
@@ -69,9 +73,8 @@ class ForeignRequestError(Refused):
 
     def __init__(self, header: str, value: object, problem: str):
         self.header, self.value = header, value
-        super().__init__(
-            f"{header} {shown(value)} {problem}. Use the address that the server prints when it starts."
-        )
+        advice = "Use the address that the server prints when it starts."
+        super().__init__(f"{header} {shown(value)} {problem}. {advice}")
 
 
 class NetworkRefusedError(Refused):
@@ -80,8 +83,8 @@ class NetworkRefusedError(Refused):
     def __init__(self, host: str):
         self.host = host
         super().__init__(
-            f"Host {shown(host)} can be reached from other machines, and a store in a file is for one person. "
-            "Serve it on 127.0.0.1, or set HOLDFAST_DATABASE to a PostgreSQL URL."
+            f"Host {shown(host)} can be reached from other machines, and a store in a file is for "
+            "one person. Serve it on 127.0.0.1, or set HOLDFAST_DATABASE to a PostgreSQL URL."
         )
 
 
@@ -113,9 +116,8 @@ class TooSlowError(Invalid):
 
     def __init__(self, seconds: float):
         self.seconds = seconds
-        super().__init__(
-            f"The body was not complete after {seconds:g} seconds. Nothing was written. Send it again."
-        )
+        problem = f"The body was not complete after {seconds:g} seconds."
+        super().__init__(f"{problem} Nothing was written. Send it again.")
 
 
 class TooManyError(Unavailable):
@@ -133,6 +135,6 @@ class EventsLostError(Unavailable):
     def __init__(self, lost: int):
         self.lost = lost
         super().__init__(
-            f"{lost:,} accepted event{'' if lost == 1 else 's'} cannot be found. Keep the files as they are.",
+            f"{plural(lost, 'accepted event')} cannot be found. Keep the files as they are.",
             next_actions=[Action("session.verify")],
         )

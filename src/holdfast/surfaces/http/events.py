@@ -1,7 +1,7 @@
 """`GET /api/events`: what happens, as it happens (server-sent events).
 
 Each event carries the cursor behind it as its `id`, and so does the beginning of the stream, before
-anything has happened: whoever reconnects with the last id it saw misses nothing and hears nothing
+any event: a client that reconnects with the last id it saw misses nothing and gets nothing
 twice. A stream ends when its reader leaves, when the server stops, and when the token it was opened
 with is no longer the token.
 """
@@ -37,21 +37,19 @@ router = APIRouter()
 
 
 class Streams:
-    """The live streams of one server: one look at the outbox for all of them, and an end to all of
-    them.
-    """
+    """The live streams of a server, which share one reader of the outbox and one end."""
 
     def __init__(self, tail: Tail, keys: Keys, stopping: asyncio.Event):
         self.tail, self.keys, self.stopping = tail, keys, stopping
         self.open = 0
 
     def take_place(self) -> None:
-        """Whoever takes one gives it back; nothing waits between the look and the step."""
+        """The caller gives it back; nothing is awaited between the check and the count."""
         if self.open >= MOST_STREAMS:
             raise TooManyError("streams of events open", MOST_STREAMS, "Close one, then try again.")
         self.open += 1
 
-    async def ended(self, token: str) -> None:
+    async def wait_for_end(self, token: str) -> None:
         """Returns when a stream that was opened under this token may not go on."""
         while not self.stopping.is_set() and self.keys.token == token:
             with suppress(TimeoutError):
@@ -76,16 +74,15 @@ async def follow_events(
 ) -> Response:
     """Everything beyond a cursor, and then what happens"""
     streams: Streams = request.app.state.streams
-    given = (
-        last_event_id or query.after
-    )  # a browser that reconnects keeps its address and brings the header
-    if given is not None:
-        await app.scope.outbox.read(
-            given, 1
-        )  # refuses what is no cursor while there is still a status to answer with
-    cursor = await app.scope.outbox.end() if given is None else given
+    # A browser that reconnects keeps its address and adds the header.
+    cursor = last_event_id or query.after
+    if cursor is None:
+        cursor = await app.scope.outbox.end()
+    else:
+        # Refuses an invalid cursor while a status can still be sent.
+        await app.scope.outbox.read(cursor, 1)
     streams.take_place()
-    return EventStream(streams, request.state.token, blocks(streams.tail, cursor))
+    return EventStream(streams, request.state.token, make_blocks(streams.tail, cursor))
 
 
 class EventStream(Response):
@@ -99,40 +96,43 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await first_of(self._pump(send), _gone(receive), self.streams.ended(self._token))
-            with suppress(
-                TimeoutError, OSError
-            ):  # a reader that has stopped reading gets no last words
+            await run_until_first(
+                self._pump(send),
+                _wait_for_disconnect(receive),
+                self.streams.wait_for_end(self._token),
+            )
+            # A client that has stopped reading does not get the end of the stream.
+            with suppress(TimeoutError, OSError):
                 last = send({"type": "http.response.body", "body": b"", "more_body": False})
                 await asyncio.wait_for(last, LAST_WORDS_SECONDS)
         finally:
             self.streams.open -= 1
 
     async def _pump(self, send: Send) -> None:
-        """As fast as the reader reads: the transport holds us back. A store that is down ends it."""
+        """As fast as the client reads; a store that is not available ends it."""
         with suppress(HoldfastError, OSError):
             async with aclosing(self._blocks) as body:
                 async for block in body:
                     await send({"type": "http.response.body", "body": block, "more_body": True})
 
 
-async def blocks(
+async def make_blocks(
     tail: Tail, cursor: str, heartbeat_seconds: float = HEARTBEAT_SECONDS
 ) -> AsyncGenerator[bytes, None]:
     yield f"retry: 1000\nid: {cursor}\n\n".encode()
     follower: Any = tail.follow(cursor, heartbeat_seconds)
     async with aclosing(follower) as events:
         async for event in events:
-            yield HEARTBEAT if event is None else block(event)
+            yield HEARTBEAT if event is None else format_block(event)
 
 
-def block(event: OutboxEvent) -> bytes:
+def format_block(event: OutboxEvent) -> bytes:
     """JSON without a line break, as the format wants it."""
     return f"id: {event.cursor}\nevent: {event.topic}\ndata: {json.dumps(event.data)}\n\n".encode()
 
 
-async def first_of(*coroutines: Any) -> None:
-    """Until one of them ends, or fails for us; the others are ended then, whatever happens to us."""
+async def run_until_first(*coroutines: Any) -> None:
+    """Run until the first ends or fails; then the others are cancelled in every case."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -144,6 +144,6 @@ async def first_of(*coroutines: Any) -> None:
         task.result()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

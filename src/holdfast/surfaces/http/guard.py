@@ -30,10 +30,8 @@ CSP = (
 HEADERS = [
     (b"content-security-policy", CSP),
     (b"x-content-type-options", b"nosniff"),
-    (
-        b"referrer-policy",
-        b"same-origin",
-    ),  # `no-referrer` would make our own form come from `Origin: null`
+    # `no-referrer` would make our own form come from `Origin: null`
+    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 OURS = {name for name, _ in HEADERS} | {b"cache-control"}
@@ -56,10 +54,11 @@ class Site:
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        names = {self.name, *LOOPBACK}
-        return frozenset(
-            {f"{name}:{self.port}" for name in names} | (names if self.port == 80 else set())
-        )
+        names = frozenset({self.name, *LOOPBACK})
+        hosts = frozenset(f"{name}:{self.port}" for name in names)
+        if self.port == 80:
+            return hosts | names
+        return hosts
 
 
 class Guard:
@@ -70,28 +69,25 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(
-                scope, receive, _Sender(send, is_static=scope["path"].startswith(STATIC))
-            )
+            is_static = scope["path"].startswith(STATIC)
+            await self._handle(scope, receive, _Sender(send, is_static=is_static))
         else:  # no websockets here
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         try:
             self._admit(scope)
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
-            page = login_page(status=401) if is_person(scope) else problems.of_error(error)
-            page.headers["WWW-Authenticate"] = metadata.challenge(self.site.url)
+            page = login_page(status=401) if is_person(scope) else problems.describe_error(error)
+            page.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.url)
             await page(scope, receive, send)
         except HoldfastError as error:
-            await problems.of_error(error)(scope, receive, send)
-        except (
-            Exception
-        ) as error:  # its words may be somebody's text, so they are neither shown nor kept
+            await problems.describe_error(error)(scope, receive, send)
+        except Exception as error:  # its message may hold private text: not shown, not logged
             self.log("http_bug", type=type(error).__name__)
             if not send.started:
-                await problems.of_bug()(scope, receive, send)
+                await problems.describe_bug()(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         self._check_host(scope)
@@ -100,49 +96,47 @@ class Guard:
             self._check_caller(scope)
 
     def _check_host(self, scope: Scope) -> None:
-        given = _all(scope, b"host")
+        given = _list_headers(scope, b"host")
         if len(given) != 1 or given[0].lower() not in self.site.hosts:
             raise ForeignRequestError("Host", ", ".join(given), "is not this server")
 
     def _check_page(self, scope: Scope) -> None:
-        """A request without these headers comes from a program; a browser always says where it
-        comes from.
-        """
-        own = f"{scope['scheme']}://{_one(scope, b'host').lower()}"
-        for origin in _all(scope, b"origin"):
+        """A request without these headers comes from a program: a browser always sends them."""
+        own = f"{scope['scheme']}://{_find_header(scope, b'host').lower()}"
+        for origin in _list_headers(scope, b"origin"):
             if origin.lower() != own:
                 raise ForeignRequestError("Origin", origin, "is not this server")
-        for site in _all(scope, b"sec-fetch-site"):
-            if site not in ("none", "same-origin") and not (
-                site == "same-site" and _is_navigation(scope)
-            ):
+        for site in _list_headers(scope, b"sec-fetch-site"):
+            is_own = site in ("none", "same-origin")
+            is_followed_link = site == "same-site" and _is_navigation(scope)
+            if not is_own and not is_followed_link:
                 raise ForeignRequestError("Sec-Fetch-Site", site, "is a foreign page")
 
     def _check_caller(self, scope: Scope) -> None:
-        scope.setdefault("state", {})["token"] = (
-            self.keys.token
-        )  # under which it was let in; a stream lasts as long
-        if given := _all(scope, b"authorization"):
-            scheme, _, token = given[0].partition(" ")
-            if (
-                len(given) > 1
-                or scheme.lower() != "bearer"
-                or not self.keys.is_token(token.strip())
-            ):
-                raise UnauthorizedError
-        elif not any(
-            map(
-                self.keys.is_cookie,
-                _cookies(scope, name := cookie_name(self.site.port, scope["scheme"])),
-            )
-        ):
+        # The token that admitted the request: a stream ends when it is replaced.
+        scope.setdefault("state", {})["token"] = self.keys.token
+        given = _list_headers(scope, b"authorization")
+        if given:
+            self._check_token(given)
+        else:
+            self._check_cookie(scope)
+
+    def _check_token(self, given: list[str]) -> None:
+        scheme, _, token = given[0].partition(" ")
+        is_bearer = len(given) == 1 and scheme.lower() == "bearer"
+        if not is_bearer or not self.keys.is_token(token.strip()):
             raise UnauthorizedError
-        elif scope["method"] not in READS and not _is_own_page(scope):
+
+    def _check_cookie(self, scope: Scope) -> None:
+        name = cookie_name(self.site.port, scope["scheme"])
+        if not any(self.keys.is_cookie(cookie) for cookie in _list_cookies(scope, name)):
+            raise UnauthorizedError
+        if scope["method"] not in READS and not _is_own_page(scope):
             raise ForeignRequestError("Cookie", name, "counts only with our own Origin")
 
 
 class _Sender:
-    """Adds to every answer what browsers are to know of it."""
+    """Adds the security headers to every answer."""
 
     def __init__(self, send: Send, *, is_static: bool):
         self._send, self._is_static = send, is_static
@@ -151,53 +145,51 @@ class _Sender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in OURS]
+            given = message.get("headers", ())
+            kept = [(name, value) for name, value in given if name.lower() not in OURS]
             cache = b"no-cache" if self._is_static else b"no-store"
             message = {**message, "headers": [*kept, *HEADERS, (b"cache-control", cache)]}
         await self._send(message)
 
 
 def is_public(path: str) -> bool:
-    """What somebody sees who has no key yet: the way in, how it looks, and what a program is to
-    bring.
-    """
+    """What is shown without a token: the login, its style, and how a program authenticates."""
     return path in ("/login", *metadata.PATHS) or path.startswith(STATIC)
 
 
 def is_person(scope: Scope) -> bool:
-    """Whether a page says more than a document; programs ask below /api and /mcp, and never for
-    HTML.
-    """
+    """Whether to answer with a page: programs use /api and /mcp, and do not accept HTML."""
     path: str = scope["path"]
-    accepts_page = scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
+    accepts_page = scope["method"] == "GET" and "text/html" in _find_header(scope, b"accept")
     return accepts_page and not path.startswith(("/api/", "/mcp"))
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """A person follows a link from a page on another port of this machine; nothing of the answer
-    reaches that page.
+    """Whether a person followed a link from another port of this machine.
+
+    Nothing of the answer reaches the page that had the link.
     """
-    is_document = _all(scope, b"sec-fetch-mode") == ["navigate"] and _all(
-        scope, b"sec-fetch-dest"
-    ) == ["document"]
-    return scope["method"] == "GET" and is_document
+    is_navigating = _list_headers(scope, b"sec-fetch-mode") == ["navigate"]
+    is_document = _list_headers(scope, b"sec-fetch-dest") == ["document"]
+    return scope["method"] == "GET" and is_navigating and is_document
 
 
 def _is_own_page(scope: Scope) -> bool:
     """Whether the browser vouches for it; a foreign Origin was refused before."""
-    return bool(_all(scope, b"origin")) or _all(scope, b"sec-fetch-site") == ["same-origin"]
-
-
-def _cookies(scope: Scope, name: str) -> list[str]:
-    pairs = [
-        pair.strip().partition("=") for line in _all(scope, b"cookie") for pair in line.split(";")
+    return bool(_list_headers(scope, b"origin")) or _list_headers(scope, b"sec-fetch-site") == [
+        "same-origin"
     ]
+
+
+def _list_cookies(scope: Scope, name: str) -> list[str]:
+    cookies = [cookie for line in _list_headers(scope, b"cookie") for cookie in line.split(";")]
+    pairs = [cookie.strip().partition("=") for cookie in cookies]
     return [value for key, _, value in pairs if key == name]
 
 
-def _all(scope: Scope, name: bytes) -> list[str]:
+def _list_headers(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
-def _one(scope: Scope, name: bytes) -> str:
-    return next(iter(_all(scope, name)), "")
+def _find_header(scope: Scope, name: bytes) -> str:
+    return next(iter(_list_headers(scope, name)), "")

@@ -29,16 +29,16 @@ async def get_health(app: Here) -> Response:
     try:
         accounts = await _examine(app)
     except HoldfastError as error:
-        return problems.of_error(error, status=503)
+        return problems.describe_error(error, status=503)
     except (
         Exception
     ) as error:  # damage has many faces, and each of them is an answer to this question
         Log(app.settings.home)("unhealthy", type=type(error).__name__)
-        return problems.problem(
+        return problems.make_problem(
             503, "unavailable", f"The store does not work: {type(error).__name__}."
         )
     if accounts.lost:
-        return problems.of_error(EventsLostError(accounts.lost), **accounts.to_dict())
+        return problems.describe_error(EventsLostError(accounts.lost), **accounts.to_dict())
     return JSONResponse({"status": "ok", **accounts.to_dict()})
 
 

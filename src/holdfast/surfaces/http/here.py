@@ -1,6 +1,4 @@
-"""What every route needs: the app, the id in the path, the files it may look for, the key of a
-request.
-"""
+"""What routes need: the app, the id in the path, the files to look for, the key of a request."""
 
 from __future__ import annotations
 
@@ -18,58 +16,60 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.errors import SessionNotFoundError
 
 
-async def the_app(request: Request) -> App:
+async def get_app(request: Request) -> App:
     app: App = request.app.state.holdfast
     return app
 
 
-async def the_session_id(session_id: Annotated[str, Path(description="A session's id")]) -> str:
+async def parse_session_id(session_id: Annotated[str, Path(description="A session's id")]) -> str:
     """Its one spelling; what cannot be an id is not found, before any engine sees it."""
-    if (known := ids.parse_id(session_id)) is None:
+    known = ids.parse_id(session_id)
+    if known is None:
         raise SessionNotFoundError(session_id)
     return known
 
 
 class SeenRoots:
-    """Which files are gone, told of the folders that applets may show; whatever is elsewhere counts
-    as there.
-    """
+    """Which files exist, in the folders that applets may show; elsewhere every file counts."""
 
     def __init__(self, roots: Sequence[str]):
         self._roots = [ConfinedRoot(root) for root in roots]
 
     def exists(self, path: str) -> bool:
-        real = (
-            os.path.realpath(path) if self._hold(path) else path
-        )  # a link inside may lead outside
+        if not self._hold(path):
+            return True
+        real = os.path.realpath(path)  # a link inside may lead outside
         return not self._hold(real) or os.path.exists(real)
 
     def _hold(self, path: str) -> bool:
         return os.path.isabs(path) and any(root.holds(path) for root in self._roots)
 
 
-async def the_seen_files(request: Request) -> Callable[[str], bool]:
+async def get_seen_files(request: Request) -> Callable[[str], bool]:
     seen: SeenRoots = request.app.state.seen
     return seen.exists
 
 
-async def the_key(
+async def parse_key(
     request: Request,
     key: Annotated[
         str | None,
         Header(
             alias="Idempotency-Key",
-            description="The same key again does nothing a second time and answers as the first time did",
+            description=(
+                "The same key again does nothing a second time and answers as the first time did"
+            ),
             json_schema_extra={"minLength": 1, "maxLength": 200},
         ),
     ] = None,
 ) -> str | None:
-    if len(given := request.headers.getlist("Idempotency-Key")) > 1:
+    given = request.headers.getlist("Idempotency-Key")
+    if len(given) > 1:
         raise InvalidValueError("Idempotency-Key", ", ".join(given), "is given more than once")
     return key
 
 
-Here = Annotated[App, Depends(the_app)]
-SessionId = Annotated[str, Depends(the_session_id)]
-SeenFiles = Annotated[Callable[[str], bool], Depends(the_seen_files)]
-Key = Annotated[str | None, Depends(the_key)]
+Here = Annotated[App, Depends(get_app)]
+SessionId = Annotated[str, Depends(parse_session_id)]
+SeenFiles = Annotated[Callable[[str], bool], Depends(get_seen_files)]
+Key = Annotated[str | None, Depends(parse_key)]

@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from holdfast.app import App
 from holdfast.surfaces.http.bodies import MAX_BYTES, check_media_type, read_body
-from holdfast.surfaces.http.events import Streams, first_of
+from holdfast.surfaces.http.events import Streams, run_until_first
 from holdfast.surfaces.http.here import SeenRoots
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ class LateMcp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
             receive = await _with_body(scope, receive)
-        door = await self._opened()
+        door = await self._open()
         if scope["method"] == "GET":  # a stream, which lasts no longer than the token
-            await first_of(door(scope, receive, send), self.streams.ended(scope["state"]["token"]))
+            await run_until_first(
+                door(scope, receive, send), self.streams.wait_for_end(scope["state"]["token"])
+            )
         else:
             await door(scope, receive, send)
 
@@ -51,7 +53,7 @@ class LateMcp:
             if self._beside is not None:
                 await self._beside
 
-    async def _opened(self) -> McpOverHttp:
+    async def _open(self) -> McpOverHttp:
         async with self._opening:
             if self._door is None:
                 self._door = await asyncio.to_thread(self._make)

@@ -38,7 +38,7 @@ class Lease:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._fd)
-            raise self._held() from None
+            raise self._make_error() from None
         self._write({"pid": os.getpid()})
         return self
 
@@ -56,7 +56,7 @@ class Lease:
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, json.dumps(holder).encode() + b"\n", 0)
 
-    def _held(self) -> ServerRunningError:
+    def _make_error(self) -> ServerRunningError:
         holder: dict[str, Any] = {}
         for _ in range(LOOKS):
             holder = _read(self.path) or holder

@@ -44,8 +44,9 @@ PAGE = """<!doctype html>
 <main>
 <h1>Holdfast</h1>
 <p>{problem}</p>
-<p>Paste the token. It is in the file <code>token</code> of the data folder, which <code>holdfast status</code> shows as
-Data. The link that <code>holdfast serve</code> prints when it starts works once, for ten minutes.</p>
+<p>Paste the token. It is in the file <code>token</code> of the data folder, which
+<code>holdfast status</code> shows as Data. The link that <code>holdfast serve</code> prints when
+it starts works once, for ten minutes.</p>
 <form method="post" action="/login">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" required>
@@ -71,17 +72,17 @@ class Codes:
 
     def issue(self) -> str:
         code = secrets.token_urlsafe(CODE_BYTES)
-        self._until[_hashed(code)] = self._clock() + CODE_SECONDS
+        self._until[_hash_code(code)] = self._clock() + CODE_SECONDS
         return code
 
     def redeem(self, code: str) -> bool:
         """Once, and in time."""
-        until = self._until.pop(_hashed(code), None)
+        until = self._until.pop(_hash_code(code), None)
         return until is not None and self._clock() < until
 
 
 class Tries:
-    """Nobody guesses 256 bits; but whoever tries is slowed down."""
+    """Guessing 256 bits is hopeless; a caller that tries is slowed down all the same."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
@@ -104,7 +105,9 @@ async def show_login(request: Request, code: Annotated[str | None, Query()] = No
     if code is None:
         return login_page()
     codes: Codes = request.app.state.codes
-    return let_in(request) if codes.redeem(code) else login_page(WRONG_CODE, status=403)
+    if not codes.redeem(code):
+        return login_page(WRONG_CODE, status=403)
+    return let_in(request)
 
 
 @router.post("/login")
@@ -113,7 +116,7 @@ async def take_token(request: Request) -> Response:
     tries: Tries = request.app.state.tries
     keys: Keys = request.app.state.keys
     tries.check()
-    if keys.is_token(await _token_of(request)):
+    if keys.is_token(await _read_token(request)):
         return let_in(request)
     tries.note_wrong()
     return login_page(WRONG_TOKEN, status=403)
@@ -135,19 +138,20 @@ def let_in(request: Request) -> Response:
 
 
 def cookie_name(port: int, scheme: str = "http") -> str:
-    """With the port: a browser sends a cookie to every port of a machine, and two servers would
-    push out each other's.
+    """With the port, because a browser sends a cookie to every port of a machine.
 
-    Under TLS the prefix makes browsers refuse one that a neighbour set.
+    Otherwise two servers would replace each other's cookie. Under TLS, the prefix makes browsers
+    refuse a cookie that a neighbouring host has set.
     """
-    return f"{'__Host-' if scheme == 'https' else ''}{COOKIE}_{port}"
+    prefix = "__Host-" if scheme == "https" else ""
+    return f"{prefix}{COOKIE}_{port}"
 
 
 def login_page(problem: str = NO_CODE, *, status: int = 200) -> HTMLResponse:
     return HTMLResponse(PAGE.format(problem=html.escape(problem)), status)
 
 
-async def _token_of(request: Request) -> str:
+async def _read_token(request: Request) -> str:
     given = request.headers.get("content-type", "")
     if given.partition(";")[0].strip().lower() != FORM:
         raise WrongMediaTypeError(given)
@@ -155,5 +159,5 @@ async def _token_of(request: Request) -> str:
     return form.get("token", [""])[0].strip()
 
 
-def _hashed(code: str) -> bytes:
+def _hash_code(code: str) -> bytes:
     return canonical.sha256(code.encode(errors="surrogateescape"))

@@ -17,7 +17,7 @@ from holdfast.scope import Scope
 from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.errors import AdoptedMemoriesError
 from holdfast.surfaces.http.here import Here, Key
-from holdfast.surfaces.http.models import Asked, Given, Taken
+from holdfast.surfaces.http.models import AnswerModel, QueryModel, RequestModel
 from holdfast.write import Request, write
 
 router = APIRouter(prefix="/api/memories", route_class=JsonRoute)
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/api/memories", route_class=JsonRoute)
 Text = Annotated[str | None, WithJsonSchema({"type": "string"})]
 
 
-class Question(Asked):
+class Question(QueryModel):
     query: Text = Field(None, description="The question, in its own words; all of them without one")
     limit: int = Field(LIMIT, description="At most so many")
     min_relevance: float = Field(
@@ -36,7 +36,7 @@ class Question(Asked):
     below: Text = Field(None, description="Without a question: older than this one")
 
 
-class Remember(Taken):
+class Remember(RequestModel):
     content: str = Field(description="One statement that stands on its own")
     category: str | None = None
     source_type: str = Field("explicit", json_schema_extra={"enum": list(SOURCE_TYPES)})
@@ -45,7 +45,7 @@ class Remember(Taken):
     metadata: dict[str, Any] | None = Field(None, description="Structured data")
 
 
-class Memory(Given):
+class Memory(AnswerModel):
     id: str
     user_id: str
     content: str
@@ -67,7 +67,7 @@ class Recalled(Memory):
     score: float
 
 
-class MemoryList(Given):
+class MemoryList(AnswerModel):
     memories: list[Recalled | Memory]
 
 
@@ -83,7 +83,7 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
         found = await app.scope.memories.recall(
             asked.query, limit=asked.limit, min_relevance=asked.min_relevance
         )
-    return JSONResponse({"memories": [one.to_dict() for one in found]})
+    return JSONResponse({"memories": [memory.to_dict() for memory in found]})
 
 
 @router.post("", status_code=201, responses={201: {"model": Memory}})

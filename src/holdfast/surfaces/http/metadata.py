@@ -1,8 +1,7 @@
-"""What a program that was sent away may read: which kind of token opens this server, and that
-nobody here issues them.
+"""What a refused program may read: which kind of token this server takes, and that it issues none.
 
-RFC 9728, as MCP clients look for it. There is no authorization server: the token lies in the data
-folder.
+RFC 9728, as MCP clients look for it. There is no authorization server: the token is in the data
+folder. It has no scopes yet, so none are advertised.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from starlette.responses import JSONResponse
 
 PATH = "/.well-known/oauth-protected-resource"
 PATHS = (PATH, f"{PATH}/mcp")
-SCOPES = ("context:read", "context:publish", "events:write", "admin")
 
 router = APIRouter(include_in_schema=False)
 
@@ -21,18 +19,17 @@ router = APIRouter(include_in_schema=False)
 @router.get(PATHS[0])
 @router.get(PATHS[1])
 async def show_metadata(request: Request) -> JSONResponse:
-    """The resource is named as the caller knows it; the guard has checked that this is one of our
-    names.
-    """
-    resource = str(request.base_url).rstrip("/") + request.url.path.removeprefix(PATH)
-    about = {
-        "resource": resource,
-        "resource_name": "Holdfast",
-        "bearer_methods_supported": ["header"],
-    }
-    return JSONResponse(about | {"scopes_supported": list(SCOPES)})
+    """The resource under the name that the caller used, which the guard has checked."""
+    address = str(request.base_url).rstrip("/")
+    return JSONResponse(
+        {
+            "resource": address + request.url.path.removeprefix(PATH),
+            "resource_name": "Holdfast",
+            "bearer_methods_supported": ["header"],
+        }
+    )
 
 
-def challenge(url: str) -> str:
+def make_challenge(url: str) -> str:
     """The header that comes with a 401."""
-    return f'Bearer realm="holdfast", resource_metadata="{url}{PATH}", scope="{" ".join(SCOPES)}"'
+    return f'Bearer realm="holdfast", resource_metadata="{url}{PATH}"'

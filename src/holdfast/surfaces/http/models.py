@@ -19,11 +19,11 @@ LARGEST_PAGE = 1000
 Count = Annotated[int, Field(ge=0, le=LARGEST_LIMIT)]
 
 
-class Taken(BaseModel):
+class RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Asked(BaseModel):
+class QueryModel(BaseModel):
     """A query, whose numbers come as text."""
 
     model_config = ConfigDict(extra="forbid")
@@ -32,7 +32,7 @@ class Asked(BaseModel):
 # --- in -------------------------------------------------------------------------------------------
 
 
-class StartSession(Taken):
+class StartSession(RequestModel):
     chatmode: str = Field(description="What kind of work, such as architect")
     user_id: str | None = Field(
         None, description="Namespace of the session; default: the developer"
@@ -49,14 +49,14 @@ class StartSession(Taken):
     worktree: str | None = Field(None, description="Folder in which relative files are looked for")
 
 
-class ContextSet(Taken):
+class ContextSet(RequestModel):
     set_name: str = Field(
         alias="setName", description="files, applet, endpoints, ports or one's own"
     )
     items: list[str] = Field(description="At most 10; none clears the set")
 
 
-class PatchSession(Taken):
+class PatchSession(RequestModel):
     """Any of these together, all or none. A text that is null is removed."""
 
     name: str | None = None
@@ -73,7 +73,7 @@ class PatchSession(Taken):
     )
 
 
-class AppendEvent(Taken):
+class AppendEvent(RequestModel):
     type: str = Field(json_schema_extra={"enum": list(EVENT_TYPES)})
     role: str = Field(json_schema_extra={"enum": list(ROLES)})
     content: str
@@ -84,22 +84,22 @@ class AppendEvent(Taken):
     )
 
 
-class PatchState(Taken):
+class PatchState(RequestModel):
     scratchpad: dict[str, Any] = Field(
         description="Objects merge, null removes a key, everything else replaces"
     )
 
 
-class Nothing(Taken):
+class Nothing(RequestModel):
     """There is nothing to say; an empty body will do."""
 
 
-class SessionsPage(Asked):
+class SessionsPage(QueryModel):
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = PAGE
     below: str | None = Field(None, description="The last id of the page before")
 
 
-class EventsPage(Asked):
+class EventsPage(QueryModel):
     """A page of the whole log (`after`, `limit`), or the end of it (`turns`, `tokens`)."""
 
     after: Count | None = Field(None, description="The last number of the page before")
@@ -110,18 +110,18 @@ class EventsPage(Asked):
     )
 
 
-class Listen(Asked):
+class Listen(QueryModel):
     after: str | None = Field(None, description="The last `id`; without one, only what is to come")
 
 
 # --- out ------------------------------------------------------------------------------------------
 
 
-class Given(BaseModel):
+class AnswerModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Session(Given):
+class Session(AnswerModel):
     id: str
     user_id: str
     chatmode: str
@@ -151,13 +151,13 @@ class ChangedSession(Session):
     warnings: list[str]
 
 
-class SessionList(Given):
+class SessionList(AnswerModel):
     sessions: list[Session]
     more: bool
     below: str | None = Field(description="For the next page")
 
 
-class Event(Given):
+class Event(AnswerModel):
     id: str
     session_id: str
     sequence: int
@@ -171,24 +171,24 @@ class Event(Given):
     erased_at: str | None
 
 
-class EventList(Given):
+class EventList(AnswerModel):
     events: list[Event]
     more: bool
     after: int = Field(description="For the next page")
 
 
-class SessionState(Given):
+class SessionState(AnswerModel):
     session_id: str
     scratchpad: dict[str, Any]
     updated_at: str
 
 
-class Me(Given):
+class Me(AnswerModel):
     handle: str
     workspace: str
 
 
-class State(Given):
+class State(AnswerModel):
     workspace: str
     me: Me
     developers: list[Any]
@@ -199,7 +199,7 @@ class State(Given):
     workEvents: list[Any]  # noqa: N815
 
 
-class Health(Given):
+class Health(AnswerModel):
     status: str
     accepted: int
     stored: int

@@ -23,8 +23,12 @@ from holdfast.surfaces.http.actions import word_actions
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN_PROBLEMS = 5
-BUG = "This is a bug in Holdfast. Nothing of it is shown here; the log in HOLDFAST_HOME names its type."
+BUG = (
+    "This is a bug in Holdfast. Nothing of it is shown here; "
+    "the log in HOLDFAST_HOME names its type."
+)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+PLACES = ("body", "query", "header", "path")
 CODES = {404: "not_found", 405: "method_not_allowed"}
 DETAILS = {
     404: "There is nothing at this path. `/openapi.json` lists what there is.",
@@ -36,7 +40,7 @@ class Problem(JSONResponse):
     media_type = MEDIA_TYPE
 
 
-def problem(
+def make_problem(
     status: int,
     code: str,
     detail: str,
@@ -50,79 +54,81 @@ def problem(
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
+        "code": code,
+        **more,
     }
-    document |= (
-        {"code": code} | more | ({"next_actions": list(next_actions)} if next_actions else {})
-    )
+    if next_actions:
+        document["next_actions"] = list(next_actions)
     return Problem(document, status, headers)
 
 
-def of_error(error: HoldfastError, *, status: int | None = None, **more: Any) -> Problem:
+def describe_error(error: HoldfastError, *, status: int | None = None, **more: Any) -> Problem:
     """One of ours; `status` where a route has a better one than the error's kind."""
     headers = {408: {"Connection": "close"}, 429: {"Retry-After": "1"}}.get(error.http_status)
     given = status or error.http_status
     actions = word_actions(error.next_actions)
-    return problem(given, error.code, error.message, next_actions=actions, headers=headers, **more)
+    return make_problem(
+        given, error.code, error.message, next_actions=actions, headers=headers, **more
+    )
 
 
-def of_bug() -> Problem:
-    return problem(500, "bug", BUG)
+def describe_bug() -> Problem:
+    return make_problem(500, "bug", BUG)
 
 
 def answer_errors(api: FastAPI) -> None:
     """Give every way out of a route its document."""
-    api.add_exception_handler(HoldfastError, _ours)
-    api.add_exception_handler(HTTPException, _theirs)
-    api.add_exception_handler(RequestValidationError, _malformed)
-    api.add_exception_handler(
-        Exception, _bug
-    )  # answered here, and raised once more to the guard, which notes it
+    api.add_exception_handler(HoldfastError, _answer_own)
+    api.add_exception_handler(HTTPException, _answer_framework)
+    api.add_exception_handler(RequestValidationError, _answer_malformed)
+    # Answered here, then raised again to the guard, which logs it.
+    api.add_exception_handler(Exception, _answer_bug)
 
 
-async def _bug(request: Request, error: Exception) -> Problem:
-    return of_bug()
+async def _answer_bug(request: Request, error: Exception) -> Problem:
+    return describe_bug()
 
 
-async def _ours(request: Request, error: Exception) -> Problem:
+async def _answer_own(request: Request, error: Exception) -> Problem:
     assert isinstance(error, HoldfastError)
-    return of_error(error)
+    return describe_error(error)
 
 
-async def _theirs(request: Request, error: Exception) -> Problem:
+async def _answer_framework(request: Request, error: Exception) -> Problem:
     """What the framework refuses by itself: an unknown path, a method that a path does not take."""
     assert isinstance(error, HTTPException)
     status = error.status_code
     detail = DETAILS.get(status) or HTTPStatus(status).phrase
-    headers = {"Allow": ", ".join(_allowed(request))} if status == 405 else error.headers
-    return problem(status, CODES.get(status, "invalid"), detail, headers=headers)
+    headers = error.headers
+    if status == 405:
+        headers = {"Allow": ", ".join(_list_methods(request))}
+    return make_problem(status, CODES.get(status, "invalid"), detail, headers=headers)
 
 
-def _allowed(request: Request) -> list[str]:
-    """Of every route of the path; the framework names only those of the first one."""
-    return [
-        method
-        for method in METHODS
-        if any(
-            route.matches({**request.scope, "method": method})[0] is Match.FULL
-            for route in request.app.routes
-        )
-    ]
+def _list_methods(request: Request) -> list[str]:
+    """Of every route of the path; the framework names only those of the first route."""
+    return [method for method in METHODS if _is_allowed(request, method)]
 
 
-async def _malformed(request: Request, error: Exception) -> Problem:
-    """Malformed input is 400 at every door; the names are the caller's, so they are shown as text
-    from outside.
-    """
+def _is_allowed(request: Request, method: str) -> bool:
+    scope = {**request.scope, "method": method}
+    matches = [route.matches(scope) for route in request.app.routes]
+    return any(match is Match.FULL for match, _ in matches)
+
+
+async def _answer_malformed(request: Request, error: Exception) -> Problem:
+    """Malformed input is 400 at every door."""
     assert isinstance(error, RequestValidationError)
-    found = [
-        f"{_place(one['loc'])} {one['msg'][:1].lower()}{one['msg'][1:]}" for one in error.errors()
-    ]
-    rest = [f"and {len(found) - SHOWN_PROBLEMS} more"] if len(found) > SHOWN_PROBLEMS else []
-    return problem(400, Invalid.code, f"{'; '.join([*found[:SHOWN_PROBLEMS], *rest])}.")
+    found = error.errors()
+    described = [_describe_mistake(mistake) for mistake in found[:SHOWN_PROBLEMS]]
+    if len(found) > SHOWN_PROBLEMS:
+        described.append(f"and {len(found) - SHOWN_PROBLEMS} more")
+    return make_problem(400, Invalid.code, f"{'; '.join(described)}.")
 
 
-def _place(steps: Sequence[object]) -> str:
-    return ".".join(
-        step if step in ("body", "query", "header", "path") else shown(step)
-        for step in map(str, steps)
-    )
+def _describe_mistake(mistake: Mapping[str, Any]) -> str:
+    """The names in it are the caller's, so they are quoted as text from outside."""
+    steps = [str(step) for step in mistake["loc"]]
+    place = ".".join(step if step in PLACES else shown(step) for step in steps)
+    message = mistake["msg"]
+    return f"{place} {message[:1].lower()}{message[1:]}"

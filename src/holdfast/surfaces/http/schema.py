@@ -11,7 +11,8 @@ from holdfast.surfaces.http import models, problems
 
 ABOUT = """Sessions, events and context sets of one developer.
 
-Writes take `application/json` of at most 1 MiB and 64 levels, and an `Idempotency-Key`. Errors are problem documents
+Writes take `application/json` of at most 1 MiB and 64 levels, and an `Idempotency-Key`. Errors \
+are problem documents
 (RFC 9457) with a `code` to decide by. The token is in the file `token` of `HOLDFAST_HOME`."""
 PROBLEM = {
     "description": "A problem document",

@@ -122,7 +122,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal is how this ends well: unlike uvicorn's own, it is not raised again afterwards."""
+        """A signal is the normal end: unlike in uvicorn, it is not raised again afterwards."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.stop)

@@ -47,7 +47,8 @@ async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]
     shown = found[: page.limit]
     more = len(found) > len(shown)
     below = shown[-1].id if more else None
-    return JSONResponse({"sessions": [as_dict(one) for one in shown], "more": more, "below": below})
+    listed = [as_dict(session) for session in shown]
+    return JSONResponse({"sessions": listed, "more": more, "below": below})
 
 
 @router.post("", status_code=201, responses={201: {"model": models.Session}})
@@ -139,10 +140,8 @@ async def list_events(
         events, more = await _page(app, session_id, page.after or 0, page.limit or models.PAGE)
     elif page.after is None and page.limit is None:
         turns = TURNS if page.turns is None else page.turns
-        events, more = (
-            await app.scope.sessions.get_recent_events(session_id, turns, page.tokens),
-            False,
-        )
+        events = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens)
+        more = False
     else:
         raise InvalidValueError(
             "query", "after, limit", "does not go together with turns or tokens"
@@ -209,9 +208,9 @@ def as_dict(session: Session) -> dict[str, Any]:
 
 
 def answer(session: Session, *, status: int = 200, location: bool = False, **more: Any) -> Response:
-    headers = {"ETag": session_tag(session)} | (
-        {"Location": f"/api/sessions/{session.id}"} if location else {}
-    )
+    headers = {"ETag": session_tag(session)}
+    if location:
+        headers["Location"] = f"/api/sessions/{session.id}"
     return JSONResponse({**as_dict(session), **more}, status, headers)
 
 
@@ -259,9 +258,7 @@ async def _get_state(scope: Scope, session_id: str) -> SessionState:
 async def _page(
     app: App, session_id: str, after: int, limit: int
 ) -> tuple[list[SessionEvent], bool]:
-    """The events beyond a number, and whether there are more; as many rows as were asked for, and
-    one.
-    """
+    """The events beyond a number, and whether there are more, which one more row shows."""
     events = await app.scope.sessions.list_events(session_id, after, limit + 1)
     return events[:limit], len(events) > limit
 
@@ -278,7 +275,9 @@ def _changes(body: models.PatchSession) -> dict[str, Any]:
 
 
 def _pair(change: models.ContextSet | None) -> tuple[str, list[str]] | None:
-    return None if change is None else (change.set_name, change.items)
+    if change is None:
+        return None
+    return (change.set_name, change.items)
 
 
 def _without(given: dict[str, Any], field: str) -> dict[str, Any]:

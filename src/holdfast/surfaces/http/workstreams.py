@@ -12,27 +12,27 @@ from starlette.responses import JSONResponse, Response
 
 from holdfast.bundles.model import PHASES
 from holdfast.surfaces.http.here import Here
-from holdfast.surfaces.http.models import Asked, Given
+from holdfast.surfaces.http.models import AnswerModel, QueryModel
 from holdfast.workstreams.service import WorkstreamService
 
 router = APIRouter(prefix="/api")
 
 
-def the_work(app: Here) -> WorkstreamService:
+def get_workstreams(app: Here) -> WorkstreamService:
     return app.served_work()
 
 
-Work = Annotated[WorkstreamService, Depends(the_work)]
+Work = Annotated[WorkstreamService, Depends(get_workstreams)]
 
 
-class BundleAsked(Asked):
+class BundleAsked(QueryModel):
     phase: str = Field("implementation", json_schema_extra={"enum": list(PHASES)})
     workstream_id: str | None = Field(None, description="Line of work; the branch without it")
     client: str | None = Field(None, description="Within this agent program's limit")
     limit: int | None = Field(None, description="At most so many characters")
 
 
-class Workstream(Given):
+class Workstream(AnswerModel):
     key: dict[str, str]
     phase: str
     updated_at: str | None
@@ -41,11 +41,11 @@ class Workstream(Given):
     )
 
 
-class WorkstreamList(Given):
+class WorkstreamList(AnswerModel):
     workstreams: list[Workstream]
 
 
-class BundleGiven(Given):
+class BundleGiven(AnswerModel):
     id: str
     text: str
     phase: str
