@@ -342,3 +342,9 @@ def test_of_a_file_and_what_was_saved_the_summary_that_was_written_last_counts()
     kept = context(updated_at=at(5), working_summary={"text": "new", "updated_at": at(5)})
 
     assert recover_context(file, kept).working_summary.text == "new"
+
+
+def test_a_merge_adds_no_field_that_neither_side_has():
+    first, second = context(updated_at=at(1)), context(updated_at=at(2))
+
+    assert merge_contexts(first, second).to_dict().keys() == first.to_dict().keys()
