@@ -20,6 +20,7 @@ from tests.bundles.situations import (
     NOW,
     PLAN,
     PLANNING,
+    SITUATIONS,
     at,
     claim,
     decision,
@@ -560,3 +561,11 @@ def test_of_decisions_made_at_the_same_moment_the_one_with_the_highest_id_is_the
     shown = texts(judging(PLANNING, decisions=same), "decisions")
 
     assert [text.split()[0] for text in shown] == ["D3", "D2", "D1"]
+
+
+def test_every_budget_is_that_of_a_section_which_exists():
+    """A name that is misspelt would silently leave its section with what nobody else wanted."""
+    known = {name for gathered in SITUATIONS.values() for name in named(gathered)}
+
+    for budgets in sections.BUDGETS.values():
+        assert set(budgets) <= known

@@ -335,3 +335,19 @@ def test_a_file_that_cannot_be_opened_is_looked_at_from_outside(tmp_path: Path):
     assert (
         type(engine.translate(error, str(tmp_path / "no folder" / "x.db"))) is StoreUnreachableError
     )
+
+
+def test_the_log_is_emptied_once_a_reader_in_the_way_has_left(
+    path: str, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+):
+    """The reader leaves in the first pause between two tries."""
+    service = holdfast.SessionService(database, owner=OWNER)
+    session = drive(service.create_session("m", "u1"))
+    event = drive(service.append_event(session.id, "user_message", "user", SECRET))
+    reader = apsw.Connection(path)
+    reader.execute("begin; select count(*) from session_events").fetchall()
+    monkeypatch.setattr(engine.time, "sleep", lambda _: reader.close())
+
+    drive(service.forget_events([event.id]))
+
+    assert (database.owes_scrub, log_holds_it(path)) == (False, False)

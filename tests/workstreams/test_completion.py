@@ -210,3 +210,20 @@ def test_whatever_is_quoted_as_a_block_claims_nothing(text: str):
     quoted = "".join(f"> {line}\n" for line in text.splitlines())
 
     assert find_completion(f"The ticket reads:\n{quoted}") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["The parser is not done\nThe tests pass", "- The parser will follow\n- The tests pass"]
+)
+def test_a_line_or_an_item_ends_a_sentence_without_a_full_stop(text: str):
+    """What holds back the one holds back nothing of the next."""
+    found = find_completion(text)
+
+    assert found is not None
+    assert found.words == ("pass",)
+
+
+@pytest.mark.parametrize("word", ["only", "just", "merely"])
+def test_what_is_not_only_done_is_done(word: str):
+    assert find_completion(f"The parser is not {word} finished, it is documented.")
+    assert not find_completion("The parser is not finished, it is documented.")

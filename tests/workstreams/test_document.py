@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.workstreams.document import Document, from_bytes, merge_bytes, to_bytes
 from holdfast.workstreams.entries import ContextFields, Decision
-from holdfast.workstreams.merging import merge_contexts, next_decision_id
+from holdfast.workstreams.merging import merge_contexts, next_decision_id, recover_context
 from holdfast.workstreams.model import Key
 
 PATH = "data/context/planning_context.json"
@@ -325,3 +325,26 @@ def _grown(found: Document, chance: random.Random, uid: str) -> Document:
 
 def _uids(found: Document) -> set[str | None]:
     return {entry.uid for fields in found.contexts.values() for entry in fields.open_decisions}
+
+
+def test_claims_of_both_sides_stand_in_the_order_in_which_they_were_made():
+    sides = [
+        context(evidence_ledger=[{"id": f"c-{uid}", "uid": uid, "claim": uid, "claimed_at": at(n)}])
+        for uid, n in (("b", 1), ("a", 2))
+    ]
+
+    assert [entry.uid for entry in merge_contexts(*sides).evidence_ledger] == ["b", "a"]
+
+
+def test_of_a_file_and_what_was_saved_the_summary_that_was_written_last_counts():
+    """The file was changed later, but not its summary."""
+    file = context(updated_at=at(9), working_summary={"text": "old", "updated_at": at(1)})
+    kept = context(updated_at=at(5), working_summary={"text": "new", "updated_at": at(5)})
+
+    assert recover_context(file, kept).working_summary.text == "new"
+
+
+def test_a_merge_adds_no_field_that_neither_side_has():
+    first, second = context(updated_at=at(1)), context(updated_at=at(2))
+
+    assert merge_contexts(first, second).to_dict().keys() == first.to_dict().keys()

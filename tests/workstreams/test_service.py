@@ -1256,3 +1256,74 @@ async def test_evidence_that_somebody_made_up_in_the_file_is_gone_and_not_follow
     judged = await work.load("implementation")
 
     assert judged.claims[0].verdict == "gone"
+
+
+async def test_a_run_that_got_through_ends_the_failure_before_it(work: WorkstreamService):
+    await work.fail(step="pytest", error="boom", next_action="look")
+
+    await work.succeed()
+
+    fields = (await work.load("implementation")).context.fields
+    assert fields["last_run"]["status"] == "ok"
+    assert [entry["error"] for entry in fields["last_errors"]] == ["boom"]
+
+
+async def test_a_run_that_got_through_without_a_failure_before_it_changes_nothing(
+    work: WorkstreamService,
+):
+    await saved(work)
+    before = (await work.load("implementation")).context.fields
+
+    await work.succeed()
+
+    assert (await work.load("implementation")).context.fields == before
+
+
+async def test_a_request_makes_its_claim_once_and_no_other_claim(work: WorkstreamService):
+    text, shown = "schedule() doubles the pause", ["src/retry.py#schedule"]
+
+    first = await work.claim(text, shown, request_id="r-1")
+    again = await work.claim(text, shown, request_id="r-1")
+
+    assert (again.id, again.claimed_at) == (first.id, first.claimed_at)
+    with pytest.raises(errors.KeyReusedError):
+        await work.claim("pause() halves it", shown, request_id="r-1")
+
+
+async def test_decisions_of_another_line_of_work_on_the_same_branch_are_not_shared(
+    work: WorkstreamService,
+):
+    await work.decide("Retry by table", workstream_id="one")
+    await work.decide("Retry by queue", workstream_id="two")
+
+    assert (await work.load("implementation", "two")).shared_decisions == ()
+
+
+async def test_a_name_that_is_not_text_may_be_uncommitted_while_a_summary_is_saved(
+    repo: Repo, work: WorkstreamService
+):
+    with open(os.fsencode(repo.folder) + b"/caf\xe9.txt", "wb") as file:
+        file.write(b"x")
+    repo.commit("odd")
+    with open(os.fsencode(repo.folder) + b"/caf\xe9.txt", "wb") as file:
+        file.write(b"y")
+
+    await saved(work)
+
+    judged = await work.load("implementation")
+    assert not judged.staleness.stale
+    assert list(judged.context.checkpoint["dirty"]) == ["caf\\xe9.txt"]
+
+
+async def test_of_what_was_thrown_away_five_are_named_and_only_then_the_rest_is_counted(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("Queue or table?")
+    repo.commit("notes")
+    for number in range(5):
+        await work.decide(f"Precious note {number}")
+    repo.git("checkout", "--", "data")
+
+    [note] = (await work.load("implementation")).context.notes
+
+    assert "no longer in the file: D2, D3, D4, D5, D6. " in note

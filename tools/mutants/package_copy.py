@@ -27,7 +27,11 @@ from tools.mutants import targets
 from tools.mutants.source import Span
 
 PLUGINS = (pytest_asyncio.plugin, pytest_timeout, _hypothesis_pytestplugin)
-OPTIONS = ("-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+TIMEOUT = (
+    "--timeout=60",
+    "--timeout-method=signal",
+)  # a test that hangs fails, and the others go on
+OPTIONS = ("-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0", *TIMEOUT)
 # What many tests import and is slow to load: it is loaded once, and each run of tests is a fork.
 PRELOADED = ("apsw", "asyncpg", "click", "fastapi", "httpx", "hypothesis.strategies", "jinja2")
 
@@ -74,6 +78,9 @@ class PackageCopy:
         """In the fork: a session of its own, so that it can be ended with all that it started."""
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # a shell in the background has it ignored
         if is_limited:
             set_limits()
         output = os.open(self.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -140,3 +140,20 @@ async def test_the_names_of_a_server(tmp_path, site, host, status):
 def test_the_address_of_a_server():
     assert Site("::1", 80).url == "http://[::1]:80"
     assert Site("127.0.0.1", 4790).url == "http://127.0.0.1:4790"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/sessions", b"application/problem+json"),
+        ("/mcp", b"application/problem+json"),
+        ("/sessions", b"text/html; charset=utf-8"),
+        ("/apiary", b"text/html; charset=utf-8"),
+    ],
+)
+async def test_only_pages_ask_a_person_to_log_in(tmp_path, path, kind):
+    """A browser that is pointed at the interface of programs gets what programs get."""
+    door = Door(tmp_path, fine)
+
+    assert await door.ask(path, authorization=None, accept="text/html") == 401
+    assert dict(door.sent[0]["headers"])[b"content-type"] == kind
