@@ -1,8 +1,9 @@
 """Fixtures that every test may use.
 
 A test that takes `database`, `sessions` or `database_url` runs twice: on SQLite and on a real
-PostgreSQL. Each test has its own database, its own home and an environment without anything of the
-person who runs it.
+PostgreSQL. Each test has its own workspace, its own home and an environment without anything of the
+person who runs it. The SQLite file is the test's own as well; the PostgreSQL database is shared by
+the tests of a worker, unless a test is marked `own_database`.
 """
 
 import os
@@ -124,22 +125,49 @@ def postgres_template(pytestconfig: pytest.Config, postgres: rig.Cluster) -> str
 
 
 @pytest.fixture
-def postgres_database(postgres: rig.Cluster, postgres_template: str) -> Iterator[str]:
-    """The name of this test's own database."""
-    name = postgres.create_database(postgres_template)
+def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The test's own workspace in the shared database; in a database of its own the usual one."""
+    if has_own_database(request):
+        return "local"
+    name = rig.new_workspace()
+    monkeypatch.setenv("HOLDFAST_WORKSPACE", name)
+    return name
+
+
+def has_own_database(request: pytest.FixtureRequest) -> bool:
+    return request.node.get_closest_marker("own_database") is not None
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: rig.Cluster, postgres_template: str) -> Iterator[str]:
+    """The name of the database that this worker's tests share, each in its own workspace."""
+    name = postgres.create_shared_database(postgres_template)
     yield name
     postgres.drop_database(name)
 
 
 @pytest.fixture
-def postgres_url(postgres: rig.Cluster, postgres_database: str) -> str:
-    """This test's database, as the role that Holdfast runs as."""
+def postgres_database(
+    request: pytest.FixtureRequest, postgres: rig.Cluster, postgres_template: str
+) -> Iterator[str]:
+    """The database that this test uses: a clone if it is marked `own_database`, or the shared one."""
+    if has_own_database(request):
+        name = postgres.create_database(postgres_template)
+        yield name
+        postgres.drop_database(name)
+    else:
+        yield request.getfixturevalue("shared_database")
+
+
+@pytest.fixture
+def postgres_url(postgres: rig.Cluster, postgres_database: str, workspace: str) -> str:
+    """That database, as the role that Holdfast runs as."""
     return postgres.dsn(postgres_database, rig.APP)
 
 
 @pytest.fixture
 def postgres_owner_url(postgres: rig.Cluster, postgres_database: str) -> str:
-    """The same database, as the role that migrates."""
+    """That database, as the role that migrates."""
     return postgres.dsn(postgres_database, rig.OWNER)
 
 
@@ -169,8 +197,8 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """The same test on both engines."""
+def database_url(request: pytest.FixtureRequest, workspace: str) -> str:
+    """The same test on both engines, in a workspace of its own on both."""
     return request.getfixturevalue(f"{request.param}_url")
 
 

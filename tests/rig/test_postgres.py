@@ -10,6 +10,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+import holdfast
+from holdfast.ground.settings import owner_of
 from tests.rig import binaries, guard
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster, Server, execute, run_apart
 from tests.rig.shared import Run
@@ -66,6 +68,37 @@ def test_clones_do_not_see_each_other(postgres: Cluster):
     assert execute(postgres.dsn(second, APP), "select * from notes") == []
     postgres.drop_database(first)
     postgres.drop_database(second)
+
+
+async def test_a_row_outside_of_the_tests_workspaces_is_refused_where_tests_share(
+    postgres_url: str, workspace: str
+):
+    """Somebody who names a workspace by hand would meet the rows of another test."""
+    async with holdfast.open_database(postgres_url) as database:
+        session = await holdfast.SessionService(database).create_session("coder", "u1")
+
+        with pytest.raises(asyncpg.CheckViolationError, match="only_workspaces_of_tests"):
+            await holdfast.SessionService(database, owner=owner_of("local", "ana")).create_session(
+                "coder", "u1"
+            )
+
+        assert os.environ["HOLDFAST_WORKSPACE"] == workspace
+        assert [one.id for one in await holdfast.SessionService(database).list_sessions()] == [
+            session.id
+        ]
+
+
+@pytest.mark.own_database
+def test_what_is_committed_in_a_database_of_ones_own_is_on_disk(
+    postgres_url: str, postgres_database: str, workspace: str
+):
+    settings = [
+        execute(postgres_url, f"show {name}")[0][0] for name in ("fsync", "synchronous_commit")
+    ]
+
+    assert settings == ["on", "on"]
+    assert postgres_url.endswith(f"/{postgres_database}")
+    assert workspace == "local"
 
 
 def test_a_database_is_dropped_although_a_connection_is_open(postgres: Cluster):

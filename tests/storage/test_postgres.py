@@ -26,6 +26,8 @@ from holdfast.storage import postgres as engine
 from holdfast.storage.postgres import PostgresDatabase, Role
 from tests.rig.postgres import Cluster, Server, execute
 
+pytestmark = pytest.mark.own_database
+
 OWNER = Owner("local", "ana")
 
 
