@@ -7,6 +7,7 @@ the tests of a worker, unless a test is marked `own_database`.
 """
 
 import os
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,21 @@ hypothesis.settings.load_profile("holdfast")
 
 def pytest_configure(config: pytest.Config) -> None:
     """The controller begins the run; a worker is told about it."""
+    let_children_be_interrupted()
     worker = getattr(config, "workerinput", None)
     if worker is None:
         config.stash[RUN] = Run.begin(os.environ.get("HOLDFAST_TEST_POSTGRES"))
     else:
         config.stash[RUN] = Run.from_worker_input(worker["holdfast_run"])
+
+
+def let_children_be_interrupted() -> None:
+    """Have them start with Ctrl-C as it usually is, although a shell ignores it in `make test &`.
+
+    A child inherits that a signal is ignored, but not that it is handled.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -224,6 +224,26 @@ def test_programs_that_the_server_user_cannot_read_are_copied(tmp_path: Path):
         subprocess.run(["rm", "-rf", folder], check=True)
 
 
+def test_a_child_can_be_interrupted_although_the_run_cannot():
+    """As in `make test &` of a shell, and after `trap '' INT`."""
+    child = [
+        sys.executable,
+        "-c",
+        "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
+    ]
+    script = (
+        "import os, signal, subprocess; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        "from tests.conftest import let_children_be_interrupted; let_children_be_interrupted();"
+        f"os.kill(os.getpid(), signal.SIGINT); subprocess.run({child!r}, check=True)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "True\n"
+
+
 def test_the_scale_is_at_least_one(scale):
     """A tenth of three is still one attempt."""
     assert scale(3) >= 1
