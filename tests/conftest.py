@@ -8,6 +8,7 @@ the tests of a worker, unless a test is marked `own_database`.
 
 import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import hypothesis
 import pytest
 
 from tests.rig import postgres as rig
+from tests.rig.memory import keep_files_in_memory
 from tests.rig.shared import Run
 
 # A test's count is written for the soak; the gate runs a tenth of it.
@@ -47,6 +49,7 @@ hypothesis.settings.load_profile("holdfast")
 def pytest_configure(config: pytest.Config) -> None:
     """The controller begins the run; a worker is told about it."""
     let_children_be_interrupted()
+    keep_files_in_memory()
     worker = getattr(config, "workerinput", None)
     if worker is None:
         config.stash[RUN] = Run.begin(os.environ.get("HOLDFAST_TEST_POSTGRES"))
@@ -107,6 +110,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "holdfast"))
     return folder
+
+
+@pytest.fixture
+def disk_path() -> Iterator[Path]:
+    """A folder on a disk, for what a kill must leave whole and where times of files are exact.
+
+    `tmp_path` may be in memory.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture
