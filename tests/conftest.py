@@ -8,7 +8,9 @@ the tests of a worker, unless a test is marked `own_database`.
 
 import os
 import signal
+import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,9 @@ PRIVATE_PREFIXES = (
     "PG",
     "XDG_",
 )
+
+# Makes every Python process measure its coverage, which doubles the time that a short one takes.
+MEASURED = "COVERAGE_PROCESS_CONFIG"
 
 RUN = pytest.StashKey[Run]()
 
@@ -71,6 +76,35 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["holdfast_run"] = node.config.stash[RUN].to_worker_input()
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Function) -> Iterator[None]:
+    """Without measuring coverage where a thing is done many times.
+
+    The thousandth time reaches the lines of the first, which a smaller test has reached; and which
+    lines are covered must not depend on what was drawn. pytest-cov's `no_cover` does not do it: a
+    worker measures twice, and only one of the two is paused.
+    """
+    if not is_repetitive(item):
+        return (yield)
+    tracers = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracers[0])
+        threading.settrace(tracers[1])
+
+
+def is_repetitive(item: pytest.Function) -> bool:
+    is_generated = getattr(item.obj, "is_hypothesis_test", False)
+    return (
+        is_generated
+        or "scale" in item.fixturenames
+        or item.get_closest_marker("unmeasured") is not None
+    )
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """The end, also after Ctrl-C. A killed run is cleaned up by the server's guard."""
     if not hasattr(config, "workerinput") and RUN in config.stash:
@@ -100,8 +134,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home and an own data folder; returns the home."""
+    if request.node.get_closest_marker("measures_processes") is None:
+        monkeypatch.delenv(MEASURED, raising=False)
     for name in list(os.environ):
         if name.startswith(PRIVATE_PREFIXES):
             monkeypatch.delenv(name)

@@ -27,6 +27,8 @@ from holdfast.surfaces import hook
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
 from tests.rig.postgres import Cluster
 
+pytestmark = pytest.mark.measures_processes
+
 PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
 SILENT = Answer(0, "", "")
 
