@@ -53,7 +53,7 @@ chromium:
 test: $(DEV) chromium
 ifeq ($(strip $(ARGS)),)
 	@rm -f .coverage .coverage.*
-	$(PY) -m pytest -n $(JOBS) --cov --cov-report=
+	$(PY) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=
 	@$(PY) tools/room_coverage.py
 else
 	$(PY) -m pytest $(ARGS)

@@ -1,11 +1,16 @@
 """Fixtures that every test may use.
 
 A test that takes `database`, `sessions` or `database_url` runs twice: on SQLite and on a real
-PostgreSQL. Each test has its own database, its own home and an environment without anything of the
-person who runs it.
+PostgreSQL. Each test has its own workspace, its own home and an environment without anything of the
+person who runs it. The SQLite file is the test's own as well; the PostgreSQL database is shared by
+the tests of a worker, unless a test is marked `own_database`.
 """
 
 import os
+import signal
+import sys
+import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +19,7 @@ import hypothesis
 import pytest
 
 from tests.rig import postgres as rig
+from tests.rig.memory import keep_files_in_memory
 from tests.rig.shared import Run
 
 # A test's count is written for the soak; the gate runs a tenth of it.
@@ -33,6 +39,9 @@ PRIVATE_PREFIXES = (
     "XDG_",
 )
 
+# Makes every Python process measure its coverage, which doubles the time that a short one takes.
+MEASURED = "COVERAGE_PROCESS_CONFIG"
+
 RUN = pytest.StashKey[Run]()
 
 # A busy machine is no finding: neither a slow example nor slowly drawn data fails a test.
@@ -44,6 +53,8 @@ hypothesis.settings.load_profile("holdfast")
 
 def pytest_configure(config: pytest.Config) -> None:
     """The controller begins the run; a worker is told about it."""
+    let_children_be_interrupted()
+    keep_files_in_memory()
     worker = getattr(config, "workerinput", None)
     if worker is None:
         config.stash[RUN] = Run.begin(os.environ.get("HOLDFAST_TEST_POSTGRES"))
@@ -51,9 +62,47 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[RUN] = Run.from_worker_input(worker["holdfast_run"])
 
 
+def let_children_be_interrupted() -> None:
+    """Have them start with Ctrl-C as it usually is, although a shell ignores it in `make test &`.
+
+    A child inherits that a signal is ignored, but not that it is handled.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["holdfast_run"] = node.config.stash[RUN].to_worker_input()
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Function) -> Iterator[None]:
+    """Without measuring coverage where a thing is done many times.
+
+    The thousandth time reaches the lines of the first, which a smaller test has reached; and which
+    lines are covered must not depend on what was drawn. pytest-cov's `no_cover` does not do it: a
+    worker measures twice, and only one of the two is paused.
+    """
+    if not is_repetitive(item):
+        return (yield)
+    tracers = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracers[0])
+        threading.settrace(tracers[1])
+
+
+def is_repetitive(item: pytest.Function) -> bool:
+    is_generated = getattr(item.obj, "is_hypothesis_test", False)
+    return (
+        is_generated
+        or "scale" in item.fixturenames
+        or item.get_closest_marker("unmeasured") is not None
+    )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -85,8 +134,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home and an own data folder; returns the home."""
+    if request.node.get_closest_marker("measures_processes") is None:
+        monkeypatch.delenv(MEASURED, raising=False)
     for name in list(os.environ):
         if name.startswith(PRIVATE_PREFIXES):
             monkeypatch.delenv(name)
@@ -95,6 +146,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "holdfast"))
     return folder
+
+
+@pytest.fixture
+def disk_path() -> Iterator[Path]:
+    """A folder on a disk, for what a kill must leave whole and where times of files are exact.
+
+    `tmp_path` may be in memory.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture
@@ -124,22 +185,49 @@ def postgres_template(pytestconfig: pytest.Config, postgres: rig.Cluster) -> str
 
 
 @pytest.fixture
-def postgres_database(postgres: rig.Cluster, postgres_template: str) -> Iterator[str]:
-    """The name of this test's own database."""
-    name = postgres.create_database(postgres_template)
+def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The test's own workspace in the shared database; in a database of its own the usual one."""
+    if has_own_database(request):
+        return "local"
+    name = rig.new_workspace()
+    monkeypatch.setenv("HOLDFAST_WORKSPACE", name)
+    return name
+
+
+def has_own_database(request: pytest.FixtureRequest) -> bool:
+    return request.node.get_closest_marker("own_database") is not None
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: rig.Cluster, postgres_template: str) -> Iterator[str]:
+    """The name of the database that this worker's tests share, each in its own workspace."""
+    name = postgres.create_shared_database(postgres_template)
     yield name
     postgres.drop_database(name)
 
 
 @pytest.fixture
-def postgres_url(postgres: rig.Cluster, postgres_database: str) -> str:
-    """This test's database, as the role that Holdfast runs as."""
+def postgres_database(
+    request: pytest.FixtureRequest, postgres: rig.Cluster, postgres_template: str
+) -> Iterator[str]:
+    """The database that this test uses: a clone if it is marked `own_database`, or the shared one."""
+    if has_own_database(request):
+        name = postgres.create_database(postgres_template)
+        yield name
+        postgres.drop_database(name)
+    else:
+        yield request.getfixturevalue("shared_database")
+
+
+@pytest.fixture
+def postgres_url(postgres: rig.Cluster, postgres_database: str, workspace: str) -> str:
+    """That database, as the role that Holdfast runs as."""
     return postgres.dsn(postgres_database, rig.APP)
 
 
 @pytest.fixture
 def postgres_owner_url(postgres: rig.Cluster, postgres_database: str) -> str:
-    """The same database, as the role that migrates."""
+    """That database, as the role that migrates."""
     return postgres.dsn(postgres_database, rig.OWNER)
 
 
@@ -169,8 +257,8 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """The same test on both engines."""
+def database_url(request: pytest.FixtureRequest, workspace: str) -> str:
+    """The same test on both engines, in a workspace of its own on both."""
     return request.getfixturevalue(f"{request.param}_url")
 
 

@@ -24,10 +24,10 @@ EVENT_ID = "01a1e0aa-0000-7000-8000-000000000001"
 
 
 @pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
+def settings(database_url: str, workspace: str, tmp_path: Path) -> Settings:
     """On both engines."""
     return Settings(
-        home=str(tmp_path / "holdfast"), database=database_url, workspace="local", developer="ana"
+        home=str(tmp_path / "holdfast"), database=database_url, workspace=workspace, developer="ana"
     )
 
 
@@ -92,7 +92,7 @@ def test_services_act_for_the_developer_of_the_settings(settings: Settings):
     with App(settings) as app:
         app.run(app.scope.sessions.create_session("coder", "u1"))
     other = Settings(
-        home=settings.home, database=settings.database, workspace="local", developer="bo"
+        home=settings.home, database=settings.database, workspace=settings.workspace, developer="bo"
     )
 
     with App(other) as app:
@@ -121,6 +121,7 @@ def test_a_locked_file_is_waited_for_no_longer_than_asked(tmp_path: Path):
     connection.close()
 
 
+@pytest.mark.own_database
 def test_a_locked_table_is_waited_for_no_longer_than_asked(
     postgres_url: str, postgres_owner_url: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -216,7 +217,9 @@ def test_a_record_of_an_unknown_owner_belongs_to_whoever_brings_it_in(settings: 
 
 def test_a_record_is_stored_for_the_one_it_belongs_to(settings: Settings):
     """Whoever comes next drains, and that may be somebody else who shares the folder."""
-    bo = Settings(home=settings.home, database=settings.database, workspace="local", developer="bo")
+    bo = Settings(
+        home=settings.home, database=settings.database, workspace=settings.workspace, developer="bo"
+    )
     with App(bo) as app:
         app.spool.add(record(settings))
         app.drain_spool()

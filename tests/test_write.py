@@ -14,6 +14,8 @@ from holdfast.sessions.errors import EventConflictError, SessionEndedError, Sess
 from holdfast.storage.in_transaction import InTransaction
 from holdfast.write import Request, write
 
+pytestmark = pytest.mark.own_database
+
 ADA, BOB = Owner("local", "ada"), Owner("local", "bob")
 
 

@@ -436,7 +436,9 @@ async def test_the_last_bundle_is_this_checkouts_before_anybody_elses(bundles, s
 
 async def test_nobody_reads_the_receipts_of_another(bundles, sessions):
     bundle = await bundles.build("planning")
-    stranger = BundleService(Journal(sessions.db, owner_of("local", "eve")), sessions, load=load)
+    stranger = BundleService(
+        Journal(sessions.db, owner_of(sessions.owner.workspace_id, "eve")), sessions, load=load
+    )
 
     for receipt_id in (bundle.id, short_id(bundle.id)):
         with pytest.raises(errors.ReceiptNotFoundError):

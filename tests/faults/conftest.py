@@ -1,6 +1,7 @@
 """What every fault test may use besides the common fixtures."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,12 @@ PRELOAD = [
     "holdfast.storage.group_commit",
     "holdfast.storage.postgres",
 ]
+
+
+@pytest.fixture
+def tmp_path(disk_path: Path) -> Path:
+    """What is left after a kill was written to a disk."""
+    return disk_path
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ from holdfast.ground.settings import load_settings, sqlite_path
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, run_process
 from tests.rig.nursery import Line, Nursery
 
+pytestmark = pytest.mark.own_database
+
 AT_ONCE = 8
 SESSIONS = [
     ("claude", "UserPromptSubmit", "prompt", "prompt_id"),

@@ -26,6 +26,8 @@ from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS
 from tests.rig.nursery import Line, Nursery
 from tests.surfaces.http.server import Server, append, environment, is_problem, served, wrote
 
+pytestmark = pytest.mark.own_database
+
 Scale = Callable[[int], int]
 
 WRITERS = 16

@@ -17,6 +17,8 @@ from tests.faults import writers
 from tests.faults.audit import OWNER, audit, audit_open, new_session
 from tests.rig.nursery import Nursery
 
+pytestmark = pytest.mark.own_database
+
 Scale = Callable[[int], int]
 
 

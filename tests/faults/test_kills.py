@@ -11,6 +11,8 @@ from tests.faults import writers
 from tests.faults.audit import audit, new_session, read_outbox, with_sessions
 from tests.rig.nursery import Nursery
 
+pytestmark = pytest.mark.own_database
+
 Scale = Callable[[int], int]
 
 

@@ -19,6 +19,8 @@ from tests.faults.proxy import LossyProxy
 from tests.rig import postgres as rig
 from tests.rig.nursery import Nursery, hear_as_it_comes, hear_from_all, say_to_all
 
+pytestmark = pytest.mark.own_database
+
 Scale = Callable[[int], int]
 
 

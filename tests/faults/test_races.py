@@ -11,6 +11,8 @@ from tests.faults.audit import audit, new_session, read_outbox, with_sessions
 from tests.rig import postgres as rig
 from tests.rig.nursery import Child, Nursery, hear_as_it_comes, hear_from_all, say_to_all
 
+pytestmark = pytest.mark.own_database
+
 Scale = Callable[[int], int]
 
 

@@ -547,6 +547,7 @@ def rows_read(plan: dict[str, Any]) -> float:
     )
 
 
+@pytest.mark.own_database
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
 async def test_postgres_reaches_every_row_by_an_index(
     plans: str, postgres: Cluster, postgres_database: str, functions: dict[str, Function]

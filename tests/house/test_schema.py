@@ -14,6 +14,8 @@ from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster
 from tools import schema
 
+pytestmark = pytest.mark.own_database
+
 # PostgreSQL's jsonb reorders keys, so the text that was hashed is kept beside it.
 # Functions have a ledger of their own; on SQLite they are statements of the program.
 ONLY_ON_POSTGRES = {

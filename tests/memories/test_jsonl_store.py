@@ -19,6 +19,7 @@ from holdfast.memories.jsonl_store import (
     import_memories,
 )
 from holdfast.memories.service import MemoryService
+from tests.rig.postgres import new_workspace
 
 RECORDS = [
     {
@@ -139,7 +140,7 @@ async def test_an_export_comes_in_elsewhere_as_it_was(memories: MemoryService, t
     first, second = tmp_path / "new" / "folder" / "first.jsonl", tmp_path / "second.jsonl"
 
     count = await export_memories(memories, str(first))
-    elsewhere = MemoryService(memories.db, owner=Owner("another", "developer"))
+    elsewhere = MemoryService(memories.db, owner=Owner(new_workspace(), "developer"))
     report = await import_memories(elsewhere, str(first))
     await export_memories(elsewhere, str(second))
 

@@ -18,6 +18,9 @@ async def test_what_was_remembered_is_recalled_with_its_provenance(memories: Mem
             TEXT, category="infrastructure", session_id="s-1", metadata={"file": "compose.yml"}
         )
     ).memory
+    assert (
+        await memories.get_memory(kept.id) == kept
+    )  # before it is recalled: that is noted, some time later
 
     [found] = await memories.recall("which port does the staging database use?")
 
@@ -36,7 +39,6 @@ async def test_what_was_remembered_is_recalled_with_its_provenance(memories: Mem
         None,
     )
     assert kept.user_id == memories.owner.developer_id
-    assert await memories.get_memory(kept.id) == kept
 
 
 async def test_the_same_words_again_are_the_same_memory_with_more_belief(memories: MemoryService):

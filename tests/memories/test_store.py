@@ -19,9 +19,7 @@ from holdfast.ground.settings import Owner
 from holdfast.memories.errors import MemoryForgottenError
 from holdfast.memories.service import MemoryService, finish_noting
 from tests.memories.conftest import Both
-from tests.rig.postgres import APP, OWNER, Cluster, execute
-
-ANA, BO, CY = Owner("north", "ana"), Owner("south", "bo"), Owner("north", "cy")
+from tests.rig.postgres import APP, OWNER, Cluster, execute, new_workspace
 
 # --- both engines ---------------------------------------------------------------------------------
 
@@ -92,9 +90,10 @@ async def test_who_forgets_and_who_says_it_at_the_same_time(
     assert list(await memories.list_memories()) == []
 
 
-async def test_only_the_owner_recalls_changes_and_lists_a_memory(database: Any):
+async def test_only_the_owner_recalls_changes_and_lists_a_memory(database: Any, workspace: str):
     """Another developer, and another workspace, find nothing and say the same again as their own."""
-    services = [MemoryService(database, owner=owner) for owner in (ANA, BO, CY)]
+    owners = (Owner(workspace, "ana"), Owner(new_workspace(), "bo"), Owner(workspace, "cy"))
+    services = [MemoryService(database, owner=owner) for owner in owners]
     kept = [(await one.remember("The port of staging is 6543")).memory for one in services]
 
     assert len({memory.id for memory in kept}) == 3
@@ -220,6 +219,7 @@ async def as_owner(connection: Any, who: Owner, statement: str) -> None:
         await connection.execute(statement)
 
 
+@pytest.mark.own_database
 async def test_what_a_memory_says_cannot_be_changed_on_postgres(
     postgres_memories: MemoryService, postgres: Cluster
 ):
@@ -260,6 +260,7 @@ async def explained(connection: Any, statement: str) -> str:
     return "\n".join(plans)
 
 
+@pytest.mark.own_database
 @pytest.mark.parametrize("function", ["find_candidates", "count_words"])
 async def test_the_index_of_words_is_used_under_row_level_security(
     function: str, postgres: Cluster, postgres_database: str, postgres_url: str
@@ -286,6 +287,7 @@ async def test_the_index_of_words_is_used_under_row_level_security(
         await connection.close()
 
 
+@pytest.mark.own_database
 @pytest.mark.parametrize("role", [APP, OWNER])
 async def test_only_the_two_functions_look_past_the_policy(
     role: str, postgres: Cluster, postgres_database: str
@@ -311,6 +313,7 @@ async def test_only_the_two_functions_look_past_the_policy(
         await connection.close()
 
 
+@pytest.mark.own_database
 async def test_a_role_without_our_group_cannot_search(postgres: Cluster, postgres_database: str):
     from tests.rig.roles import new_role
 
@@ -327,6 +330,7 @@ async def test_a_role_without_our_group_cannot_search(postgres: Cluster, postgre
             await connection.close()
 
 
+@pytest.mark.own_database
 async def test_words_arrive_in_the_index_as_the_rule_cuts_them(
     postgres_memories: MemoryService, postgres: Cluster, postgres_database: str
 ):

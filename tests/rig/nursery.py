@@ -138,7 +138,7 @@ class Nursery:
                 [sys.executable, "-m", __spec__.name, str(theirs.fileno()), *preload],
                 cwd=ROOT,
                 env={
-                    **os.environ,
+                    **without_measuring(),
                     "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), *sys.path])),
                 },
                 pass_fds=[theirs.fileno()],
@@ -204,6 +204,11 @@ class Nursery:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def without_measuring() -> dict[str, str]:
+    """The environment of a process whose coverage is not measured: a killed one could not save it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
 
 
 def say_to_all(children: Sequence[Child], value: object = "go") -> None:

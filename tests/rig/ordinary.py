@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.rig.commands import PATIENCE_SECONDS, Answer
+from tests.rig.nursery import without_measuring
 
 NOBODY = 65534
 BECOME = """
@@ -52,9 +53,7 @@ def give(path: Path) -> None:
 
 def run_as_ordinary(*arguments: str, home: Path) -> Answer:
     """One command with `home` as HOME and as the data folder."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
-    }
+    environment = without_measuring()
     with tempfile.TemporaryDirectory() as warm_up:
         environment |= {
             "HOME": str(home),

@@ -37,6 +37,26 @@ Migrate = Callable[[str], Awaitable[Any]]
 
 CLONE_STRATEGY = "wal_log"
 
+WORKSPACE_PREFIX = "test-"
+CONFINE_TO_WORKSPACES = f"""
+do $$
+declare
+    owned record;
+begin
+    for owned in
+        select attrelid::regclass as name from pg_attribute join pg_class on pg_class.oid = attrelid
+        where attname = 'workspace_id' and relkind = 'r'
+    loop
+        execute format(
+            'alter table %s add constraint only_workspaces_of_tests'
+            ' check (starts_with(workspace_id, %L))',
+            owned.name, '{WORKSPACE_PREFIX}'
+        );
+    end loop;
+end
+$$
+"""
+
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -47,6 +67,11 @@ SETTINGS = {
     # cost time.
     "scram_iterations": "1",
 }
+
+
+def new_workspace() -> str:
+    """A name that no other test of any run has."""
+    return f"{WORKSPACE_PREFIX}{secrets.token_hex(6)}"
 
 
 def run_apart(work: Callable[[], Any]) -> Any:
@@ -120,6 +145,17 @@ class Cluster:
             self.dsn(),
             f"create database {name} template {template} owner {OWNER} strategy {CLONE_STRATEGY}",
         )
+        return name
+
+    def create_shared_database(self, template: str) -> str:
+        """Clone a database for tests that stay in a workspace each, and return its name.
+
+        Commits are not waited for: what such a test shows does not depend on a crash of the server.
+        A row outside the tests' workspaces is refused, because another test would see it.
+        """
+        name = self.create_database(template)
+        execute(self.dsn(), f"alter database {name} set synchronous_commit = off")
+        execute(self.dsn(name), CONFINE_TO_WORKSPACES)
         return name
 
     def drop_database(self, name: str) -> None:

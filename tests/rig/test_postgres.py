@@ -10,6 +10,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+import holdfast
+from holdfast.ground.settings import owner_of
 from tests.rig import binaries, guard
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster, Server, execute, run_apart
 from tests.rig.shared import Run
@@ -66,6 +68,37 @@ def test_clones_do_not_see_each_other(postgres: Cluster):
     assert execute(postgres.dsn(second, APP), "select * from notes") == []
     postgres.drop_database(first)
     postgres.drop_database(second)
+
+
+async def test_a_row_outside_of_the_tests_workspaces_is_refused_where_tests_share(
+    postgres_url: str, workspace: str
+):
+    """Somebody who names a workspace by hand would meet the rows of another test."""
+    async with holdfast.open_database(postgres_url) as database:
+        session = await holdfast.SessionService(database).create_session("coder", "u1")
+
+        with pytest.raises(asyncpg.CheckViolationError, match="only_workspaces_of_tests"):
+            await holdfast.SessionService(database, owner=owner_of("local", "ana")).create_session(
+                "coder", "u1"
+            )
+
+        assert os.environ["HOLDFAST_WORKSPACE"] == workspace
+        assert [one.id for one in await holdfast.SessionService(database).list_sessions()] == [
+            session.id
+        ]
+
+
+@pytest.mark.own_database
+def test_what_is_committed_in_a_database_of_ones_own_is_on_disk(
+    postgres_url: str, postgres_database: str, workspace: str
+):
+    settings = [
+        execute(postgres_url, f"show {name}")[0][0] for name in ("fsync", "synchronous_commit")
+    ]
+
+    assert settings == ["on", "on"]
+    assert postgres_url.endswith(f"/{postgres_database}")
+    assert workspace == "local"
 
 
 def test_a_database_is_dropped_although_a_connection_is_open(postgres: Cluster):
@@ -189,6 +222,26 @@ def test_programs_that_the_server_user_cannot_read_are_copied(tmp_path: Path):
         assert "PostgreSQL" in binaries.run([programs / "postgres", "--version"], folder)
     finally:
         subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def test_a_child_can_be_interrupted_although_the_run_cannot():
+    """As in `make test &` of a shell, and after `trap '' INT`."""
+    child = [
+        sys.executable,
+        "-c",
+        "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
+    ]
+    script = (
+        "import os, signal, subprocess; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        "from tests.conftest import let_children_be_interrupted; let_children_be_interrupted();"
+        f"os.kill(os.getpid(), signal.SIGINT); subprocess.run({child!r}, check=True)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "True\n"
 
 
 def test_the_scale_is_at_least_one(scale):

@@ -25,6 +25,8 @@ from tests.house import source
 from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, SUPERUSER, Cluster, execute
 
+pytestmark = pytest.mark.own_database
+
 ANA = Owner("north", "ana")
 
 

@@ -27,6 +27,7 @@ from tests.surfaces.console import noting
 from tests.surfaces.console.browsing import Console
 from tests.surfaces.console.conftest import browser, console, opened, root, server, window
 from tests.surfaces.console.story import with_sessions
+from tests.surfaces.http.server import Server
 from tests.workstreams.repos import Repo
 
 __all__ = ["browser", "console", "root", "server", "window"]
@@ -294,11 +295,11 @@ def test_no_name_of_a_file_is_ever_more_than_a_name(
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload[:24]))
-def test_no_address_is_ever_more_than_an_address(console: Console, payload: str):
+def test_no_address_is_ever_more_than_an_address(server: Server, payload: str):
     """What a foreign page may make somebody open: each answer is a page of ours, with the policy on
     it.
     """
-    with console.api as api:
+    with server.client() as api:
         for path in (
             f"/sessions/{quote(payload, safe='')}",
             f"/sessions?older={quote(payload)}",
@@ -333,15 +334,24 @@ def test_a_context_change_that_arrives_live_is_only_text(console: Console):
 # --- what is noted in a repository ----------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Repo]]:
+    """A repository and its server; each test works on a branch of its own."""
+    home = tmp_path_factory.mktemp("served")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))  # no settings of the person who runs the tests
+        repo = noting.with_code(tmp_path_factory.mktemp("noted") / "payouts")
+    with noting.serving(home, repo.folder) as running:
+        yield running, repo
+
+
 @pytest.fixture
 def noted_console(
-    tmp_path: Path, browser: Browser, window: dict[str, Any]
+    noted: tuple[Server, Repo], browser: Browser, window: dict[str, Any]
 ) -> Iterator[tuple[Console, Repo]]:
-    repo = noting.with_code(tmp_path / "payouts")
-    (tmp_path / "served").mkdir()
-    with noting.serving(tmp_path / "served", repo.folder) as running:
-        for one in opened(browser, running, repo.folder, window):
-            yield one, repo
+    running, repo = noted
+    for shown in opened(browser, running, repo.folder, window):
+        yield shown, repo
 
 
 def as_branch(payload: str) -> str:

@@ -19,6 +19,8 @@ from holdfast.errors import HoldfastError
 from holdfast.ground import ids
 from holdfast.ground.settings import Owner
 
+pytestmark = pytest.mark.own_database
+
 ANA, BO, CY = Owner("north", "ana"), Owner("south", "bo"), Owner("north", "cy")
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 MOMENT = re.compile(r"datetime\.datetime\([^)]*\)")

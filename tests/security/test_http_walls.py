@@ -14,6 +14,8 @@ import pytest
 
 from tests.surfaces.http.server import Server, append, is_problem, served, wrote
 
+pytestmark = pytest.mark.own_database
+
 MCP = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 # What the stateless era of MCP wants of every call; no other route looks at it.
 JSON_RPC = {

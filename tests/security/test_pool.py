@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
+import pytest
 
 import holdfast
 from holdfast.errors import HoldfastError
@@ -18,6 +19,8 @@ from holdfast.ground.settings import Owner
 from holdfast.sessions.store import QUERIES
 from holdfast.storage.outbox import Outbox
 from holdfast.storage.postgres import PostgresDatabase
+
+pytestmark = pytest.mark.own_database
 
 TASKS = 64
 OWNERS = (Owner("north", "ana"), Owner("south", "bo"))

@@ -26,6 +26,8 @@ from tests.rig import catalogue
 from tests.rig.postgres import Cluster, execute
 from tests.rig.roles import new_role
 
+pytestmark = pytest.mark.own_database
+
 ANA, BO, CY = Owner("north", "ana"), Owner("south", "bo"), Owner("north", "cy")
 
 # What a transaction says about who is asking: (workspace, developer), None for never set.

@@ -96,6 +96,7 @@ async def test_sqlite_refuses_every_change_of_what_was_written(sqlite_url):
         connection.close()
 
 
+@pytest.mark.own_database
 async def test_postgresql_refuses_every_change_by_the_owner_of_the_tables(
     postgres_sessions, postgres_owner_url
 ):

@@ -8,23 +8,25 @@ import holdfast
 from holdfast.ground.settings import owner_of
 from holdfast.sessions.errors import EventConflictError, EventNotFoundError, SessionNotFoundError
 from holdfast.storage.outbox import Outbox
+from tests.rig.postgres import new_workspace
 from tests.sessions.tables import all_rows, in_schema, nothing_changes
 
-STRANGERS = (("local", "bob"), ("acme", "ada"), ("acme", "bob"))
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
 @pytest.fixture
-def ada(database):
-    return holdfast.SessionService(database, owner=owner_of("local", "ada"))
+def ada(database, workspace):
+    return holdfast.SessionService(database, owner=owner_of(workspace, "ada"))
 
 
 @pytest.fixture
-def strangers(database):
+def strangers(database, workspace):
     """A colleague of the same workspace, the same name in another one, and somebody else
     altogether.
     """
-    return [holdfast.SessionService(database, owner=owner_of(*who)) for who in STRANGERS]
+    another = new_workspace()
+    people = ((workspace, "bob"), (another, "ada"), (another, "bob"))
+    return [holdfast.SessionService(database, owner=owner_of(*who)) for who in people]
 
 
 async def start(sessions):
@@ -126,21 +128,20 @@ async def test_the_same_native_id_is_another_session_for_somebody_else(ada, stra
         assert [one.id for one in await ada.list_sessions()] == [s.id]
 
 
-async def test_an_event_id_of_another_workspace_is_free(database):
+async def test_an_event_id_of_another_workspace_is_free(database, workspace):
     """Every key begins with the workspace, so nobody learns which ids another one uses."""
     event_id = str(uuid.uuid4())
-    for workspace in ("local", "acme"):
-        sessions = holdfast.SessionService(database, owner=owner_of(workspace, "ada"))
+    for name in (workspace, new_workspace()):
+        sessions = holdfast.SessionService(database, owner=owner_of(name, "ada"))
         s = await sessions.create_session("codex", "u1")
-        event = await sessions.append_event(
-            s.id, "user_message", "user", workspace, event_id=event_id
-        )
-        assert (event.sequence, event.content) == (1, workspace)
+        event = await sessions.append_event(s.id, "user_message", "user", name, event_id=event_id)
+        assert (event.sequence, event.content) == (1, name)
 
 
-async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(database):
+async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(database, workspace):
     ada, bob = (
-        holdfast.SessionService(database, owner=owner_of("local", name)) for name in ("ada", "bob")
+        holdfast.SessionService(database, owner=owner_of(workspace, name))
+        for name in ("ada", "bob")
     )
     _, event = await start(ada)
     own = await bob.create_session("codex", "u1")

@@ -42,6 +42,7 @@ async def test_a_plain_pool_works_as_the_seed_writes_it(postgres_url):
         await pool.close()
 
 
+@pytest.mark.own_database
 async def test_the_workspace_of_a_plain_pool_comes_from_the_environment(postgres_url, monkeypatch):
     async with asyncpg.create_pool(dsn=postgres_url, min_size=2, max_size=10) as pool:
         monkeypatch.setenv("HOLDFAST_WORKSPACE", "acme")
@@ -123,6 +124,7 @@ async def test_a_plain_pool_never_migrates(postgres):
         postgres.drop_database(name)
 
 
+@pytest.mark.own_database
 async def test_a_superuser_s_pool_is_taken_with_exactly_one_warning(postgres, postgres_database):
     async with asyncpg.create_pool(
         dsn=postgres.dsn(postgres_database), min_size=2, max_size=10
@@ -139,6 +141,7 @@ async def test_a_superuser_s_pool_is_taken_with_exactly_one_warning(postgres, po
     assert "holdfast_runtime" in str(warning.message)
 
 
+@pytest.mark.own_database
 async def test_every_service_on_one_pool_shares_its_one_warning(postgres, postgres_database):
     """A program that makes a service for each request; the role is asked for once, too."""
     async with asyncpg.create_pool(
@@ -184,6 +187,7 @@ async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolati
         assert (await service.verify_session(s.id)).checked == 10
 
 
+@pytest.mark.own_database
 async def test_a_superuser_sees_only_his_own_sessions_through_the_service(
     postgres, postgres_database, monkeypatch
 ):

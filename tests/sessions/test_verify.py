@@ -17,6 +17,8 @@ from tests.sessions.generated import TEXT
 from tests.sessions.tables import nothing_changes
 from tests.sessions.tampering import PostgresTampering, SqliteTampering, TamperedLog
 
+pytestmark = pytest.mark.own_database
+
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 EVENTS = 7
 ERASED = 3  # its number; what type and role it had is gone with its content

@@ -203,6 +203,7 @@ async def test_sqlite_finds_a_window_by_its_indexes(sqlite_url):
         connection.close()
 
 
+@pytest.mark.own_database
 async def test_postgresql_finds_a_window_by_its_indexes(
     postgres, postgres_database, postgres_sessions
 ):

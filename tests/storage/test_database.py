@@ -12,6 +12,8 @@ from holdfast.sessions.store import QUERIES
 from holdfast.storage.database import drive
 from holdfast.storage.sqlite import open_sqlite
 
+pytestmark = pytest.mark.own_database
+
 OWNER = ("local", "ana")
 
 

@@ -6,20 +6,25 @@ from holdfast.ground.settings import Owner
 from holdfast.storage.errors import StoreDamagedError
 from holdfast.storage.health import QUERIES, check_health
 
-ADA = Owner("local", "ada")
+
+@pytest.fixture
+def ada(workspace):
+    return Owner(workspace, "ada")
 
 
-async def test_every_look_writes_and_reads(database):
+async def test_every_look_writes_and_reads(database, ada):
     for _ in range(3):
-        await check_health(database, ADA)
+        await check_health(database, ada)
 
-    assert [row[0] for row in await database.read(QUERIES["last_beat"], "local", "ada")] == [3]
+    assert [
+        row[0] for row in await database.read(QUERIES["last_beat"], ada.workspace_id, "ada")
+    ] == [3]
 
 
-async def test_a_write_that_cannot_be_read_is_no_health(database, monkeypatch):
+async def test_a_write_that_cannot_be_read_is_no_health(database, ada, monkeypatch):
     async def read(*_):
         return []
 
     monkeypatch.setattr(database, "read", read)
     with pytest.raises(StoreDamagedError, match="cannot be read"):
-        await check_health(database, ADA)
+        await check_health(database, ada)

@@ -12,12 +12,10 @@ from holdfast.ground.settings import Owner
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.journal import Journal
 
-ANA, BO = Owner("north", "ana"), Owner("north", "bo")
-
 
 @pytest.fixture
-def journal(database: Any) -> Journal:
-    return Journal(database, ANA)
+def journal(database: Any, workspace: str) -> Journal:
+    return Journal(database, Owner(workspace, "ana"))
 
 
 async def test_the_newest_about_a_subject_comes_first(journal: Journal):
@@ -71,9 +69,9 @@ async def test_what_was_erased_leaves_its_place(journal: Journal):
     assert other.content
 
 
-async def test_nobody_reads_or_erases_anothers(database: Any, journal: Journal):
+async def test_nobody_reads_or_erases_anothers(database: Any, journal: Journal, workspace: str):
     kept = await journal.add("proof", ["r"], {"a": "mine"})
-    theirs = Journal(database, BO)
+    theirs = Journal(database, Owner(workspace, "bo"))
 
     assert await theirs.find("proof", kept.id) is None
     assert await theirs.newest_of_kind("proof", 5) == []

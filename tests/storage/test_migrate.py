@@ -34,6 +34,8 @@ from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, Cluster, execute
 from tests.rig.roles import new_role
 
+pytestmark = pytest.mark.own_database
+
 PROCESSES = 8
 NEWEST = migrate.migrations("sqlite")[-1].number
 NEXT = NEWEST + 1

@@ -37,6 +37,8 @@ from holdfast.storage.postgres import UnsafeRoleWarning
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster, execute
 from tests.rig.roles import new_role
 
+pytestmark = pytest.mark.own_database
+
 
 async def open_and_close(url: str) -> None:
     async with holdfast.open_database(url):

@@ -9,21 +9,29 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground.settings import owner_of
+from holdfast.ground.settings import Owner, owner_of
 from holdfast.sessions.service import SessionService
 from holdfast.storage.outbox import Outbox
 
-ANA, BO = owner_of("local", "ana"), owner_of("local", "bo")
+
+@pytest.fixture
+def ana(workspace: str) -> Owner:
+    return owner_of(workspace, "ana")
 
 
 @pytest.fixture
-def outbox(database: Any) -> Outbox:
-    return Outbox(database, ANA)
+def bo(workspace: str) -> Owner:
+    return owner_of(workspace, "bo")
 
 
 @pytest.fixture
-def hers(database: Any) -> SessionService:
-    return SessionService(database, owner=ANA)
+def outbox(database: Any, ana: Owner) -> Outbox:
+    return Outbox(database, ana)
+
+
+@pytest.fixture
+def hers(database: Any, ana: Owner) -> SessionService:
+    return SessionService(database, owner=ana)
 
 
 async def test_an_empty_outbox_has_an_end(outbox: Outbox):
@@ -75,8 +83,8 @@ async def test_who_starts_at_the_end_hears_only_what_is_to_come(
     assert [event.data["session_id"] for event in await outbox.read(end)] == [session.id]
 
 
-async def test_nobody_hears_of_anothers_changes(outbox: Outbox, database: Any):
-    await SessionService(database, owner=BO).create_session("coder", "u1")
+async def test_nobody_hears_of_anothers_changes(outbox: Outbox, database: Any, bo: Owner):
+    await SessionService(database, owner=bo).create_session("coder", "u1")
 
     assert await outbox.read() == []
     assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
@@ -112,15 +120,15 @@ async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cur
 
 
 async def test_a_cursor_beyond_the_end_is_refused(
-    outbox: Outbox, hers: SessionService, database: Any
+    outbox: Outbox, hers: SessionService, database: Any, bo: Owner
 ):
     """As it is after an older copy of the store came back; whoever holds one would hear nothing,
     and not know it.
     """
     await hers.create_session("coder", "u1")
     end = await outbox.end()
-    await SessionService(database, owner=BO).create_session("coder", "u1")
-    beyond = await Outbox(database, BO).end()
+    await SessionService(database, owner=bo).create_session("coder", "u1")
+    beyond = await Outbox(database, bo).end()
 
     assert await outbox.read(end) == []
     with pytest.raises(InvalidValueError, match="is not one that this store handed out"):

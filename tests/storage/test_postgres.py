@@ -26,6 +26,8 @@ from holdfast.storage import postgres as engine
 from holdfast.storage.postgres import PostgresDatabase, Role
 from tests.rig.postgres import Cluster, Server, execute
 
+pytestmark = pytest.mark.own_database
+
 OWNER = Owner("local", "ana")
 
 
@@ -447,7 +449,7 @@ async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
 
     await asyncio.gather(forget(events[0].id, events[1].id), forget(events[1].id, events[0].id))
 
-    assert len(tries) == 3
+    assert len(tries) >= 3  # on a busy server the repetition may meet the other one again
     assert await contents(sessions, session.id) == ["", ""]
     assert (await sessions.verify_session(session.id)).erased == 2
 

@@ -46,8 +46,9 @@ class Store:
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Spool:
-    return Spool(str(tmp_path / "data"))
+def spool(disk_path: Path) -> Spool:
+    """On a disk: its files are in the order of their times, which are too coarse in memory."""
+    return Spool(str(disk_path / "data"))
 
 
 def hurried(spool: Spool, **options: Any) -> Spool:
@@ -481,8 +482,8 @@ def test_what_can_be_neither_stored_nor_rejected_waits(spool: Spool):
     assert (spool.count_rejected(), spool.is_empty()) == (1, True)
 
 
-def test_a_full_disk_is_not_an_acceptance(spool: Spool, tmp_path: Path):
-    (tmp_path / "data").write_text("in the way")
+def test_a_full_disk_is_not_an_acceptance(spool: Spool, disk_path: Path):
+    (disk_path / "data").write_text("in the way")
 
     with pytest.raises(StoreUnreachableError):
         spool.add(record(1))

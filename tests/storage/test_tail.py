@@ -11,17 +11,15 @@ from holdfast.storage import tail
 from holdfast.storage.outbox import Outbox
 from holdfast.storage.tail import Tail
 
-ADA = Owner("local", "ada")
+
+@pytest.fixture
+def ada(database, workspace):
+    return holdfast.SessionService(database, owner=Owner(workspace, "ada"))
 
 
 @pytest.fixture
-def ada(database):
-    return holdfast.SessionService(database, owner=ADA)
-
-
-@pytest.fixture
-def outbox(database):
-    return Outbox(database, ADA)
+def outbox(database, ada):
+    return Outbox(database, ada.owner)
 
 
 async def heard(follower, count):
@@ -100,9 +98,9 @@ async def test_a_store_that_is_busy_for_a_moment_does_not_end_the_looking(ada, o
     assert not failures
 
 
-async def test_a_listener_whose_cursor_lies_beyond_the_end_is_told_so(database, outbox):
+async def test_a_listener_whose_cursor_lies_beyond_the_end_is_told_so(database, outbox, workspace):
     """It comes back, is refused, and starts anew: better than a silence that looks like peace."""
-    bo = Owner("local", "bo")
+    bo = Owner(workspace, "bo")
     await holdfast.SessionService(database, owner=bo).create_session("m", "u1")
 
     with pytest.raises(InvalidValueError, match="is not one that this store handed out"):

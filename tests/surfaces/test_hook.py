@@ -27,6 +27,8 @@ from holdfast.surfaces import hook
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
 from tests.rig.postgres import Cluster
 
+pytestmark = pytest.mark.measures_processes
+
 PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
 SILENT = Answer(0, "", "")
 
@@ -722,6 +724,7 @@ def test_two_people_in_one_store_may_be_told_the_same():
         assert (status["stored"], status["rejected"], status["lost"]) == (1, 0, 0)
 
 
+@pytest.mark.own_database
 def test_a_superuser_and_a_talkative_library_are_not_heard(
     postgres: Cluster, postgres_database: str
 ):

@@ -15,6 +15,8 @@ from holdfast.storage.mark import mark_store
 from holdfast.usecases import capture
 from holdfast.usecases.location import locate_worktree
 
+pytestmark = pytest.mark.own_database
+
 ANA = owner_of("local", "ana")
 
 

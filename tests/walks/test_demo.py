@@ -9,6 +9,8 @@ import pytest
 
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Call
 
+pytestmark = pytest.mark.measures_processes
+
 
 def test_the_story_is_played_twice_reads_well_and_leaves_nothing(
     run: Call, tmp_path: Path, home: Path

@@ -14,6 +14,8 @@ import pytest
 from holdfast.app import App
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Call
 
+pytestmark = pytest.mark.measures_processes
+
 CONTENT = ("--type", "user_message", "--role", "user", "--content")
 
 # Every command that answers, in an order in which each finds what it needs.

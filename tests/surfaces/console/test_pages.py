@@ -63,10 +63,9 @@ class Pages:
 
 
 @pytest.fixture
-async def pages(database_url: str, tmp_path: Path) -> AsyncIterator[Pages]:
-    settings = load_settings(
-        {"HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_DATABASE": database_url, "HOME": "/"}
-    )
+async def pages(database_url: str, workspace: str, tmp_path: Path) -> AsyncIterator[Pages]:
+    store = {"HOLDFAST_DATABASE": database_url, "HOLDFAST_WORKSPACE": workspace}
+    settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "home"), "HOME": "/", **store})
     (tmp_path / "root").mkdir()
     async with App(settings, folder=str(tmp_path / "root")) as app:
         api = FastAPI()

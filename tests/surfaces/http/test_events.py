@@ -134,8 +134,8 @@ async def heard(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
         return [await anext(stream) for _ in range(count)]
 
 
-async def test_a_quiet_stream_beats(database):
-    tail = Tail(Outbox(database, Owner("local", "ada")))
+async def test_a_quiet_stream_beats(database, workspace):
+    tail = Tail(Outbox(database, Owner(workspace, "ada")))
     stream = events.make_blocks(tail, await tail.outbox.end(), heartbeat_seconds=0.01)
 
     first, *beats = await heard(stream, 3)
@@ -145,10 +145,10 @@ async def test_a_quiet_stream_beats(database):
     assert beats == [b": still here\n\n"] * 2
 
 
-async def test_a_line_break_in_the_data_does_not_end_it(database):
-    ada = holdfast.SessionService(database, owner=Owner("local", "ada"))
+async def test_a_line_break_in_the_data_does_not_end_it(database, workspace):
+    ada = holdfast.SessionService(database, owner=Owner(workspace, "ada"))
     session = await ada.create_session("m", "u1")
-    outbox = Outbox(database, Owner("local", "ada"))
+    outbox = Outbox(database, ada.owner)
     cursor = await outbox.end()
     await ada.update_metadata(session.id, {"name": "x\u0085"[:1] + 'é"\\n'})
 

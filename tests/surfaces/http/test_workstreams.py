@@ -39,6 +39,21 @@ def here(repo: Repo, tmp_path: Path) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """The same in a repository of their own, for all requests that note nothing in it."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))  # no settings of the person who runs the tests
+        repo = with_code(folder / "payouts")
+    root = "--root", str(repo.folder)
+    with (
+        served(folder / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
+        running.client() as client,
+    ):
+        yield client
+
+
 def noted(repo: Repo, tmp_path: Path, *words: str) -> Any:
     env = {"SHARED_CONTEXT_ENABLED": "true", "HOLDFAST_DEVELOPER": DEVELOPER}
     answer = run_process(
@@ -108,16 +123,16 @@ def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, he
         "unknown=1",
     ],
 )
-def test_a_query_that_is_wrong_is_told(here: httpx.Client, query: str):
-    assert is_problem(here.get(f"/api/bundle?{query}"), 400)
+def test_a_query_that_is_wrong_is_told(unchanged: httpx.Client, query: str):
+    assert is_problem(unchanged.get(f"/api/bundle?{query}"), 400)
 
 
 @pytest.mark.parametrize("operation", IN_A_CHECKOUT)
 def test_no_generated_request_breaks_it(
-    here: httpx.Client, scale: Callable[[int], int], operation: str
+    unchanged: httpx.Client, scale: Callable[[int], int], operation: str
 ):
     method, path = operation.split(" ")
-    schema: Any = schemathesis.openapi.from_dict(here.get("/openapi.json").json())
+    schema: Any = schemathesis.openapi.from_dict(unchanged.get("/openapi.json").json())
     modes = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
     strategy = hypothesis.strategies.one_of(
         [schema[path][method].as_strategy(generation_mode=mode) for mode in modes]
@@ -134,7 +149,8 @@ def test_no_generated_request_breaks_it(
     @hypothesis.given(case=strategy)
     def ask(case: Any) -> None:
         answer = case.call(
-            base_url=str(here.base_url), headers={"Authorization": here.headers["Authorization"]}
+            base_url=str(unchanged.base_url),
+            headers={"Authorization": unchanged.headers["Authorization"]},
         )
         statuses[answer.status_code] += 1
         # In an address every value is a text, so one of a wrong type may be right; the list above
@@ -147,9 +163,9 @@ def test_no_generated_request_breaks_it(
     assert statuses[200], statuses
 
 
-def test_without_the_token_there_is_nothing(here: httpx.Client):
+def test_without_the_token_there_is_nothing(unchanged: httpx.Client):
     for path in ("/api/workstreams", "/api/bundle"):
-        assert is_problem(here.get(path, headers={"Authorization": "Bearer nothing"}), 401)
+        assert is_problem(unchanged.get(path, headers={"Authorization": "Bearer nothing"}), 401)
 
 
 def test_a_file_that_cannot_be_read_and_an_author_that_is_no_text_are_no_server_errors(

@@ -17,6 +17,8 @@ from tests.rig.commands import Call
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data, refused
 
+pytestmark = pytest.mark.measures_processes
+
 PATIENCE_SECONDS = 60.0
 INITIALIZE = {
     "jsonrpc": "2.0",
