@@ -559,8 +559,9 @@ async def test_opening_replaces_functions_where_the_role_may(
 ):
     change_function(functions.NUMBER + 1)
 
-    with pytest.raises(SchemaMissingError, match="holdfast admin migrate"):
+    with pytest.raises(SchemaMissingError) as refused:
         await open_and_close(postgres_url)
+    assert refused.value.next_actions == (Action("database.migrate"),)
     await open_and_close(postgres_owner_url)
 
     assert outbox_end(postgres_url) == 4711
