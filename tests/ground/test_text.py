@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ground.text import cut, term_safe
+from holdfast.ground.text import cut, plural, term_safe
 
 # Every character, halves of surrogate pairs too, and often the ones that join or hide.
 ANY_TEXT = st.text(
@@ -153,3 +153,9 @@ def test_a_cut_splits_what_only_looks_like_a_part_of_one(
     text: str, max_chars: int, result: str
 ) -> None:
     assert cut(text, max_chars) == result
+
+
+def test_a_number_stands_before_its_noun_in_singular_or_plural() -> None:
+    assert plural(1, "event") == "1 event"
+    assert plural(0, "event") == "0 events"
+    assert plural(19_480, "event") == "19,480 events"
