@@ -268,5 +268,5 @@ def test_a_statement_keeps_which_of_the_four_sources_it_came_from(source_type: s
 def test_the_session_that_says_something_is_its_first_witness():
     statement = rules.check_statement("kept", None, "explicit", None, None, NOW)
 
-    assert rules.said_by(statement, None, "s-1").lineage == ("s-1",)
-    assert rules.said_by(statement, None, None).lineage == ()
+    assert rules.with_source(statement, None, "s-1").lineage == ("s-1",)
+    assert rules.with_source(statement, None, None).lineage == ()

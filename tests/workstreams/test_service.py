@@ -12,7 +12,14 @@ import pytest
 from hypothesis import strategies as st
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError, Invalid, InvalidValueError, NotFound, Refused
+from holdfast.errors import (
+    HoldfastError,
+    Invalid,
+    InvalidValueError,
+    KeyReusedError,
+    NotFound,
+    Refused,
+)
 from holdfast.ground import git
 from holdfast.ground.errors import PathOutsideError
 from holdfast.surfaces.cli import workstream_wording as wording
@@ -1264,8 +1271,8 @@ async def test_a_run_that_got_through_ends_the_failure_before_it(work: Workstrea
     await work.succeed()
 
     fields = (await work.load("implementation")).context.fields
-    assert fields["last_run"]["status"] == "ok"
-    assert [entry["error"] for entry in fields["last_errors"]] == ["boom"]
+    assert fields.last_run.status == "ok"
+    assert [entry.error for entry in fields.last_errors] == ["boom"]
 
 
 async def test_a_run_that_got_through_without_a_failure_before_it_changes_nothing(
@@ -1286,7 +1293,7 @@ async def test_a_request_makes_its_claim_once_and_no_other_claim(work: Workstrea
     again = await work.claim(text, shown, request_id="r-1")
 
     assert (again.id, again.claimed_at) == (first.id, first.claimed_at)
-    with pytest.raises(errors.KeyReusedError):
+    with pytest.raises(KeyReusedError):
         await work.claim("pause() halves it", shown, request_id="r-1")
 
 
@@ -1312,7 +1319,7 @@ async def test_a_name_that_is_not_text_may_be_uncommitted_while_a_summary_is_sav
 
     judged = await work.load("implementation")
     assert not judged.staleness.stale
-    assert list(judged.context.checkpoint["dirty"]) == ["caf\\xe9.txt"]
+    assert list(judged.context.checkpoint.dirty) == ["caf\\xe9.txt"]
 
 
 async def test_of_what_was_thrown_away_five_are_named_and_only_then_the_rest_is_counted(

@@ -41,7 +41,7 @@ def name_context_file(phase: str) -> str:
 
 
 def name_sessions_file(phase: str) -> str:
-    return f"{phase}_read_sessions.local.json"
+    return f"{phase}_sessions.local.json"
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"operation": "load", "workstream_id": 5}, "invalid_value", "workstream_id 5 is not a text"),
     ({"operation": "decide"}, "invalid_value", "needs text"),
     ({"operation": "decide", "text": 5}, "invalid_value", "Decision 5 is not a text"),
-    ({"operation": "decide", "text": "x", "id": 5}, "invalid_value", "Decision id 5 is no id"),
+    ({"operation": "decide", "text": "x", "id": 5}, "invalid_value", "Decision id 5 is not an id"),
     ({"operation": "decide", "text": "x", "id": {}}, "invalid_value", "Decision id"),
     (
         {"operation": "decide", "text": "x", "decision_status": "maybe"},
