@@ -10,7 +10,7 @@ would be the only one. Whatever is missing or shortened is a cut with its reason
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -83,17 +83,34 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 
 
 def _share_room(shown: list[ShownSection], room: int, total: int) -> list[ShownSection]:
-    places = [at for at, each in enumerate(shown) if not each.section.pinned]
-    by_rank = sorted(places, key=lambda at: shown[at].section.rank)
-    for find_wanted in (_find_least, _find_most, lambda section: total):
-        for at in by_rank:
-            before = shown[at]
-            spare = room + _count_chars(before)
-            allowed = max(find_wanted(before.section), len(before.text))
-            section_room = min(allowed, spare - len(BETWEEN))
-            shown[at] = _fit_section(before.section, section_room, total)
-            room = spare - _count_chars(shown[at])
+    """Least first, then most, then whatever is free, in the order of rank each time.
+
+    A section that takes more may become shorter, because it no longer counts what it leaves out. So
+    free room is offered again until no section changes.
+    """
+    for find_wanted in (_find_least, _find_most):
+        room = _offer_room(shown, room, total, find_wanted)
+    for _ in shown:
+        before = list(shown)
+        room = _offer_room(shown, room, total, lambda section: total)
+        if shown == before:
+            break
     return shown
+
+
+def _offer_room(
+    shown: list[ShownSection], room: int, total: int, find_wanted: Callable[[Section], int]
+) -> int:
+    """Let each section take what it wants, and return what is left."""
+    places = [at for at, each in enumerate(shown) if not each.section.pinned]
+    for at in sorted(places, key=lambda at: shown[at].section.rank):
+        before = shown[at]
+        spare = room + _count_chars(before)
+        allowed = max(find_wanted(before.section), len(before.text))
+        section_room = min(allowed, spare - len(BETWEEN))
+        shown[at] = _fit_section(before.section, section_room, total)
+        room = spare - _count_chars(shown[at])
+    return room
 
 
 def _find_least(section: Section) -> int:
