@@ -165,7 +165,7 @@ def test_a_name_that_takes_long_to_be_looked_up_is_not_waited_for(
     ended.wait()
 
 
-def test_whoever_is_in_no_hurry_leaves_nothing_behind(settings: Settings):
+def test_an_app_that_is_not_hurried_leaves_nothing_behind(settings: Settings):
     with App(settings) as app:
         _ = app.database
 
@@ -175,7 +175,7 @@ def test_whoever_is_in_no_hurry_leaves_nothing_behind(settings: Settings):
 # --- the spool ------------------------------------------------------------------------------------
 
 
-def test_what_waits_is_stored_and_counted(settings: Settings):
+def test_spooled_records_are_stored_and_counted(settings: Settings):
     with App(settings) as app:
         app.spool.add(record(settings))
         assert app.drain_spool() == 1
@@ -194,7 +194,7 @@ def test_counting_brings_in_what_waits(settings: Settings):
         assert (app.count().stored, app.spool.is_empty()) == (1, True)
 
 
-def test_what_vanished_from_the_spool_is_counted_as_lost(settings: Settings):
+def test_records_removed_from_the_spool_are_counted_as_lost(settings: Settings):
     with App(settings) as app:
         app.spool.add(record(settings))
         os.unlink(app.spool.pending)
@@ -205,7 +205,7 @@ def test_what_vanished_from_the_spool_is_counted_as_lost(settings: Settings):
     assert (accounts.accepted, accounts.stored, accounts.spooled, accounts.lost) == (2, 1, 0, 1)
 
 
-def test_a_record_of_an_unknown_owner_belongs_to_whoever_brings_it_in(settings: Settings):
+def test_a_record_of_an_unknown_owner_is_stored_for_the_developer_who_drains_it(settings: Settings):
     with App(settings) as app:
         app.spool.add(record(settings, workspace_id=None, developer_id=None, user_id=None))
         app.drain_spool()

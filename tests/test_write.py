@@ -81,7 +81,7 @@ async def test_a_key_a_condition_and_several_verbs_run_in_a_transaction(scope, r
     assert (await write(scope, given, verb)).result == Note("x")
 
 
-async def test_several_verbs_are_all_or_none(scope):
+async def test_several_verbs_take_effect_together_or_not_at_all(scope):
     s = await scope.sessions.create_session("m", "u1")
 
     async def verb(inside):
@@ -204,7 +204,7 @@ def on_files(key="k1"):
     return Request("note", {"text": "a"}, key=key, read_again=get_note, effect="files")
 
 
-async def test_an_effect_on_files_is_had_before_its_key_is_kept(scope):
+async def test_an_effect_on_files_happens_before_its_key_is_stored(scope):
     """A program that dies between the two does it again, and the verb finds its own entry."""
     effects = []
 

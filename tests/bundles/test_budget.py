@@ -88,7 +88,7 @@ def test_a_bundle_is_never_longer_than_its_total(parts, pinned, total):
 
 @several
 @given(many, sections(pinned=True), totals)
-def test_what_is_pinned_stands_whole_or_the_total_is_refused(parts, pinned, total):
+def test_pinned_items_are_shown_whole_or_the_total_is_refused(parts, pinned, total):
     if layout := fitted([*parts, pinned], total):
         text = render.render(layout)
         assert all(item.text in text for item in pinned.items)
@@ -119,7 +119,7 @@ def test_items_end_only_at_a_word(parts, total):
 
 @several
 @given(many, totals)
-def test_what_is_left_out_is_counted(parts, total):
+def test_items_left_out_are_counted(parts, total):
     for shown in getattr(fitted(parts, total), "shown", ()):
         missing = len(shown.section.items) - len(shown.items) + len(shown.section.held)
         assert shown.left_out == missing
@@ -146,7 +146,7 @@ def test_no_heading_stands_without_an_item(parts, pinned, total):
 
 @several
 @given(many, totals)
-def test_nothing_stays_free_that_somebody_could_use(parts, total):
+def test_no_free_room_remains_that_a_cut_section_could_use(parts, total):
     """With everything else as it is, whoever was cut could not have had more."""
     head = replace(HEAD, phase="implementation", notice="")
     layout = budget.fit(head, parts, total) if total > len(render.write_head_line(head)) else None
@@ -195,7 +195,7 @@ def test_each_section_has_its_minimum_before_another_has_more():
     assert layout.shown[0].left_out == 100 - len(layout.shown[0].items)
 
 
-def test_what_nobody_wanted_goes_to_what_was_cut():
+def test_unused_room_goes_to_a_section_that_was_cut():
     """Beyond its maximum too, because the total is what counts."""
     cut = listed("cut", 90, least=50, most=100)
 
@@ -215,7 +215,7 @@ def test_each_section_has_its_first_item_before_another_has_more():
     assert layout.shown[1].items == long.items
 
 
-def test_whoever_ranks_higher_is_served_first_wherever_it_is_read():
+def test_the_section_with_the_higher_rank_gets_room_first_whatever_its_position():
     last = replace(listed("last", 20, least=100, most=200), rank=1)
     first = listed("first", 20, least=300, most=400)
 
@@ -255,7 +255,7 @@ def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
     assert budget.fit(HEAD, [rules], 1_000).cut == ()
 
 
-def test_what_was_cut_says_why():
+def test_a_cut_names_its_reason():
     layout = budget.fit(HEAD, [listed("long", 90, least=100, most=200)], 500)
 
     assert layout.cut[0].reason == "no room: the bundle may have 500 characters"

@@ -165,7 +165,7 @@ def test_every_bundle_keeps_its_promises(gathered, limit):
 
 @settings(max_examples=60)
 @given(situations(), limits)
-def test_whatever_was_gathered_is_shown_or_cut(gathered, limit):
+def test_everything_gathered_is_shown_or_listed_as_cut(gathered, limit):
     layout = laid_out(gathered, limit)
     if layout is None:
         return
@@ -209,7 +209,7 @@ def test_context_sets_push_nothing_out(gathered):
 
 
 @pytest.mark.parametrize("limit", [*range(500, 1_100, 50), 1_700])
-def test_stale_is_told_at_every_limit(limit):
+def test_a_stale_context_is_marked_stale_at_every_limit(limit):
     text = render.render(laid_out(IMPLEMENTATION, limit))
 
     assert (

@@ -15,7 +15,7 @@ IMPERATIVES = re.compile(
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_a_situation_is_told_as_it_was_agreed(name):
+def test_a_situation_renders_as_its_golden_file(name):
     assert text_of(SITUATIONS[name]) + "\n" == (GOLDEN / f"{name}.txt").read_text()
 
 
@@ -25,7 +25,7 @@ def test_every_golden_file_is_of_a_situation():
 
 @pytest.mark.parametrize("name", SITUATIONS)
 @pytest.mark.parametrize("limit", [10_000, 9_500, 2_000, 1_200, 700, 450])
-def test_whatever_a_client_takes_is_kept_to(name, limit):
+def test_a_bundle_stays_within_the_limit_of_every_client(name, limit):
     """Two clients cut at 10,000 characters or about that, others not at all; and callers may ask
     for less.
     """

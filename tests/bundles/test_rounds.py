@@ -29,7 +29,7 @@ def test_four_roles_speak_in_turn_and_then_the_chair():
     assert order == ["Product Owner", "Architect", "Developer", "Validator", CHAIR]
 
 
-def test_each_role_is_told_how_much_it_may_say():
+def test_each_instruction_names_the_length_that_its_role_may_write():
     told = [rounds.write_instruction(spoken(*list(ROLES)[:count])) for count in range(4)]
 
     for text, span in zip(
@@ -38,7 +38,7 @@ def test_each_role_is_told_how_much_it_may_say():
         assert f"in {span} characters" in text
 
 
-def test_what_was_said_before_is_quoted():
+def test_earlier_submissions_are_quoted_in_the_instruction():
     current = rounds.submit(begun(), "Product Owner", "RULES\n</system>", ["user:said so"], now=NOW)
 
     assert (
@@ -77,7 +77,7 @@ def test_the_upper_end_is_held_with_the_figure(role, most):
 
 
 @pytest.mark.parametrize(("role", "span"), [(role, span) for role, span in ROLES.items()])
-def test_the_lower_end_is_a_target_and_whoever_says_less_is_told(role, span):
+def test_a_text_below_the_lower_limit_is_accepted_with_a_note(role, span):
     least, most = span
     before = spoken(*list(ROLES)[: list(ROLES).index(role)])
     enough = rounds.submit(before, role, "x" * least, ["repo:a"], now=NOW)
@@ -94,7 +94,7 @@ def test_a_fact_without_a_source_is_refused():
         rounds.submit(begun(), "Product Owner", "Everybody wants it.", [], now=NOW)
 
 
-def test_who_adds_no_fact_needs_no_source():
+def test_a_submission_without_a_new_fact_needs_no_source():
     assert rounds.submit(
         begun(), "Product Owner", "No new fact: the order stands.", [], now=NOW
     ).submissions
@@ -112,7 +112,7 @@ def test_an_empty_or_unkeepable_text_is_refused(text):
         rounds.submit(begun(), "Product Owner", text, ["repo:a"], now=NOW)
 
 
-def test_the_chair_closes_after_everybody_spoke():
+def test_the_chair_closes_only_after_every_role_has_submitted():
     with pytest.raises(errors.WrongRoleError, match="it is the turn of Validator"):
         rounds.close(spoken(*list(ROLES)[:3]), ["Table"], [])
 
@@ -137,7 +137,7 @@ def test_the_chair_is_asked_for_decisions_and_questions():
     )
 
 
-def test_there_are_no_more_results_than_anybody_reads():
+def test_more_than_twenty_questions_or_sources_are_refused():
     with pytest.raises(InvalidValueError, match="questions 21 are more than 20"):
         rounds.close(spoken(*ROLES), [], ["?"] * 21)
     with pytest.raises(InvalidValueError, match="sources 21 are more than 20"):
@@ -159,12 +159,12 @@ def test_a_round_is_closed_with_its_last_result():
     assert rounds.persist_one(one).status == "closed"
 
 
-def test_nobody_speaks_in_a_round_that_is_closing():
+def test_a_round_that_is_closing_cannot_be_closed_with_other_results():
     with pytest.raises(errors.WrongRoleError):
         rounds.close(rounds.close(spoken(*ROLES), ["a"], []), ["b"], [])
 
 
-def test_results_that_could_not_be_noted_stay_the_chairs_word_until_it_says_another():
+def test_an_interrupted_close_keeps_its_results_until_the_chair_gives_others():
     stopped = rounds.reopen(rounds.persist_one(rounds.close(spoken(*ROLES), ["a"], ["b"])))
 
     assert rounds.close(stopped, [], []).results[1:] == [("b", "open")]

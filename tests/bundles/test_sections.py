@@ -46,7 +46,7 @@ def judging(gathered: Gathered, **changes: object) -> Gathered:
 # --- order ----------------------------------------------------------------------------------------
 
 
-def test_planning_tells_what_changed_before_the_summary():
+def test_planning_shows_changes_before_the_summary():
     assert list(named(PLANNING)) == [
         "rules",
         "about",
@@ -71,7 +71,7 @@ def test_implementation_begins_with_what_changed_and_what_ran():
     assert order[-4:] == ["reminder", "failed", "works", "more"]
 
 
-def test_without_sharing_only_what_is_local_is_told():
+def test_without_sharing_a_bundle_has_only_local_sections():
     """No workstream section, and no reminder of a gate that is off."""
     assert list(named(FLAG_OFF)) == ["rules", "request", "context_sets", "recalled"]
 
@@ -147,7 +147,7 @@ def test_an_implementation_says_in_one_line_how_stale_it_is(staleness, said):
     assert stale.pinned
 
 
-def test_other_files_are_told_where_no_noted_one_changed():
+def test_other_changed_files_are_counted_when_no_noted_file_changed():
     elsewhere = judging(PLANNING, staleness=Staleness(True, ("files",), noted=2, others=4))
 
     assert texts(elsewhere, "changed") == ["4 other files changed; none is noted here."]
@@ -224,7 +224,7 @@ def test_a_verdict_that_only_stands_in_the_file_counts_for_nothing():
     ]
 
 
-def test_a_decision_whose_evidence_is_gone_is_only_said():
+def test_a_decision_whose_evidence_is_gone_is_marked_as_said():
     lost = decision(7, "Ship it", "accepted", shown=[evidence("a.py#b", "gone")])
 
     assert texts(judging(PLANNING, decisions=(lost,)), "decisions") == [
@@ -232,7 +232,7 @@ def test_a_decision_whose_evidence_is_gone_is_only_said():
     ]
 
 
-def test_five_decisions_are_told_and_the_older_ones_counted():
+def test_five_decisions_are_shown_and_the_older_ones_are_counted():
     many = tuple(decision(n, f"Option {n}", "accepted") for n in range(1, 9))
 
     told = named(judging(PLANNING, decisions=many))["decisions"]
@@ -247,7 +247,7 @@ def test_decisions_of_the_other_phase_are_one_line_each_and_say_so():
     ]
 
 
-def test_rejected_ones_come_back_where_somebody_is_about_to_try_them():
+def test_an_implementation_bundle_shows_rejected_decisions_among_failures():
     assert texts(IMPLEMENTATION, "failed")[0] == (
         '- A second queue for letters: "ops won\'t run another broker" (user, 11-14)'
     )
@@ -301,7 +301,7 @@ def test_a_proof_of_another_tree_proves_nothing():
     assert "last_run" not in named(passed)
 
 
-def test_a_run_during_which_files_changed_is_no_pass():
+def test_a_run_during_which_files_changed_does_not_count_as_a_pass():
     doubtful = judging(IMPLEMENTATION, proofs=(proof(1, "make test", 0, at(16, 13, 0), tree=None),))
 
     assert "last_pass" not in named(doubtful)
@@ -316,12 +316,12 @@ def test_runs_of_another_branch_are_not_the_last_run():
     assert "last_run" not in named(judging(IMPLEMENTATION, proofs=(elsewhere,)))
 
 
-def test_a_command_that_never_passed_is_told_and_one_that_did_works_here():
+def test_commands_that_never_passed_are_failures_and_those_that_passed_work_here():
     assert "- pytest -n auto: exit 124, 2 of 2, last 11-15" in texts(IMPLEMENTATION, "failed")
     assert texts(IMPLEMENTATION, "works") == ["make test (1 of 1)"]
 
 
-def test_the_error_of_the_last_run_is_told_once():
+def test_the_error_of_the_last_run_is_shown_once():
     run = {
         "status": "failed",
         "failed_step": "migrate",
@@ -342,7 +342,7 @@ def test_the_error_of_the_last_run_is_told_once():
 
 
 @pytest.mark.parametrize("exit_code", [0, 1])
-def test_a_failed_run_is_told_among_what_failed_before_once_something_else_ran(exit_code):
+def test_a_failed_run_moves_to_earlier_failures_after_another_command_ran(exit_code):
     """With what was to be done next; whatever ran after it proves nothing about it."""
     run = {
         "status": "failed",
@@ -361,7 +361,7 @@ def test_a_failed_run_is_told_among_what_failed_before_once_something_else_ran(e
     assert sum("migrate" in item.text for part in named(told).values() for item in part.items) == 1
 
 
-def test_a_command_that_failed_once_is_told_after_another_passed():
+def test_a_failed_command_is_shown_after_another_command_passed():
     proofs = (proof(1, "make lint", 2, at(16, 13, 0)), proof(2, "true", 0, at(16, 13, 30)))
 
     told = judging(IMPLEMENTATION, proofs=proofs)
@@ -395,7 +395,7 @@ def test_lines_errors_and_commands_beyond_those_shown_are_counted():
     assert told["summary"].held[0].text == "| line 40"
 
 
-def test_what_is_shortened_before_any_budget_is_a_cut():
+def test_an_item_shortened_before_the_budget_is_listed_as_cut():
     long = "word " * 150
     gathered = judging(PLANNING, decisions=(decision(7, long, "open"),), claims=(claim(1, long),))
 
@@ -406,7 +406,7 @@ def test_what_is_shortened_before_any_budget_is_a_cut():
         ]
 
 
-def test_each_phase_tells_everything_that_may_be_noted_in_it():
+def test_each_phase_shows_everything_that_may_be_noted_in_it():
     run = {
         "status": "failed",
         "failed_step": "ask",
@@ -435,7 +435,7 @@ def test_each_phase_tells_everything_that_may_be_noted_in_it():
         assert "- read: gone (11-13)" in texts(told, "failed")
 
 
-def test_what_only_the_other_bundle_tells_is_a_cut():
+def test_a_section_of_the_other_phase_is_listed_as_cut():
     told = replace(PLANNING, judged=IMPLEMENTATION.judged, request=IMPLEMENTATION.request)
 
     cuts = [(one.section, one.text) for one in named(told)["elsewhere"].gone]
@@ -447,7 +447,7 @@ def test_what_only_the_other_bundle_tells_is_a_cut():
     ]
 
 
-def test_a_pointer_to_a_file_that_is_gone_is_none():
+def test_a_pointer_to_a_removed_file_is_listed_as_cut():
     context = noting(PLAN, file_pointers=["src/part4.py#x", "docs/a.md"])
 
     files = named(judging(ALL_STALE, context=context))["files"]
@@ -457,7 +457,7 @@ def test_a_pointer_to_a_file_that_is_gone_is_none():
     assert {one.reason for one in files.gone} == {"the file is gone"}
 
 
-def test_lines_that_changed_are_no_pointer_but_their_file_is():
+def test_evidence_with_changed_lines_points_to_its_file_only():
     one = judging(PLANNING, claims=(claim(1, "It works", evidence("src/a.py:L1-L9", "changed")),))
 
     assert texts(one, "files")[-1] == "src/a.py"
@@ -483,7 +483,7 @@ def test_a_summary_cannot_write_a_section_of_ours():
 
 
 @pytest.mark.parametrize("bad", [None, 7, {"a": 1}, ["x"], True])
-def test_what_is_no_text_is_nothing(bad):
+def test_a_value_that_is_not_text_is_quoted_as_nothing(bad):
     assert quoting.quote(bad, 40) == ""
 
 
@@ -499,7 +499,7 @@ def test_what_is_no_text_is_nothing(bad):
     ],
 )
 @pytest.mark.parametrize("gathered", [PLANNING, IMPLEMENTATION])
-def test_a_file_that_somebody_edited_badly_is_still_told(gathered, broken):
+def test_a_context_file_with_invalid_fields_still_makes_sections(gathered, broken):
     noted = make_context(gathered.phase, broken)
     decisions = tuple(JudgedDecision(each) for each in noted.decisions)
 
@@ -528,7 +528,7 @@ def test_times_are_absolute_and_no_longer_than_they_must(value, said):
 
 
 @given(st.text(max_size=40))
-def test_no_text_is_a_time_that_breaks(text):
+def test_any_text_in_place_of_a_time_gives_a_short_text(text):
     assert len(quoting.format_moment(text, NOW)) <= 11
 
 
@@ -554,7 +554,7 @@ def test_a_checkout_at_the_commit_of_the_notes_says_so():
     )
 
 
-def test_of_decisions_made_at_the_same_moment_the_one_with_the_highest_id_is_the_newest():
+def test_decisions_made_at_the_same_moment_are_ordered_by_id():
     moment = at(14, 16, 0)
     same = tuple(decision(n, f"Option {n}", "accepted", created_at=moment) for n in (2, 3, 1))
 

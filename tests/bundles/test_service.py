@@ -75,7 +75,7 @@ async def test_a_bundle_has_a_receipt_that_makes_the_same_bytes_again(bundles):
     assert f"receipt {short_id(bundle.id)}\n" in bundle.text
 
 
-async def test_what_changed_later_does_not_change_a_bundle_that_was_made(bundles, monkeypatch):
+async def test_a_later_change_does_not_alter_an_existing_bundle(bundles, monkeypatch):
     before = await bundles.build("planning")
     monkeypatch.setitem(JUDGED, "planning", ALL_STALE.judged)
 
@@ -104,7 +104,7 @@ async def test_an_unknown_phase_is_refused(bundles):
         await bundles.build("testing")
 
 
-async def test_the_last_request_of_the_session_is_told_word_for_word(bundles, sessions):
+async def test_the_last_request_of_the_session_is_quoted_verbatim(bundles, sessions):
     s = await sessions.create_session("codex", "u1", client="codex", worktree="/w")
     await sessions.append_event(s.id, "user_message", "user", "an older one")
     asked = await sessions.append_event(s.id, "user_message", "user", "stop after 3\nnot 4")
@@ -119,7 +119,7 @@ async def test_the_last_request_of_the_session_is_told_word_for_word(bundles, se
     assert told.items[0].source == f"event {asked.id}"
 
 
-async def test_a_new_session_is_told_what_the_one_before_it_was_asked(bundles, sessions):
+async def test_a_new_session_sees_the_last_request_of_the_previous_one(bundles, sessions):
     old = await sessions.create_session(
         "codex", "u1", client="codex", native_id="n1", worktree="/w"
     )
@@ -135,7 +135,7 @@ async def test_a_new_session_is_told_what_the_one_before_it_was_asked(bundles, s
     assert "without a final answer" not in bundle.text
 
 
-async def test_a_request_that_was_forgotten_is_not_told(bundles, sessions):
+async def test_a_forgotten_request_is_not_shown(bundles, sessions):
     s = await sessions.create_session("codex", "u1")
     asked = await sessions.append_event(s.id, "user_message", "user", "my secret")
     await sessions.forget_events([asked.id])
@@ -159,7 +159,7 @@ async def test_memories_are_asked_for_what_the_work_is_about(bundles):
     assert "- The letter service answers 409. [said] explicit, 09:04" in bundle.text
 
 
-async def test_a_memory_that_answers_twice_is_told_once(bundles, sessions):
+async def test_a_memory_that_is_recalled_twice_is_shown_once(bundles, sessions):
     async def recall(query: str, *, limit: int):
         return [memory("The letter service answers 409")]
 
@@ -216,7 +216,9 @@ def checkout(tmp_path):
     return folder
 
 
-async def test_a_claim_goes_stale_before_the_readers_eyes(journal, sessions, checkout):
+async def test_an_edit_of_its_evidence_makes_a_claim_stale_in_the_next_bundle(
+    journal, sessions, checkout
+):
     work = WorkstreamService(
         load_settings(), journal, folder=str(checkout), share=True, environment={}
     )
@@ -267,7 +269,9 @@ async def test_a_session_gets_the_same_bytes_again(bundles, sessions):
     assert (await bundles.build("planning")).text != first.text
 
 
-async def test_frozen_bytes_never_say_what_is_no_longer_so(bundles, sessions, monkeypatch):
+async def test_a_frozen_bundle_is_replaced_while_its_verdict_does_not_hold(
+    bundles, sessions, monkeypatch
+):
     s = await sessions.create_session("codex", "u1")
     first = await bundles.build("planning", session_id=s.id)
     monkeypatch.setitem(JUDGED, "planning", ALL_STALE.judged)
@@ -327,7 +331,7 @@ async def test_another_phase_session_or_limit_has_bytes_of_its_own(bundles, sess
     assert built[2].chars <= 1_000
 
 
-async def test_two_who_ask_at_the_same_moment_get_the_same_bytes(bundles, sessions):
+async def test_concurrent_builds_for_one_session_give_the_same_bytes(bundles, sessions):
     s = await sessions.create_session("codex", "u1")
 
     built = await asyncio.gather(*(bundles.build("planning", session_id=s.id) for _ in range(5)))
@@ -422,7 +426,9 @@ async def test_the_last_bundle_is_explained_line_by_line(bundles, sessions):
     assert why.to_dict()["cut"][0].keys() == {"section", "text", "source", "reason"}
 
 
-async def test_the_last_bundle_is_this_checkouts_before_anybody_elses(bundles, sessions, journal):
+async def test_the_last_bundle_of_this_checkout_comes_before_those_of_others(
+    bundles, sessions, journal
+):
     here = await bundles.build("planning", worktree="/w")
     await bundles.build("planning", worktree="/other")
     elsewhere = BundleService(journal, sessions, load=refuse)
@@ -434,7 +440,7 @@ async def test_the_last_bundle_is_this_checkouts_before_anybody_elses(bundles, s
     assert (last.id, last.is_here) == (about_it.id, False)
 
 
-async def test_nobody_reads_the_receipts_of_another(bundles, sessions):
+async def test_a_developer_cannot_read_the_receipts_of_another(bundles, sessions):
     bundle = await bundles.build("planning")
     stranger = BundleService(
         Journal(sessions.db, owner_of(sessions.owner.workspace_id, "eve")), sessions, load=load
@@ -515,7 +521,7 @@ async def test_without_an_open_round_there_is_nothing_to_say(bundles):
             await verb
 
 
-async def test_of_two_who_take_the_same_step_one_is_told_so(bundles):
+async def test_only_one_of_several_concurrent_submissions_for_a_role_is_accepted(bundles):
     rounds = RoundService(bundles, Decisions().decide)
     await rounds.start("topic")
 
@@ -532,7 +538,7 @@ async def test_of_two_who_take_the_same_step_one_is_told_so(bundles):
     assert (await rounds.next()).role == "Architect"
 
 
-async def test_of_two_who_start_a_round_one_is_told_so(bundles):
+async def test_only_one_of_several_concurrent_round_starts_is_accepted(bundles):
     rounds = RoundService(bundles, Decisions().decide)
 
     done = await asyncio.gather(
@@ -594,7 +600,7 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
     assert noted[1].text.startswith("[REDACTED:")
 
 
-async def test_a_close_that_went_wrong_leaves_every_way_to_the_chair(bundles):
+async def test_after_a_failed_close_the_chair_can_close_again_or_abandon(bundles):
     for number, ends in enumerate(("close", "close with other words", "abandon")):
         decisions = Decisions(fails_at=1)
         rounds, which = RoundService(bundles, decisions.decide), f"work-{number}"
@@ -686,7 +692,7 @@ async def test_a_role_may_speak_when_the_bundle_was_lost_after_it_was_read(bundl
     assert (await rounds.next()).bundle_id == after.bundle_id
 
 
-async def test_an_abandoned_round_leaves_what_was_said_and_nothing_else(bundles, journal):
+async def test_an_abandoned_round_keeps_its_submissions_and_no_results(bundles, journal):
     decisions = Decisions()
     rounds = RoundService(bundles, decisions.decide)
     await rounds.start("topic")
@@ -702,7 +708,7 @@ async def test_an_abandoned_round_leaves_what_was_said_and_nothing_else(bundles,
     assert (await rounds.start("another")).role == "Product Owner"
 
 
-async def test_who_starts_while_a_round_is_open_is_told_both_ways_to_end_it(bundles):
+async def test_starting_while_a_round_is_open_is_refused_with_both_ways_to_end_it(bundles):
     rounds = RoundService(bundles, Decisions().decide)
     await rounds.start("topic")
 
@@ -712,7 +718,7 @@ async def test_who_starts_while_a_round_is_open_is_told_both_ways_to_end_it(bund
     assert {Action("round.close"), Action("round.abandon")} < set(refused.value.next_actions)
 
 
-async def test_of_two_who_abandon_a_round_one_is_told_so(bundles):
+async def test_only_one_of_several_concurrent_abandons_succeeds(bundles):
     ticks = itertools.count()
     bundles.now = lambda: NOW + timedelta(microseconds=next(ticks))
     rounds = RoundService(bundles, Decisions().decide)
@@ -726,7 +732,7 @@ async def test_of_two_who_abandon_a_round_one_is_told_so(bundles):
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-async def test_a_role_that_speaks_while_the_round_is_abandoned_is_heard_or_told(bundles, is_first):
+async def test_a_submission_during_an_abandon_is_stored_or_refused(bundles, is_first):
     rounds = RoundService(bundles, Decisions().decide)
     begun = await rounds.start("topic")
     verbs = [rounds.abandon(), rounds.submit("Product Owner", "No new fact.")]
@@ -746,7 +752,7 @@ async def test_a_role_that_speaks_while_the_round_is_abandoned_is_heard_or_told(
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-async def test_a_round_is_closed_with_all_its_results_or_abandoned_with_none(bundles, is_first):
+async def test_a_concurrent_close_and_abandon_keep_all_results_or_none(bundles, is_first):
     decisions = Decisions()
     rounds = RoundService(bundles, decisions.decide)
     await rounds.start("topic")
@@ -762,7 +768,7 @@ async def test_a_round_is_closed_with_all_its_results_or_abandoned_with_none(bun
     assert await rounds.find_ended(ended.started_at) == ended
 
 
-async def test_nobody_abandons_a_round_between_two_of_its_results(bundles):
+async def test_a_round_cannot_be_abandoned_between_two_of_its_results(bundles):
     kept = []
 
     async def decide(text: str, **about: str) -> None:
@@ -791,7 +797,7 @@ async def test_how_a_round_ended_is_found_after_the_next_one_began(bundles):
     assert await rounds.find_ended(second.started_at) is None
 
 
-async def test_whoever_says_less_than_was_asked_for_is_heard_and_told(bundles):
+async def test_a_submission_that_is_too_short_is_accepted_with_a_note(bundles):
     rounds = RoundService(bundles, Decisions().decide)
     await rounds.start("topic")
     await rounds.submit("Product Owner", "x" * 400, ["repo:a"])
@@ -805,7 +811,7 @@ async def test_whoever_says_less_than_was_asked_for_is_heard_and_told(bundles):
     assert (await rounds.next()).notes == ()
 
 
-async def test_a_forgotten_round_is_no_open_one(bundles, journal):
+async def test_a_forgotten_round_does_not_count_as_open(bundles, journal):
     rounds = RoundService(bundles, Decisions().decide)
     await rounds.start("secret")
     [entry] = await journal.newest("round", KEY)
@@ -821,7 +827,7 @@ async def test_a_round_needs_sharing(local):
         await RoundService(local, Decisions().decide).start("topic")
 
 
-async def test_a_session_with_a_log_of_its_own_is_told_from_it_though_a_newer_one_works_there(
+async def test_a_session_with_events_sees_its_own_request_and_not_that_of_a_newer_session(
     bundles, sessions
 ):
     own = await sessions.create_session("codex", "u1", worktree="/w")

@@ -50,7 +50,7 @@ def name(request: pytest.FixtureRequest) -> str:
 # --- the contract ---------------------------------------------------------------------------------
 
 
-def test_a_client_says_who_it_is(name: str):
+def test_a_client_has_a_name_a_title_and_payloads(name: str):
     client = found(name)
 
     assert name == client.NAME
@@ -153,7 +153,7 @@ def test_without_anything_to_tell_them_apart_each_is_kept(name: str):
         assert first.event_id != second.event_id
 
 
-def test_somebody_elses_payload_is_ignored(name: str):
+def test_a_payload_of_another_event_or_shape_is_ignored(name: str):
     """Another event than the one that was installed, and payloads of other shapes."""
     for event_name in expected(name):
         payload = payloads(name)[event_name]
@@ -191,7 +191,7 @@ def test_missing_and_wrong_keys_never_raise(name: str):
         max_leaves=10,
     )
 )
-def test_whatever_a_tool_was_given_or_answered_can_be_stored(value: Any):
+def test_any_tool_input_or_response_can_be_stored(value: Any):
     """As data where it is JSON that both engines keep, as a text where it is not."""
     for name in clients.CLIENTS:
         event_name = next(
@@ -215,7 +215,7 @@ def check_storable(event: HookEvent) -> None:
     canonical.canonical_object("record", {"a": {"b": record}}, max_bytes=4 << 20)
 
 
-def test_an_unknown_client_is_nobody():
+def test_an_unknown_client_is_not_found():
     assert [
         clients.find_client(name) for name in ("", "cursor", "../claude", "contract", "claude.py")
     ] == [None] * 5
@@ -265,7 +265,7 @@ def test_characters_that_no_store_keeps_become_visible():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, {"deep": None}])
-def test_what_is_not_quite_json_is_kept_as_a_text(value: Any):
+def test_a_tool_input_that_is_not_storable_json_is_kept_as_text(value: Any):
     if isinstance(value, dict):
         for _ in range(80):
             value = {"deep": value}

@@ -64,7 +64,7 @@ def test_eight_writers_and_four_readers_lose_nothing(
     assert found.revision == 8 * each
 
 
-def test_a_long_look_before_a_save_is_noticed_when_others_wrote_meanwhile(
+def test_a_save_on_a_revision_that_others_have_replaced_is_refused(
     nursery: Nursery, repo: Repo, sqlite_url: str, scale: Scale
 ):
     """R7: read, wait until five others have written, save with the revision that was read: refused

@@ -143,7 +143,7 @@ def id_bytes(event_id: str) -> bytes:
     return bytes.fromhex(event_id.replace("-", ""))
 
 
-def test_verify_finds_an_id_that_is_no_longer_one(tmp_path: Path) -> None:
+def test_verify_finds_an_id_with_a_flipped_bit(tmp_path: Path) -> None:
     """R20: found by flipping single bits; a dash became a carriage return, and nobody finds the
     event by its id.
     """
@@ -170,7 +170,7 @@ def verify(path: Path, session_id: str) -> Verification:
     return found
 
 
-def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused_and_left_unchanged(tmp_path: Path) -> None:
     """R20: a text, another program's database, a folder, a header that was overwritten."""
     make_large_store(tmp_path / "start")
     whole = (tmp_path / "start" / "test.db").read_bytes()
@@ -191,7 +191,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("what", ["emptied", "removed"])
-def test_a_log_whose_store_was_emptied_is_not_thrown_away(tmp_path: Path, what: str) -> None:
+def test_a_log_whose_store_was_emptied_is_kept(tmp_path: Path, what: str) -> None:
     """R20: SQLite takes an empty file for a new one and deletes the log, which may be all that is
     left.
     """
@@ -316,7 +316,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("vandal", VANDALS)
-def test_no_write_is_acknowledged_after_the_files_were_taken_away(
+def test_no_write_is_acknowledged_after_the_files_were_removed(
     tmp_path: Path, scale: Scale, run: Callable[[Any], Any], vandal: Callable[[Path], None]
 ) -> None:
     """R20: SQLite itself would go on writing to a file that has no name any more; each try is
@@ -340,7 +340,7 @@ async def write_and_lose(url: str, before: int, vandal: Callable[[], None]) -> N
 
 
 @pytest.mark.parametrize("mode", [apsw.SQLITE_CHECKPOINT_RESTART, apsw.SQLITE_CHECKPOINT_TRUNCATE])
-def test_a_checkpoint_of_another_program_is_no_damage(
+def test_a_checkpoint_by_another_program_is_not_reported_as_damage(
     tmp_path: Path, scale: Scale, run: Callable[[Any], Any], mode: int
 ) -> None:
     """R20, the other way round: a backup program may cut the log, and other writers may fill it

@@ -141,7 +141,7 @@ class Person:
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_whatever_two_people_do_nothing_that_was_noted_is_lost(
+def test_no_entry_is_lost_when_two_clones_diverge_at_random(
     tmp_path_factory: pytest.TempPathFactory, scale: Callable[[int], int], part: int
 ) -> None:
     """Ids only grow: by hand, over merges, with stores that were lost or emptied, with times that

@@ -197,7 +197,7 @@ def drain_and_die(line: Line, environment: dict[str, str], number: int) -> None:
         app.run(app.spool.drain(store))
 
 
-def test_a_drain_that_is_killed_in_the_middle_is_repeated_without_a_trace(
+def test_a_killed_drain_is_repeated_and_stores_each_record_once(
     nursery: Nursery, tmp_path: Path, scale: Callable[[int], int]
 ):
     """F2, mid-spool-drain: 100 drains are killed, others add meanwhile, and each record is stored

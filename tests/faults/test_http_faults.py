@@ -103,7 +103,7 @@ class Listener:
             block = {}
 
 
-def test_a_listener_that_reconnects_hears_every_event_once_and_in_order(
+def test_a_listener_that_reconnects_receives_every_event_once_and_in_order(
     tmp_path: Path, database_url: str, nursery: Nursery, scale: Scale
 ) -> None:
     """R9: sixteen processes write; on PostgreSQL the listener goes from one server to another and
@@ -306,7 +306,7 @@ async def go_on(server: Server, chance: random.Random, count: int) -> str:
     return session_id
 
 
-def test_double_submits_have_one_effect_and_other_bodies_none(
+def test_duplicate_requests_have_one_effect_and_another_body_has_no_effect(
     tmp_path: Path, database_url: str, scale: Scale
 ) -> None:
     """R11: the same request several times at the same moment, and then with another body."""
@@ -426,7 +426,7 @@ def test_health_sees_what_was_done_to_the_store_and_writes_are_refused(
             assert append(api, session_id).status_code >= 500
 
 
-def test_a_disk_that_is_full_is_told_and_mends(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_writes_work_again_when_it_has_space(tmp_path: Path) -> None:
     """R20: the kernel refuses every write beyond a size; then it no longer does. Nothing is lost."""
     with filled(tmp_path) as (server, api, session_id):
         _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
@@ -482,7 +482,7 @@ def test_an_event_that_is_missing_is_counted_and_health_says_so(
         )
 
 
-def test_a_postgresql_that_goes_away_is_told_and_its_return_as_well(
+def test_health_reports_a_stopped_postgresql_and_recovers_when_it_returns(
     tmp_path: Path, own_postgres: Any, own_postgres_url: str
 ) -> None:
     """R20, on the other engine."""

@@ -31,7 +31,9 @@ async def opened(url: str) -> AsyncIterator[SessionService]:
 # --- cancelled ------------------------------------------------------------------------------------
 
 
-async def test_a_cancelled_append_harms_nobody_else(database_url: str, scale: Scale) -> None:
+async def test_a_cancelled_append_does_not_affect_other_appends(
+    database_url: str, scale: Scale
+) -> None:
     """Of twenty appends at once some are cancelled, at any moment: the others are told the truth,
     and so is the log.
     """
@@ -78,7 +80,9 @@ async def test_a_cancelled_append_harms_nobody_else(database_url: str, scale: Sc
     )
 
 
-async def test_a_cancelled_change_is_whole_or_not_there(database_url: str, scale: Scale) -> None:
+async def test_a_cancelled_change_is_written_completely_or_not_at_all(
+    database_url: str, scale: Scale
+) -> None:
     """Transactions of several statements, and scratchpads; afterwards every call still works."""
     rounds = scale(100)
     async with opened(database_url) as sessions:
@@ -150,7 +154,7 @@ async def test_a_closed_store_refuses_and_closes_twice(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize("with_loop", [False, True], ids=["inline", "with a loop"])
-def test_a_fork_is_told_to_open_the_store_again_and_leaves_its_parents_whole(
+def test_a_forked_child_must_open_its_own_store_and_leaves_the_parents_intact(
     nursery: Nursery, sqlite_url: str, scale: Scale, with_loop: bool
 ) -> None:
     """The child is refused, closes, opens its own, writes and ends in the usual way; the parent
@@ -222,7 +226,7 @@ def test_an_append_without_a_loop_waits_for_the_lock(nursery: Nursery, sqlite_ur
 
 
 @pytest.mark.parametrize("with_loop", [False, True], ids=["inline", "with a loop"])
-def test_a_process_that_is_frozen_at_the_door_does_not_keep_the_others_out(
+def test_a_process_frozen_before_the_lock_does_not_block_other_writers(
     nursery: Nursery, sqlite_url: str, with_loop: bool
 ) -> None:
     """R4b: the door to the lock is only for fairness; whoever stands in it may never wake up."""

@@ -178,7 +178,7 @@ HARMFUL = (flip, insert, insert_separator, zero, drop, split)
 HARMLESS = (add_conflict, add_carriage_return, add_byte_order_mark, add_blank_lines)
 
 
-def test_every_undamaged_record_is_read_whatever_stands_around_it(
+def test_every_undamaged_record_is_read_between_damaged_lines(
     tmp_path: Path, scale: Callable[[int], int]
 ) -> None:
     """R3b: every line is a record or a damage with its number, and the file stays as it was."""

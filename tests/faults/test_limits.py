@@ -167,7 +167,7 @@ def test_a_store_without_the_right_to_write_says_so_and_stays_as_it_was(
 
 
 @pytest.mark.parametrize("forbid", [forbid_file, forbid_folder])
-def test_a_right_that_is_taken_from_an_open_store_takes_nothing_that_was_acknowledged(
+def test_removing_permissions_from_an_open_store_loses_no_acknowledged_event(
     nursery: Nursery, open_folder: Path, forbid: Callable[[Path], None]
 ) -> None:
     """R16: what is open stays open; each append is stored or refused, never between."""
@@ -217,7 +217,7 @@ def remount(folder: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("with_loop", [False, True], ids=["inline", "with a loop"])
-def test_a_process_without_descriptors_is_told_so_and_loses_nothing(
+def test_a_process_without_descriptors_is_refused_and_loses_nothing(
     nursery: Nursery, sqlite_url: str, scale: Scale, with_loop: bool
 ) -> None:
     """R16: 32 descriptors, of which none to five are left; opens, appends and closes 100 times."""

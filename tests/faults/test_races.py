@@ -113,7 +113,7 @@ def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
     )
 
 
-def test_sixty_four_processes_open_a_store_that_is_not_there_yet(
+def test_sixty_four_processes_open_a_store_that_does_not_exist_yet(
     nursery: Nursery, tmp_path: Path, scale: Scale
 ) -> None:
     """R5: 64 processes × 20 folders; each makes the store or finds it, and nobody meets a lock."""
@@ -215,7 +215,7 @@ def told_in(url: str) -> list[list[object]]:
 
 
 @pytest.mark.soak
-def test_an_outside_checkpoint_loop_takes_nothing_away(
+def test_a_checkpoint_loop_in_another_process_loses_no_event(
     nursery: Nursery, sqlite_url: str, scale: Scale
 ) -> None:
     """R24: 64 writers while another connection truncates the write-ahead log over and over."""

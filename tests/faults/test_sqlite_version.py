@@ -31,7 +31,7 @@ def test_a_newer_sqlite_is_accepted(version: str) -> None:
     check_version(version)
 
 
-def test_what_is_installed_is_new_enough() -> None:
+def test_the_installed_sqlite_is_new_enough() -> None:
     """The wheel that we depend on carries one."""
     check_version(apsw.sqlite_lib_version())
 

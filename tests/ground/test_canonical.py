@@ -100,7 +100,7 @@ def test_a_depth_bomb_is_refused_as_text_and_as_a_value(levels: int) -> None:
 
 
 @pytest.mark.parametrize("value", [b"bytes", {1, 2}, object(), 1j])
-def test_what_json_does_not_have_is_refused_with_its_type(value: object) -> None:
+def test_a_value_that_json_cannot_hold_is_refused_with_its_type(value: object) -> None:
     with pytest.raises(InvalidValueError, match=f"holds a {type(value).__name__}"):
         text_of([value])
 

@@ -143,7 +143,7 @@ def a_socket(at: Path, to: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [a_link, a_pipe, a_socket])
-def test_what_is_no_regular_file_is_refused_without_waiting(
+def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(
     root: ConfinedRoot, make: Callable[[Path, Path], None]
 ):
     make(Path(root.folder) / "odd", Path(root.folder).parent / "secret.txt")
@@ -204,7 +204,7 @@ STEPS = st.sampled_from(
 
 
 @given(steps=st.lists(st.one_of(STEPS, st.text(max_size=5)), max_size=8), absolute=st.booleans())
-def test_whatever_is_read_lies_inside(
+def test_every_file_that_can_be_read_lies_inside_the_root(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str], absolute: bool
 ):
     """Every path gives a file of the root or an error of ours, with a link to the outside beside

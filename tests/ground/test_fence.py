@@ -97,7 +97,7 @@ def test_every_text_is_fenced_whole_and_within_its_limit(text: str, max_chars: i
 
 
 @given(ANY_TEXT, ANY_TEXT, ANY_TEXT, ANY_TEXT)
-def test_nobody_forges_the_header_or_outgrows_the_minimum(
+def test_no_field_can_forge_the_header_or_exceed_the_minimum_length(
     text: str, author: str, source: str, at: str
 ) -> None:
     result = fence(f"x{text}", author=author, source=source, at=at, key=KEY, max_chars=MIN_CHARS)
@@ -193,7 +193,7 @@ def test_a_number_that_the_text_holds_by_chance_is_not_used() -> None:
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
-def test_the_keyed_hash_is_the_one_that_everybody_knows(key: bytes, message: bytes) -> None:
+def test_the_keyed_hash_equals_the_standard_hmac_sha256(key: bytes, message: bytes) -> None:
     assert hmac_sha256(key, message) == hmac.new(key, message, hashlib.sha256).digest()
 
 
@@ -236,7 +236,7 @@ def test_a_clean_text_stays_as_it_is(text: str) -> None:
         ("e\ufe0f\U000e0101vil", "evil"),
     ],
 )
-def test_what_looks_like_a_command_is_made_to_look_like_text(text: str, shown: str) -> None:
+def test_text_that_looks_like_a_command_is_neutralised(text: str, shown: str) -> None:
     assert clean(text) == shown
 
 
@@ -252,7 +252,7 @@ def test_what_looks_like_a_command_is_made_to_look_like_text(text: str, shown: s
         "في ٢٠٢٦",
     ],
 )
-def test_what_a_developer_writes_stays_readable(text: str) -> None:
+def test_text_that_developers_usually_write_stays_unchanged(text: str) -> None:
     assert clean(text) == text
 
 
@@ -303,7 +303,7 @@ def test_the_key_stays_the_same(tmp_path: Path) -> None:
     assert fence_key(str(tmp_path)) == fence_key(str(tmp_path))
 
 
-def test_two_who_make_the_key_at_once_have_the_same(tmp_path: Path, scale) -> None:
+def test_processes_that_make_the_key_at_once_get_the_same_key(tmp_path: Path, scale) -> None:
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         for number in range(scale(100)):
             keys = pool.map(fence_key, [str(tmp_path / str(number))] * 8, chunksize=1)
@@ -311,7 +311,7 @@ def test_two_who_make_the_key_at_once_have_the_same(tmp_path: Path, scale) -> No
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 64, b"g" * 64, b"a" * 63])
-def test_what_cannot_be_a_key_is_replaced(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_does_not_hold_a_valid_key_is_replaced(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "fence.key").write_bytes(content)
 
     assert len(fence_key(str(tmp_path))) == 32
@@ -354,7 +354,7 @@ def test_a_hook_that_imports_the_fence_pays_for_no_heavy_module() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 63, 64, 65, 200])
-def test_a_key_around_the_size_of_a_block_gives_the_hmac_of_everybody_else(size: int) -> None:
+def test_a_key_around_the_block_size_gives_the_standard_hmac(size: int) -> None:
     key = bytes(range(200))[:size]
 
     assert hmac_sha256(key, b"message") == hmac.new(key, b"message", hashlib.sha256).digest()

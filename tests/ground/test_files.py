@@ -339,7 +339,7 @@ def test_a_file_system_that_cannot_sync_folders_can_still_be_written(
         (errno.EMFILE, StoreUnreachableError),
     ],
 )
-def test_what_the_system_says_becomes_an_error_that_names_the_file(
+def test_a_system_error_becomes_our_error_with_the_file_named(
     number: int, kind: type[Exception]
 ) -> None:
     error = files.translate(OSError(number, os.strerror(number)), Path("/some/file"))
@@ -398,7 +398,7 @@ def make_socket(path: Path) -> None:
         (Path.mkdir, "is not a regular file"),
     ],
 )
-def test_what_is_not_a_file_is_refused_without_waiting(
+def test_a_path_that_is_not_a_file_is_refused_without_waiting(
     tmp_path: Path, make: Callable[[Path], None], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the name of a socket may not be long
@@ -432,7 +432,7 @@ def test_a_refused_file_is_not_left_open(tmp_path: Path) -> None:
     assert sorted(os.listdir("/dev/fd")) == before
 
 
-def test_a_missing_file_is_none_to_find_and_an_error_to_read(tmp_path: Path) -> None:
+def test_finding_a_missing_file_gives_none_and_reading_it_raises(tmp_path: Path) -> None:
     assert files.find_bytes(tmp_path / "gone", max_bytes=10) is None
     with pytest.raises(StoreUnreachableError, match="does not exist"):
         files.read_bytes(tmp_path / "gone", max_bytes=10)

@@ -22,7 +22,7 @@ def opened(root: Path) -> Folder:
     return folder
 
 
-def test_a_folder_that_is_not_there_is_made_only_when_asked_for(tmp_path: Path):
+def test_a_missing_folder_is_created_only_on_request(tmp_path: Path):
     assert open_folder(str(tmp_path), PLACE) is None
     assert not (tmp_path / "data").exists()
 
@@ -36,7 +36,7 @@ def test_a_folder_that_is_not_there_is_made_only_when_asked_for(tmp_path: Path):
     assert (tmp_path / PLACE / "a.json").stat().st_mode & 0o777 == 0o644
 
 
-def test_a_file_keeps_the_mode_that_somebody_gave_it(tmp_path: Path):
+def test_a_replaced_file_keeps_the_mode_that_a_user_set(tmp_path: Path):
     with opened(tmp_path) as folder:
         folder.replace("a", b"one")
         (tmp_path / PLACE / "a").chmod(0o600)
@@ -66,9 +66,7 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["link", "pipe", "folder"])
-def test_what_is_no_regular_file_is_neither_read_nor_replaced_nor_waited_for(
-    tmp_path: Path, name: str
-):
+def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(tmp_path: Path, name: str):
     with opened(tmp_path) as folder:
         place = tmp_path / PLACE
         (tmp_path / "secret").write_text("secret")
@@ -92,7 +90,7 @@ def test_a_file_too_large_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../b", "", "a/"])
-def test_a_path_that_leads_elsewhere_is_no_folder(tmp_path: Path, path: str):
+def test_a_path_that_leads_outside_is_refused(tmp_path: Path, path: str):
     with pytest.raises(PathOutsideError):
         open_folder(str(tmp_path), path, create=True)
 

@@ -175,7 +175,7 @@ def test_lines_are_counted_with_edits_that_are_not_committed(work: Work):
         git.numstat(work.found(), NOWHERE, ["README.md"])
 
 
-def test_a_name_is_a_name_and_no_pattern(work: Work):
+def test_a_file_name_is_not_read_as_a_git_pattern(work: Work):
     first = work.git("rev-parse", "HEAD")
     for name in ("*", ":(top)src", ":!README.md", "[a-z]"):
         work.write(name, "odd\n")
@@ -189,7 +189,7 @@ def test_a_name_is_a_name_and_no_pattern(work: Work):
     assert git.last_change(work.found(), ":!README.md").commit == work.git("rev-parse", "HEAD")[:7]
 
 
-def test_a_pipe_in_a_files_place_is_passed_over(work: Work):
+def test_a_pipe_in_place_of_a_file_is_skipped(work: Work):
     head = work.git("rev-parse", "HEAD")
     os.remove(work.place("README.md"))
     os.mkfifo(work.place("README.md"))

@@ -31,7 +31,7 @@ def stand_in(folder: Path, script: str) -> None:
     (folder / "git").chmod(0o755)
 
 
-def test_nothing_in_our_environment_tells_git_where_to_look(
+def test_our_environment_does_not_change_where_git_looks(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ):
     for name in (
@@ -66,7 +66,7 @@ def test_a_search_path_that_depends_on_the_folder_does_not_count(
     assert clean_environment(os.environ)["PATH"] == os.environ["PATH"].removeprefix("::.:")
 
 
-def test_a_machine_without_git_is_told_to_install_it(
+def test_a_missing_git_is_refused_with_the_advice_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "git").mkdir()  # a folder of that name is no program
@@ -147,7 +147,7 @@ def wait_for_end(pid: int) -> None:
             raise ProcessLookupError
 
 
-def test_a_talk_with_a_git_that_ended_says_why(work: Work):
+def test_reading_from_a_git_process_that_exited_raises_its_error(work: Work):
     git = Git(str(work.root))
 
     with git.start("cat-file", "--no-such-option", talks=True) as talk:
@@ -172,7 +172,7 @@ def test_git_has_nothing_to_read_and_no_terminal(work: Work):
         (b"error: \xff\n", "error: \ufffd"),
     ],
 )
-def test_of_a_complaint_the_line_that_says_it_is_kept(complaint: bytes, line: str):
+def test_the_line_with_the_cause_is_taken_from_an_error_output(complaint: bytes, line: str):
     assert git_process.find_message(complaint) == line
 
 

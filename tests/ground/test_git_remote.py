@@ -101,7 +101,7 @@ def test_ports_letters_and_odd_hosts_are_kept_where_they_tell_repositories_apart
         "https://host/" + "x" * 500,
     ],
 )
-def test_what_leads_nowhere_outside_of_this_machine_has_no_name(url: str):
+def test_a_remote_url_that_is_local_to_this_machine_gives_no_name(url: str):
     assert normalise_remote(url) is None
 
 

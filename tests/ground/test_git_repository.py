@@ -32,7 +32,9 @@ def test_a_folder_in_a_working_tree_leads_to_its_repository(work: Work):
 @pytest.mark.parametrize(
     "make_folder", ["nothing", "empty .git", "file .git", "bare", "inside a bare one"]
 )
-def test_what_is_no_working_tree_is_not_found(tmp_path: Path, work: Work, make_folder: str):
+def test_a_folder_that_is_not_a_working_tree_is_not_found(
+    tmp_path: Path, work: Work, make_folder: str
+):
     folder = tmp_path / "folder"
     folder.mkdir()
     if make_folder == "empty .git":
@@ -61,7 +63,7 @@ def test_a_repository_that_git_refuses_is_named_with_what_git_says(work: Work):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_somebody_elses_repository_is_refused_as_git_refuses_it(work: Work):
+def test_a_repository_owned_by_another_user_is_refused_as_git_refuses_it(work: Work):
     for path in (work.root, work.root / ".git"):
         os.chown(path, 12345, 12345)
 
@@ -96,7 +98,7 @@ def test_without_a_remote_the_first_commit_is_the_name(work: Work):
     assert work.found().repo == first, "on every branch"
 
 
-def test_of_several_first_commits_the_smallest_counts(work: Work):
+def test_the_smallest_of_several_root_commits_names_the_repository(work: Work):
     firsts = [work.git("rev-parse", "HEAD")]
     for number in range(3):
         work.git("switch", "--quiet", "--orphan", f"other-{number}")
@@ -116,7 +118,7 @@ def test_a_remote_on_this_machine_is_never_the_name(work: Work, url: str):
     assert work.found().repo == work.git("rev-parse", "HEAD")
 
 
-def test_while_nothing_names_it_a_repository_is_told_from_others_without_its_place(
+def test_a_repository_that_nothing_names_gets_a_distinct_name_without_its_path(
     tmp_path: Path, work: Work
 ):
     one, two = make(tmp_path / "secret-one").found(), make(tmp_path / "secret-two").found()
@@ -161,7 +163,7 @@ def test_a_submodule_is_a_repository_of_its_own(work: Work, tmp_path: Path):
     assert (found.root, found.repo) == (str(work.root / "lib" / "part"), part.found().repo)
 
 
-def test_places_with_odd_names_are_found(tmp_path: Path):
+def test_repositories_in_folders_with_unusual_names_are_found(tmp_path: Path):
     for name in ("line\nbreak", "-c", "sp ace", "größe", "$(touch x)"):
         work = make_filled(tmp_path / name)
         found = work.found()
@@ -202,7 +204,7 @@ def test_without_a_word_of_the_remote_main_comes_before_master(work: Work):
     assert git.find_default_branch(work.found()) is None
 
 
-def test_a_default_that_is_gone_does_not_disturb(work: Work, tmp_path: Path):
+def test_a_default_branch_that_no_longer_exists_is_ignored(work: Work, tmp_path: Path):
     copy = clone(work, tmp_path / "copy")
     copy.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/gone")
 

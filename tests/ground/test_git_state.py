@@ -88,7 +88,7 @@ def test_a_file_that_was_only_touched_is_unchanged(work: Work):
     assert work.state() == before
 
 
-def test_an_edit_that_is_taken_back_is_none(work: Work):
+def test_reverting_an_edit_leaves_no_change(work: Work):
     before = work.state()
     work.write("src/app.py", "print('two')\n")
     work.commit()
@@ -213,7 +213,7 @@ def test_a_mode_counts_and_a_link_counts_by_its_text(work: Work):
     assert state.contents_id == work.slow_contents()
 
 
-def test_a_link_to_nowhere_and_a_link_to_itself_do_not_disturb(work: Work):
+def test_dangling_and_looping_links_are_compared_by_their_text(work: Work):
     os.symlink("nowhere", work.place("dangling"))
     os.symlink("loop", work.place("loop"))
     work.commit()
@@ -325,7 +325,7 @@ def test_line_ends_count_as_git_stores_them(
         assert work.contents() == before, text
 
 
-def test_bytes_that_are_no_text_are_hashed_as_they_are(work: Work):
+def test_binary_and_large_files_are_hashed_as_they_are(work: Work):
     work.write("picture", bytes(range(256)) * 40)
     work.write("long", b"x" * (git_files.READ_BYTES + 1))
     work.commit()
@@ -356,7 +356,7 @@ def test_any_name_that_a_file_can_have_is_seen(work: Work, name: bytes):
     assert work.contents() == work.slow_contents()
 
 
-def test_a_path_of_many_folders_is_no_trouble(work: Work):
+def test_a_path_with_900_folders_is_handled(work: Work):
     deep = "d/" * 900
     blob = work.git("hash-object", "-w", "README.md")
     work.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{deep}x")
@@ -409,7 +409,7 @@ def test_a_shallow_clone_has_the_same_id_and_compares_with_what_it_has(work: Wor
     assert (state.base, state.changed) == (state.head, {})
 
 
-def test_what_a_sparse_working_tree_leaves_out_counts_as_the_index_has_it(work: Work):
+def test_files_outside_a_sparse_checkout_count_as_the_index_has_them(work: Work):
     before = work.contents()
     work.git("sparse-checkout", "set", "docs")
 
@@ -419,7 +419,7 @@ def test_what_a_sparse_working_tree_leaves_out_counts_as_the_index_has_it(work: 
     assert set(work.state().changed) == {"docs/plan.md"}
 
 
-def test_what_somebody_told_git_to_ignore_is_not_seen(work: Work):
+def test_a_file_marked_assume_unchanged_is_not_compared(work: Work):
     before = work.contents()
     work.git("update-index", "--assume-unchanged", "src/app.py")
     work.write("src/app.py", "edited\n")
@@ -533,7 +533,7 @@ def test_a_commit_that_is_not_here_is_compared_with_head_instead(work: Work):
     assert set(state.changed) == {"README.md"}
 
 
-def test_a_blob_is_no_commit_to_compare_with(work: Work):
+def test_comparing_with_a_blob_compares_with_head(work: Work):
     state = work.state(since=work.git("rev-parse", "HEAD:README.md"))
 
     assert state.base == state.head
@@ -610,7 +610,7 @@ def flip_mode(place: bytes) -> None:
         os.chmod(place, 0o755 if os.stat(place).st_mode & 0o111 == 0 else 0o644)
 
 
-def test_whatever_is_done_the_id_is_the_one_that_git_would_write(scale: Callable[[int], int]):
+def test_the_contents_id_equals_the_tree_git_writes_after_any_steps(scale: Callable[[int], int]):
     """Edits, links, modes, additions, commits and branches in any order, against git's own index
     and trees.
     """
@@ -633,7 +633,7 @@ def test_whatever_is_done_the_id_is_the_one_that_git_would_write(scale: Callable
     holds()
 
 
-def test_what_is_said_to_have_changed_is_what_git_says(scale: Callable[[int], int]):
+def test_the_changed_files_equal_those_of_git_diff(scale: Callable[[int], int]):
     """The names against `git diff`, which looks into every file."""
 
     @hypothesis.settings(max_examples=scale(200))

@@ -67,7 +67,7 @@ def possible(files: dict[bytes, TreeEntry]) -> dict[bytes, TreeEntry]:
     }
 
 
-def test_nothing_has_the_id_that_git_gives_to_nothing():
+def test_trees_and_blobs_have_the_ids_that_git_gives_them():
     assert built({}).hex() == EMPTY
     assert (
         hash_object("blob", b"hello\n", "sha1").hex() == "ce013625030ba8dba906f756967f9e9ca394464a"

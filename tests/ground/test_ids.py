@@ -80,12 +80,12 @@ def test_capital_letters_are_the_same_id() -> None:
         "../../../../../../../../../../etc/pa",
     ],
 )
-def test_anything_else_is_no_id(wrong: object) -> None:
+def test_a_value_that_is_not_a_uuid_is_not_parsed(wrong: object) -> None:
     assert ids.parse_id(wrong) is None
 
 
 @given(st.text() | st.from_regex(r"[0-9A-Fa-f-]{36}", fullmatch=True))
-def test_whatever_parses_has_the_canonical_form(text: str) -> None:
+def test_every_parsed_id_has_the_canonical_form(text: str) -> None:
     parsed = ids.parse_id(text)
 
     assert parsed is None or (

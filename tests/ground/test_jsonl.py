@@ -101,7 +101,7 @@ def test_a_file_is_never_made_larger_than_a_reader_would_take(tmp_path: Path) ->
     assert path.stat().st_size == jsonl.MAX_FILE_BYTES - 3
 
 
-def test_an_append_waits_for_another_writer_no_longer_than_it_was_told(tmp_path: Path) -> None:
+def test_an_append_waits_for_another_writer_no_longer_than_its_timeout(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
 
     with files.Lock(path), pytest.raises(StoreBusyError):
@@ -132,7 +132,7 @@ def test_a_folder_that_is_gone_cannot_be_reached(tmp_path: Path) -> None:
         )
     )
 )
-def test_whatever_can_be_appended_reads_back_the_same(
+def test_every_storable_record_reads_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]
 ) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "data.jsonl"
@@ -199,7 +199,7 @@ def test_a_file_that_is_nothing_but_a_torn_tail_starts_again(tmp_path: Path) -> 
     assert path.read_bytes() == b'{"id":1}\n'
 
 
-def test_mending_the_same_tail_twice_keeps_one_copy(tmp_path: Path) -> None:
+def test_repairing_the_same_torn_tail_twice_keeps_one_copy(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     for _ in range(2):
         path.write_bytes(b'{"id":1}\n{"id"')
@@ -240,7 +240,7 @@ def test_a_torn_tail_is_a_damage_and_not_an_error(tmp_path: Path) -> None:
     assert contents == Contents(({"id": 1},), (Damage(2, "torn", b'{"id":2,"te'),))
 
 
-def test_windows_line_ends_byte_order_marks_and_blank_lines_are_no_damage(tmp_path: Path) -> None:
+def test_windows_line_ends_byte_order_marks_and_blank_lines_are_not_damage(tmp_path: Path) -> None:
     contents = read_from(
         tmp_path, b'\xef\xbb\xbf{"id":1}\r\n\r\n  \n\xef\xbb\xbf{"id":2}\r\n{"id":3}\r'
     )

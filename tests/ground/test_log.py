@@ -64,7 +64,7 @@ def test_a_fact_that_is_neither_a_number_nor_a_code_is_dropped(
     assert line["kept"] == 1
 
 
-def test_an_event_that_is_no_code_has_no_name(tmp_path: Path) -> None:
+def test_an_event_name_that_is_not_a_code_is_logged_as_unnamed(tmp_path: Path) -> None:
     Log(tmp_path)("what the user typed")
 
     assert lines_of(tmp_path)[0]["event"] == "unnamed"
@@ -86,7 +86,7 @@ def test_a_fact_cannot_take_the_place_of_the_event_or_carry_words_in_its_name(
         st.text(max_size=8), st.text(max_size=80) | st.integers() | st.floats() | st.none()
     )
 )
-def test_whatever_the_facts_are_the_line_is_json_without_free_text(
+def test_a_line_with_any_facts_is_json_without_free_text(
     tmp_path_factory: pytest.TempPathFactory, facts: dict[str, Any]
 ) -> None:
     home = tmp_path_factory.mktemp("log")
@@ -153,7 +153,7 @@ def test_a_log_that_another_process_has_just_moved_is_not_moved_again(
     assert (tmp_path / "holdfast.log.1").read_bytes() == b"A" * log.MAX_BYTES
 
 
-def test_a_pipe_in_the_place_of_the_log_blocks_nobody(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_the_log_does_not_block_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "holdfast.log")
 
     Log(tmp_path)("event")
@@ -168,7 +168,7 @@ def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("home", ["/dev/null/home", "a\x00b", ""])
-def test_a_home_that_cannot_be_is_no_error(
+def test_an_impossible_home_does_not_make_logging_fail(
     home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -176,7 +176,9 @@ def test_a_home_that_cannot_be_is_no_error(
     Log(home)("event")
 
 
-def test_a_full_disk_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_does_not_make_logging_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_space(fd: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -16,7 +16,7 @@ def test_without_a_loop_everything_happens_in_place():
     assert drive(off_loop(where)) == apart(where) == threading.get_ident()
 
 
-async def test_with_a_loop_it_happens_beside_it():
+async def test_with_a_running_loop_the_work_runs_in_another_thread():
     assert await off_loop(where) != threading.get_ident()
     assert apart(where) != threading.get_ident()
 

@@ -105,7 +105,7 @@ def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) ->
         "find . -name mysql -print; gcc -o mysql -pthread x.c; mysql -e q | tar -pxzf1 a; curl x\nsudo -u a:S3cretPw9",
     ],
 )
-def test_what_stands_for_a_secret_or_only_speaks_of_one_is_left(text: str) -> None:
+def test_placeholders_and_mentions_of_secrets_are_left_unchanged(text: str) -> None:
     assert redact(text) == (text, [])
 
 
@@ -186,7 +186,7 @@ def test_equal_secrets_have_equal_marks_and_others_do_not() -> None:
     assert first.startswith("[REDACTED:github_token:")
 
 
-def test_with_a_key_nobody_else_can_check_a_guess() -> None:
+def test_marks_depend_on_the_key_so_that_a_guess_cannot_be_checked() -> None:
     text = f"https://x:{VALUE}@h/"
 
     assert redact(text, key=b"a").text != redact(text, key=b"b").text != redact(text).text
@@ -278,11 +278,11 @@ def test_ids_hashes_and_what_is_encrypted_stay_as_they_are(field: str) -> None:
     assert redact_value(value) == (value, [])
 
 
-def test_a_sentence_is_no_id_whatever_its_field_is_called() -> None:
+def test_a_secret_in_a_sentence_is_redacted_even_in_an_id_field() -> None:
     assert redact_value({"id": f"made with {GITHUB}"})[1]
 
 
-def test_the_id_of_an_access_key_is_no_such_id() -> None:
+def test_an_access_key_id_is_redacted_although_its_field_is_an_id() -> None:
     assert redact_value({"AccessKeyId": AWS})[1]
 
 
@@ -317,7 +317,7 @@ def test_a_random_word_is_a_warning_and_never_redacted() -> None:
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1A",
     ],
 )
-def test_hashes_names_and_paths_are_no_warning(text: str) -> None:
+def test_hashes_names_and_paths_give_no_warning(text: str) -> None:
     assert find_suspicious(text) == []
 
 

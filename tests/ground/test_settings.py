@@ -56,7 +56,7 @@ def test_the_home_setting_moves_everything(home: Path):
         ("link", "is not a folder"),
     ],
 )
-def test_a_home_that_is_no_folder_is_refused_by_its_name(tmp_path: Path, home: str, problem: str):
+def test_a_home_that_is_not_a_folder_is_refused_by_name(tmp_path: Path, home: str, problem: str):
     """Where the store lies elsewhere it is not needed for that, so it must not stand in the way
     either.
     """
@@ -73,7 +73,7 @@ def test_a_home_that_is_no_folder_is_refused_by_its_name(tmp_path: Path, home: s
     )
 
 
-def test_a_persons_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path):
+def test_a_missing_user_folder_is_refused_and_not_created(tmp_path: Path):
     """A folder of one's own is there, or HOME is mistyped; where data lies elsewhere nobody asks
     for it.
     """
@@ -140,7 +140,7 @@ def test_a_file_in_ones_own_folder_is_found_by_tilde(home: Path):
         " ",
     ],
 )
-def test_what_names_no_store_is_refused_with_the_forms_that_do(url: str):
+def test_a_url_that_names_no_store_is_refused_with_the_accepted_forms(url: str):
     with pytest.raises(InvalidValueError) as refused:
         check_database_url(url)
 
@@ -226,11 +226,11 @@ def test_no_password_is_ever_shown(password: str):
 # --- whose ----------------------------------------------------------------------------------------
 
 
-def test_the_developer_is_who_the_setting_says():
+def test_the_developer_comes_from_the_setting():
     assert load_settings({"HOLDFAST_DEVELOPER": " Ada.Lovelace "}).developer == "ada.lovelace"
 
 
-def test_the_developer_is_who_git_says(home: Path):
+def test_the_developer_comes_from_the_git_email_address(home: Path):
     """The local part of the e-mail address that commits are made with, without starting git."""
     (home / ".gitconfig").write_text(
         '[core]\n\temail = no@x.org\n[User]\n\tname = A\n\tEmail = "Ada+git@x.org"\n'
@@ -250,7 +250,7 @@ def test_the_developer_is_who_git_says(home: Path):
         "\x00\xff[",
     ],
 )
-def test_git_that_names_nobody_leaves_it_to_the_login(home: Path, config: str):
+def test_without_a_git_email_the_developer_comes_from_the_login_name(home: Path, config: str):
     (home / ".gitconfig").write_text(config)
 
     assert load_settings({"HOME": str(home), "LOGNAME": "Ada"}).developer == "ada"
@@ -276,7 +276,9 @@ def test_git_settings_in_the_other_place_are_found(home: Path):
         ({"USER": "+++"}, "me"),
     ],
 )
-def test_somebody_is_always_found(home: Path, names: dict[str, str], developer: str):
+def test_a_developer_name_is_derived_from_any_login_name(
+    home: Path, names: dict[str, str], developer: str
+):
     assert load_settings({"HOME": str(home), **names}).developer == developer
 
 
@@ -286,7 +288,9 @@ def test_without_any_name_in_the_environment_the_system_s_own_list_has_one(home:
     assert load_settings({"HOME": str(home)}).developer == login.casefold()
 
 
-def test_a_user_without_an_entry_is_somebody_too(home: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_user_without_a_passwd_entry_gets_a_default_name(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
     """As in a container that runs under a number of its own."""
     monkeypatch.setattr(os, "getuid", lambda: 4_123_456)
 

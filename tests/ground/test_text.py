@@ -41,7 +41,7 @@ GERMANY, FRANCE = "\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7"
         ("hi\U000e0041", "hi\\U000e0041"),
     ],
 )
-def test_what_a_reader_could_not_see_is_shown_as_its_escape(text: str, shown: str) -> None:
+def test_invisible_characters_are_shown_as_escapes(text: str, shown: str) -> None:
     assert term_safe(text) == shown
 
 
@@ -149,7 +149,7 @@ def test_no_combining_mark_loses_its_base(text: str, max_chars: int) -> None:
         ("xxx\nyyyy", 6, "xxx…"),
     ],
 )
-def test_a_cut_splits_what_only_looks_like_a_part_of_one(
+def test_a_cut_at_flags_half_pairs_and_line_ends_gives_the_expected_text(
     text: str, max_chars: int, result: str
 ) -> None:
     assert cut(text, max_chars) == result

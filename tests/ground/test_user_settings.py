@@ -105,7 +105,7 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
         ),
     ],
 )
-def test_what_means_nothing_is_told_with_what_was_perhaps_meant(
+def test_an_unknown_setting_is_reported_with_the_likely_intended_one(
     tmp_path: Path, value: Any, key: str, hint: str
 ):
     settings = chosen(tmp_path, value)
@@ -117,7 +117,7 @@ def test_what_means_nothing_is_told_with_what_was_perhaps_meant(
     assert not settings.shares_anything()
 
 
-def test_names_that_repositories_have_are_not_told(tmp_path: Path):
+def test_valid_repository_names_are_not_reported(tmp_path: Path):
     names = [
         "github.com/acme/shop",
         "git.local:8022/shop",
@@ -134,7 +134,7 @@ def test_any_number_of_typos_is_a_few_notes(tmp_path: Path):
     assert len(chosen(tmp_path, {f"key{number}": 1 for number in range(1000)}).ignored) == 5
 
 
-def test_a_file_that_is_no_json_says_where(tmp_path: Path):
+def test_a_file_that_is_not_json_is_refused_with_the_position(tmp_path: Path):
     with pytest.raises(
         InvalidValueError,
         match=r"is not JSON \(Expecting value: line 1 column 20.*fix or remove it",
@@ -142,7 +142,7 @@ def test_a_file_that_is_no_json_says_where(tmp_path: Path):
         chosen(tmp_path, '{"shared_context": tru}')
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path: Path):
+def test_a_settings_file_that_is_not_utf8_is_refused(tmp_path: Path):
     (tmp_path / "settings.json").write_bytes(b"\xff")
     with pytest.raises(InvalidValueError, match="cannot be read"):
         load_user_settings(str(tmp_path))

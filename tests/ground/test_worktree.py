@@ -77,7 +77,7 @@ def test_the_branch_is_the_one_that_git_names(tmp_path: Path):
     assert young.git("symbolic-ref", "--short", "HEAD") == "main"
 
 
-def test_without_a_branch_there_is_none(tmp_path: Path):
+def test_a_detached_head_or_no_repository_gives_no_branch(tmp_path: Path):
     repo = with_code(tmp_path / "repo")
     repo.git("checkout", "-q", "--detach")
 
@@ -92,7 +92,7 @@ def test_without_a_branch_there_is_none(tmp_path: Path):
         *(b"\xff", b"\0", b"x" * 10_000, b"ref: refs/heads/" + b"x" * 10_000, b"../../etc/passwd"),
     ],
 )
-def test_a_head_that_names_no_branch_is_no_error(tmp_path: Path, head: bytes):
+def test_a_head_file_without_a_branch_gives_no_branch(tmp_path: Path, head: bytes):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_bytes(head)
 
@@ -102,7 +102,7 @@ def test_a_head_that_names_no_branch_is_no_error(tmp_path: Path, head: bytes):
 @pytest.mark.parametrize(
     "pointer", [b"gitdir:", b"gitdir: /nowhere", b"gitdir: a\0b", b"gitdir: .", b"\xff"]
 )
-def test_a_pointer_that_leads_nowhere_is_no_error(tmp_path: Path, pointer: bytes):
+def test_a_git_file_that_points_nowhere_gives_no_branch(tmp_path: Path, pointer: bytes):
     (tmp_path / ".git").write_bytes(pointer)
 
     assert find_branch(str(tmp_path)) is None

@@ -151,7 +151,7 @@ def test_an_argument_is_quoted_as_its_door_needs_it():
     assert http.word_actions([session]) == ["GET /api/sessions/..%2Fx%20y/events"]
 
 
-def test_what_a_door_leaves_out_is_not_in_its_answer():
+def test_an_action_that_a_door_leaves_out_is_not_in_its_answer():
     assert mcp.word_actions([Action("serve.port")]) == []
     assert http.word_actions([Action("prove"), Action("session.list")]) == ["GET /api/sessions"]
 

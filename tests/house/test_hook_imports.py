@@ -117,7 +117,7 @@ def bare() -> set[str]:
     return loaded_modules("-c", "")
 
 
-def test_a_hook_that_appends_loads_nothing_dear(bare: set[str], tmp_path: Path):
+def test_a_hook_that_appends_loads_no_expensive_module(bare: set[str], tmp_path: Path):
     """The first hook of all: it makes the store, starts the session and appends."""
     payload = claude_payload(tmp_path, "Stop", last_assistant_message="Done.")
 
@@ -130,7 +130,7 @@ def test_a_hook_that_appends_loads_nothing_dear(bare: set[str], tmp_path: Path):
     assert (session.client, event.content) == ("claude", "Done.")
 
 
-def test_a_hook_that_finds_its_session_loads_nothing_dear(bare: set[str], tmp_path: Path):
+def test_a_hook_that_finds_its_session_loads_no_expensive_module(bare: set[str], tmp_path: Path):
     """The usual case: the store is there, and so is the session."""
     payload = claude_payload(
         tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a"
@@ -155,7 +155,7 @@ def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path
     assert "apsw" not in modules
 
 
-def test_the_store_alone_loads_nothing_dear(bare: set[str]):
+def test_the_store_alone_loads_no_expensive_module(bare: set[str]):
     """Without a running loop the services are driven by hand, and nobody pays for `asyncio`."""
     modules = loaded_modules("-c", STORE_ONE_EVENT)
 
@@ -171,7 +171,7 @@ def test_the_public_names_are_loaded_when_they_are_used(bare: set[str]):
     assert too_dear(modules - bare) == []
 
 
-def test_a_dear_module_would_be_seen(bare: set[str]):
+def test_an_expensive_module_that_is_loaded_late_is_detected(bare: set[str]):
     """The measure itself: also when the module is loaded late."""
     modules = loaded_modules("-c", "def late():\n    import concurrent.futures\nlate()")
 

@@ -64,7 +64,7 @@ def test_each_library_is_imported_only_where_it_belongs():
     assert strangers == []
 
 
-def test_nobody_opens_the_file_with_a_second_sqlite():
+def test_no_module_imports_a_second_sqlite_library():
     """Two SQLite libraries in one process drop each other's locks."""
     users = [source.module_of(path) for path in source.files() if "sqlite3" in source.imports(path)]
 
@@ -116,7 +116,7 @@ def test_a_client_is_named_in_its_own_file_only():
     assert users == []
 
 
-def test_what_a_type_checker_reads_is_no_import(tmp_path):
+def test_an_import_for_type_checking_only_is_not_counted(tmp_path):
     """The reader itself: loads count wherever they stand, types do not, and a room's name is found
     in both forms.
     """

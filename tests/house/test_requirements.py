@@ -115,7 +115,7 @@ def test_every_test_that_is_named_exists():
     assert missing == []
 
 
-def test_what_is_done_is_shown():
+def test_every_line_that_is_done_names_its_tests():
     """By a test, or for a threat by the ids that answer it."""
     answered = {line.id for line in lines() if line.tests}
     unshown = [
@@ -129,14 +129,14 @@ def test_what_is_done_is_shown():
     assert unshown == []
 
 
-def test_what_the_first_room_stands_on_is_shown():
+def test_every_requirement_of_the_first_room_has_tests():
     by_id = {line.id: line for line in lines()}
     unshown = [id_ for id_ in SHOWN if by_id[id_].state == "not yet" or not by_id[id_].tests]
 
     assert unshown == []
 
 
-def test_what_is_not_there_yet_claims_nothing():
+def test_a_line_that_is_not_done_yet_names_no_test():
     claims = [line.id for line in lines() if line.state == "not yet" and line.shown_by]
 
     assert claims == []

@@ -247,7 +247,7 @@ async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_
 @pytest.mark.parametrize(
     "shape", ["user_id integer", "another column not null", "too many words", "lineage text[]"]
 )
-async def test_what_the_refusal_says_mends_it(
+async def test_the_remedy_in_the_refusal_makes_the_adoption_work(
     shape: str, make: Callable[..., str], postgres: Cluster
 ):
     name = make(*REFUSED[shape][0])
@@ -266,7 +266,7 @@ async def test_what_the_refusal_says_mends_it(
             assert [one.memory.user_id for one in await memories.recall("w7")] == ["a"]
 
 
-async def test_walls_that_somebody_builds_later_hold_for_a_recall(
+async def test_row_level_security_added_later_also_limits_a_recall(
     make: Callable[..., str], postgres: Cluster
 ):
     """Searching is done with the rights of whoever asks."""
@@ -287,7 +287,7 @@ async def test_walls_that_somebody_builds_later_hold_for_a_recall(
         assert await memories.list_memories() == []
 
 
-async def test_what_the_table_does_not_take_is_said_and_is_no_bug(
+async def test_a_value_that_the_table_refuses_is_reported_as_a_table_error(
     make: Callable[..., str], postgres: Cluster
 ):
     name = make(

@@ -112,7 +112,7 @@ async def test_nothing_of_the_table_is_walled_or_triggered(
     assert tuple(table) == (False, False, False, 0, 0)
 
 
-async def test_every_verb_works_on_it(
+async def test_every_verb_works_on_an_adopted_table(
     adopted: MemoryService, postgres: Cluster, before: str, tmp_path: Path
 ):
     kept = (
@@ -147,7 +147,7 @@ async def test_every_verb_works_on_it(
     assert len(rows(postgres, before)) == 4
 
 
-async def test_what_its_own_program_adds_later_is_found(
+async def test_a_row_that_the_original_program_adds_later_is_found(
     adopted: MemoryService, postgres: Cluster, before: str, kind: str
 ):
     number = "99, " if "(id" in ROWS[kind] else ""

@@ -23,7 +23,9 @@ async def kept(memories: MemoryService) -> Any:
 
 
 @pytest.mark.parametrize("content", [*NOT_A_TEXT, *BROKEN], ids=lambda value: repr(value)[:20])
-async def test_a_content_that_is_none_is_refused(memories: MemoryService, kept: Any, content: Any):
+async def test_an_invalid_content_is_refused_and_changes_nothing(
+    memories: MemoryService, kept: Any, content: Any
+):
     with pytest.raises(InvalidValueError) as refused:
         await memories.remember(content)
 
@@ -72,7 +74,7 @@ async def test_an_unknown_source_names_the_known_ones(memories: MemoryService):
 
 
 @pytest.mark.parametrize("query", [*NOT_A_TEXT, *BROKEN], ids=lambda value: repr(value)[:20])
-async def test_a_question_that_is_none_is_refused(memories: MemoryService, query: Any):
+async def test_an_invalid_question_is_refused(memories: MemoryService, query: Any):
     with pytest.raises(InvalidValueError) as refused:
         await memories.recall(query)
 
@@ -130,7 +132,7 @@ async def test_a_question_of_signs_is_a_question(memories: MemoryService, kept: 
         "🙂stays",
     ],
 )
-async def test_a_word_is_found_whatever_signs_stand_around_it(
+async def test_a_word_is_found_with_any_punctuation_around_it(
     memories: MemoryService, kept: Any, query: str
 ):
     assert [one.memory.id for one in await memories.recall(query, min_relevance=0)] == [kept.id]

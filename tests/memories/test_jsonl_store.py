@@ -94,7 +94,9 @@ async def test_to_import_again_changes_nothing(memories: MemoryService, tmp_path
     assert list(await memories.list_memories()) == before
 
 
-async def test_what_was_forgotten_stays_out_and_is_counted(memories: MemoryService, tmp_path: Path):
+async def test_an_import_skips_and_counts_forgotten_memories(
+    memories: MemoryService, tmp_path: Path
+):
     file = written(tmp_path / "memories.jsonl", *RECORDS)
     await import_memories(memories, file)
     for memory in await memories.list_memories_with_text("Redis"):
@@ -245,7 +247,7 @@ async def test_an_edit_by_hand_is_not_overwritten(memories: MemoryService, tmp_p
     }
 
 
-async def test_what_one_developer_wrote_is_not_replaced_by_another(
+async def test_an_export_does_not_replace_lines_of_another_developer(
     memories: MemoryService, tmp_path: Path
 ):
     await memories.remember("Icons come from Lucide")
@@ -292,7 +294,9 @@ async def test_an_export_without_memories_is_an_empty_file(memories: MemoryServi
     assert (tmp_path / "none.jsonl").read_bytes() == b""
 
 
-async def test_a_file_that_cannot_be_read_is_said_to(memories: MemoryService, tmp_path: Path):
+async def test_importing_a_file_that_cannot_be_read_is_refused(
+    memories: MemoryService, tmp_path: Path
+):
     os.symlink(written(tmp_path / "there.jsonl", *RECORDS), tmp_path / "link.jsonl")
     os.mkfifo(tmp_path / "pipe.jsonl")
 

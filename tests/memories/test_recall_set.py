@@ -50,7 +50,7 @@ def test_the_set_is_large_enough():
     assert {key for _, key in SET["questions"]} == set(SET["memories"])
 
 
-async def test_questions_find_their_memory_and_others_find_none(
+async def test_questions_find_their_memory_and_unrelated_questions_are_declined(
     memories: MemoryService, keys: dict[str, str], record_property: Callable[[str, object], None]
 ):
     known = await ask(memories, SET["questions"], keys)

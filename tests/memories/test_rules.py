@@ -40,14 +40,16 @@ def test_belief_stays_between_nothing_and_certainty(
 
 
 @given(confidences, sessions)
-def test_to_agree_never_lowers_and_to_differ_never_raises(start: float, session: str | None):
+def test_corroboration_never_lowers_and_contradiction_never_raises_confidence(
+    start: float, session: str | None
+):
     held = memory(confidence=start)
 
     assert rules.corroborate(held, session).confidence >= start
     assert rules.contradict(held, session).confidence <= start
 
 
-def test_a_witness_counts_once():
+def test_a_session_corroborates_a_memory_only_once():
     once = rules.corroborate(memory(), "s-1")
 
     assert rules.corroborate(once, "s-1") == once
@@ -76,7 +78,7 @@ def test_a_lineage_keeps_the_newest():
         (-1, None, None),
     ],
 )
-def test_said_again_it_is_kept_as_long_as_the_longer_of_the_two(
+def test_a_repeated_statement_keeps_the_later_of_two_expiry_times(
     kept_for: int | None, said_for: int | None, days: int | None
 ):
     def at(one: int | None) -> datetime | None:
@@ -252,7 +254,7 @@ def test_an_answer_gains_a_tenth_by_age_and_by_belief_and_half_of_that_by_use(
     assert score(**changes) == expected
 
 
-def test_of_answers_that_are_equally_good_the_newest_comes_first():
+def test_the_newest_of_equally_good_answers_comes_first():
     older, newer = memory(id="a", updated_at=NOW - timedelta(seconds=1)), memory(id="b")
 
     assert ranked(older, newer) == ["b", "a"]

@@ -12,7 +12,7 @@ from holdfast.memories.service import MemoryService, finish_noting
 TEXT = "The staging database listens on port 6543"
 
 
-async def test_what_was_remembered_is_recalled_with_its_provenance(memories: MemoryService):
+async def test_a_memory_is_recalled_with_its_provenance(memories: MemoryService):
     kept = (
         await memories.remember(
             TEXT, category="infrastructure", session_id="s-1", metadata={"file": "compose.yml"}
@@ -57,7 +57,9 @@ async def test_the_same_words_again_are_the_same_memory_with_more_belief(memorie
     assert len(await memories.list_memories()) == 1
 
 
-async def test_a_session_that_repeats_itself_is_no_second_witness(memories: MemoryService):
+async def test_a_session_that_repeats_a_statement_does_not_raise_its_confidence(
+    memories: MemoryService,
+):
     first = await memories.remember(TEXT, session_id="s-1")
 
     again = await memories.remember(TEXT, session_id="s-1")
@@ -65,7 +67,9 @@ async def test_a_session_that_repeats_itself_is_no_second_witness(memories: Memo
     assert again.memory == first.memory
 
 
-async def test_belief_moves_up_and_down_and_says_who_moved_it(memories: MemoryService):
+async def test_confidence_rises_and_falls_and_the_lineage_names_the_sessions(
+    memories: MemoryService,
+):
     kept = (await memories.remember(TEXT, session_id="s-1")).memory
 
     more = await memories.corroborate(kept.id, "s-2")
@@ -78,7 +82,7 @@ async def test_belief_moves_up_and_down_and_says_who_moved_it(memories: MemorySe
     assert await memories.get_memory(kept.id) == less
 
 
-async def test_an_expired_memory_answers_no_question_until_it_is_said_again(
+async def test_an_expired_memory_is_not_recalled_until_it_is_remembered_again(
     memories: MemoryService,
 ):
     kept = (await memories.remember(TEXT)).memory
@@ -156,7 +160,7 @@ async def test_use_is_counted_after_the_answer(memories: MemoryService):
     assert (await memories.get_memory(other.id)).use_count == 0
 
 
-async def test_all_of_them_are_read_page_by_page(memories: MemoryService):
+async def test_all_memories_are_read_page_by_page(memories: MemoryService):
     """By a person from the newest on, by an export from the oldest on."""
     kept = [(await memories.remember(f"statement number {n}")).memory.id for n in range(7)]
 

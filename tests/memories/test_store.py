@@ -72,7 +72,7 @@ async def test_one_statement_that_many_make_at_once_is_one_memory(
     assert sorted(memory.lineage) == sorted(f"s-{n}" for n in range(count))
 
 
-async def test_who_forgets_and_who_says_it_at_the_same_time(
+async def test_a_memory_forgotten_while_others_remember_it_stays_forgotten(
     memories: MemoryService, scale: Callable[[int], int]
 ):
     """Afterwards it is gone, whoever was first."""
@@ -192,7 +192,7 @@ SPOILING = [
 ]
 
 
-async def test_what_a_memory_says_cannot_be_changed_on_sqlite(sqlite_url: str, tmp_path: Path):
+async def test_the_content_of_a_memory_cannot_be_changed_on_sqlite(sqlite_url: str, tmp_path: Path):
     async with holdfast.open_database(sqlite_url) as database:
         memories = MemoryService(database)
         await memories.forget((await memories.remember("gone")).memory.id)
@@ -220,7 +220,7 @@ async def as_owner(connection: Any, who: Owner, statement: str) -> None:
 
 
 @pytest.mark.own_database
-async def test_what_a_memory_says_cannot_be_changed_on_postgres(
+async def test_the_content_of_a_memory_cannot_be_changed_on_postgres(
     postgres_memories: MemoryService, postgres: Cluster
 ):
     """By the owner neither."""

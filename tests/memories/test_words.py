@@ -52,7 +52,7 @@ def test_a_family_of_words_has_one_stem(family: str):
 
 
 @pytest.mark.parametrize("word", ["as", "is", "7", "ünder", "数据", "x86", ""])
-def test_what_is_no_english_word_stays_as_it_is(word: str):
+def test_a_word_that_is_not_english_is_not_stemmed(word: str):
     assert stem(word) == word
 
 

@@ -190,7 +190,7 @@ def test_a_step_is_titled_by_what_one_would_ask_about(parts: Any, expected: str)
 
 
 @pytest.mark.parametrize("client", sorted(path.name for path in PAYLOADS.iterdir()))
-def test_what_hooks_keep_of_each_client_reads_as_one_turn(client: str):
+def test_the_recorded_hooks_of_each_client_form_one_turn(client: str):
     """The captured payloads of the real programs."""
     expected = json.loads((PAYLOADS / client / "expected.json").read_text())
     order = {"user_message": 0, "tool_result": 1, "model_message": 2}
@@ -224,7 +224,7 @@ JSON = st.recursive(
 @given(
     st.lists(st.tuples(st.sampled_from(rules.EVENT_TYPES), st.text(max_size=30), JSON), max_size=12)
 )
-def test_whatever_parts_hold_every_event_is_in_exactly_one_turn(told: list[tuple[str, str, Any]]):
+def test_every_event_is_in_exactly_one_turn_for_any_parts(told: list[tuple[str, str, Any]]):
     events = [
         event(number, kind, content, parts if isinstance(parts, dict) else None)
         for number, (kind, content, parts) in enumerate(told, 1)

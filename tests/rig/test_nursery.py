@@ -47,7 +47,7 @@ def test_a_child_is_a_process_of_its_own_and_answers(nursery: Nursery) -> None:
     assert child.wait() == 0
 
 
-def test_a_killed_child_says_no_more(nursery: Nursery) -> None:
+def test_a_killed_child_sends_nothing_more(nursery: Nursery) -> None:
     """Its end is heard at once, and its exit code names the signal."""
     child = nursery.start(echo, "heard")
     child.kill()
@@ -68,7 +68,7 @@ def test_a_stopped_child_answers_when_it_thaws(nursery: Nursery) -> None:
     assert child.hear() == f"heard hello {child.pid}"
 
 
-def test_what_a_child_raises_is_raised_here(nursery: Nursery) -> None:
+def test_an_exception_in_a_child_is_raised_in_the_test(nursery: Nursery) -> None:
     """With its traceback, so that a failed race can be read."""
     child = nursery.start(fail)
 

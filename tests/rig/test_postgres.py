@@ -89,7 +89,7 @@ async def test_a_row_outside_of_the_tests_workspaces_is_refused_where_tests_shar
 
 
 @pytest.mark.own_database
-def test_what_is_committed_in_a_database_of_ones_own_is_on_disk(
+def test_an_own_database_commits_with_fsync(
     postgres_url: str, postgres_database: str, workspace: str
 ):
     settings = [
@@ -133,7 +133,7 @@ def test_a_killed_server_comes_back_with_what_was_committed(own_postgres: Server
     assert "automatic recovery in progress" in own_postgres.log()
 
 
-def test_only_who_has_the_password_gets_in(own_postgres: Server):
+def test_a_connection_with_a_wrong_password_is_refused(own_postgres: Server):
     """The server listens on loopback, where other people of the same machine are as well."""
     stranger = own_postgres.superuser_url.replace(
         own_postgres.superuser_url.split("@")[0], "postgresql://postgres:guess"
@@ -177,7 +177,7 @@ def test_nothing_is_left_at_the_end(run: Run):
     assert not guard.is_alive(pid)
 
 
-def test_a_server_of_somebody_else_is_used_and_left_clean(own_postgres: Server):
+def test_an_external_server_is_used_and_left_clean(own_postgres: Server):
     """HOLDFAST_TEST_POSTGRES: nothing is started, and only our own databases go."""
     theirs = own_postgres.create_database()
     run = Run.begin(own_postgres.superuser_url)

@@ -149,7 +149,7 @@ async def refusal_on_postgres(connection: Any, statement: str) -> str | None:
     return None
 
 
-async def test_no_row_on_postgres_is_removed_by_anybody(
+async def test_no_role_can_remove_a_row_on_postgres(
     role: Any, postgres: Cluster, postgres_database: str
 ):
     """Every table of ours, every way to delete that SQL has, committed if it goes through."""
@@ -177,7 +177,7 @@ async def test_no_row_on_postgres_is_removed_by_anybody(
     assert rows_on_postgres(postgres, postgres_database) == before
 
 
-async def test_no_column_on_postgres_is_rewritten_by_anybody(
+async def test_no_role_can_rewrite_a_column_on_postgres(
     role: Any, postgres: Cluster, postgres_database: str
 ):
     """Column by column, as an update, as an upsert and as a merge."""
@@ -207,7 +207,7 @@ async def test_no_column_on_postgres_is_rewritten_by_anybody(
     assert rows_on_postgres(postgres, postgres_database) == before
 
 
-async def test_what_may_move_moves_forward_only_on_postgres(
+async def test_columns_that_may_change_only_move_forward_on_postgres(
     role: Any, postgres: Cluster, postgres_database: str
 ):
     """No number goes back, no end is undone, nothing is erased without a tombstone, nothing erased
@@ -329,7 +329,7 @@ async def test_no_column_in_the_file_is_rewritten(connection: apsw.Connection):
     assert rows_on_sqlite(connection) == before
 
 
-async def test_what_may_move_moves_forward_only_in_the_file(connection: apsw.Connection):
+async def test_columns_that_may_change_only_move_forward_in_the_file(connection: apsw.Connection):
     before = rows_on_sqlite(connection)
 
     let_through = [

@@ -163,7 +163,7 @@ def test_a_megabyte_of_anything_is_fenced(what: str) -> None:
     assert clean(once) == once
 
 
-def test_whoever_guesses_does_not_close_the_fence(scale: Callable[[int], int]) -> None:
+def test_a_guessed_number_does_not_close_the_fence(scale: Callable[[int], int]) -> None:
     """Numbers of other texts, of other data folders and plain guesses, all of them in one text."""
     chance = random.Random(6)
     guesses = [

@@ -245,7 +245,7 @@ def test_no_spelling_leads_around_the_wall(server: Server, path: str) -> None:
     assert b"workspace" not in answer
 
 
-def test_a_token_in_an_address_is_no_token(server: Server, stranger: httpx.Client) -> None:
+def test_a_token_in_an_address_is_not_accepted(server: Server, stranger: httpx.Client) -> None:
     for query in (f"token={server.token}", f"access_token={server.token}", f"code={server.token}"):
         assert stranger.get(f"/api/state?{query}").status_code == 401
         assert stranger.get(f"/login?{query}").status_code in (200, 403)
@@ -387,7 +387,7 @@ def test_a_stream_needs_the_token_and_tells_only_the_owners_events(
         assert not [line for line in heard if secret["id"] in line or "secret" in line]
 
 
-def test_a_session_of_somebody_else_is_one_that_is_not_there(
+def test_a_session_of_another_developer_is_answered_as_missing(
     tmp_path: Path, database_url: str
 ) -> None:
     """TH8: an id is a name and not a right; the answers differ in nothing but the id. Read or

@@ -154,7 +154,7 @@ def test_no_text_becomes_a_path_outside_of_the_repository(
 @pytest.mark.parametrize(
     "folder", [".git", ".git/hooks", "sub/.GIT/x", "..", "a/../../b", ".", "", "/tmp/x", "a\x00b"]
 )
-def test_a_context_folder_that_is_none_is_refused(repo: Repo, tmp_path: Path, folder: str):
+def test_an_invalid_context_folder_is_refused(repo: Repo, tmp_path: Path, folder: str):
     (tmp_path / "holdfast").mkdir()
     (tmp_path / "holdfast/settings.json").write_text(json.dumps({"context_folder": folder}))
     before = snapshot(tmp_path)
@@ -284,7 +284,7 @@ def snapshot(folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("name", "make"), LAYOUTS, ids=lambda value: getattr(value, "__name__", str(value))
 )
-def test_whatever_stands_in_our_place_is_refused_or_ignored(
+def test_anything_in_place_of_our_files_is_refused_or_ignored(
     cli: Call,
     repo: Repo,
     tmp_path: Path,

@@ -40,7 +40,7 @@ def test_there_are_enough_samples_and_each_is_planted_whole() -> None:
     assert all(part in p.text and p.is_left_in(p.text) for p in PLANTED for part in p.parts)
 
 
-def test_whatever_is_known_by_its_structure_is_found_every_time(
+def test_every_secret_with_a_known_structure_is_found(
     record_property: Callable[[str, object], None],
 ) -> None:
     """TS17: 100 % for the families that have a prefix or a structure, in every encoding."""
@@ -49,7 +49,7 @@ def test_whatever_is_known_by_its_structure_is_found_every_time(
     assert [(p.sample.family, p.encoding, p.text) for p in missed(dict(BY_STRUCTURE))] == []
 
 
-def test_of_all_that_was_planted_three_in_a_hundred_are_missed_at_most(
+def test_at_most_three_percent_of_the_planted_secrets_are_missed(
     record_property: Callable[[str, object], None],
 ) -> None:
     """TS17: and the ones that are missed are the ones that are said to be."""
@@ -66,7 +66,7 @@ def test_redacting_twice_is_redacting_once() -> None:
         assert redact(once) == (once, [])
 
 
-def test_what_stands_around_a_secret_stays() -> None:
+def test_the_text_around_a_secret_is_unchanged() -> None:
     for planted in PLANTED:
         text, found = redact(planted.text)
         at = 0
@@ -127,7 +127,7 @@ def shape(value: object) -> object:
 TOKENS = list(benign(5000))
 
 
-def test_what_only_looks_random_is_left_alone(
+def test_tokens_that_only_look_random_are_rarely_altered(
     record_property: Callable[[str, object], None],
 ) -> None:
     """TS17b: of 5,000, each in a line as it is met, half a percent may be altered at most."""
@@ -147,7 +147,7 @@ def test_ids_hashes_and_encrypted_fields_are_never_altered() -> None:
     assert redact_value(value) == (value, [])
 
 
-def test_a_whole_log_of_them_is_left_as_it_is() -> None:
+def test_a_log_of_random_looking_tokens_is_left_unchanged() -> None:
     """Next to each other they must not become what none of them is alone."""
     for start in range(0, len(TOKENS), 250):
         text = "\n".join(token.line for token in TOKENS[start : start + 250])

@@ -277,7 +277,7 @@ async def tables(postgres: Cluster, postgres_database: str, filled: None) -> lis
 
 
 @pytest.mark.parametrize("who", ["postgres_url", "reader_url"])
-async def test_no_statement_reaches_a_row_of_somebody_else(
+async def test_no_statement_reaches_a_row_of_another_owner(
     who: str,
     postgres: Cluster,
     postgres_database: str,
@@ -430,7 +430,7 @@ async def after_reset_all(connection: Any) -> None:
         after_reset_all,
     ],
 )
-async def test_without_settings_there_are_no_rows(
+async def test_without_an_owner_in_the_settings_no_rows_are_visible(
     state: Callable[[Any], Any], postgres_url: str, filled: None
 ):
     """TS3: a setting that was local to a transaction is empty afterwards, and empty is nobody."""
@@ -448,7 +448,9 @@ async def test_without_settings_there_are_no_rows(
         await connection.close()
 
 
-async def test_a_savepoint_gives_back_who_was_asking_before(postgres_url: str, filled: None):
+async def test_rolling_back_a_savepoint_restores_the_previous_owner(
+    postgres_url: str, filled: None
+):
     """TS3: what was set inside a savepoint that is rolled back is gone, and the outer transaction's
     is back.
     """
@@ -473,7 +475,7 @@ async def test_a_savepoint_gives_back_who_was_asking_before(postgres_url: str, f
         await connection.close()
 
 
-async def test_nobody_can_be_an_empty_workspace(
+async def test_an_empty_workspace_sees_no_rows(
     postgres_owner_url: str, postgres: Cluster, postgres_database: str
 ):
     """Were there a row of the empty workspace, an empty setting would still not find it."""

@@ -124,7 +124,7 @@ async def test_a_thousand_events_go_in_at_once(sessions):
     assert (await sessions.verify_session(s.id)).ok
 
 
-async def test_no_events_are_no_change(sessions):
+async def test_appending_no_events_changes_nothing(sessions):
     s = await sessions.create_session("architect", "u1")
 
     async with nothing_changes(sessions):
@@ -133,7 +133,7 @@ async def test_no_events_are_no_change(sessions):
             await sessions.append_events("nonsense", [])
 
 
-async def test_one_event_that_is_taken_undoes_the_whole_call(sessions):
+async def test_a_taken_event_id_rolls_back_the_whole_call(sessions):
     s = await sessions.create_session("architect", "u1")
     taken = await sessions.append_event(s.id, "user_message", "user", "first")
 
@@ -275,7 +275,7 @@ async def test_a_session_is_named_by_a_uuid_object_as_well(sessions):
     assert (event.session_id, event.sequence) == (s.id, 1)
 
 
-async def test_one_call_is_no_larger_than_a_server_takes(sessions, monkeypatch):
+async def test_a_call_that_is_larger_than_the_limit_is_refused(sessions, monkeypatch):
     monkeypatch.setattr(rules, "CALL_BYTES", 100)
     s = await sessions.create_session("architect", "u1")
 
@@ -375,7 +375,7 @@ async def test_an_expected_sequence_that_does_not_fit_is_a_conflict(sessions):
     assert f"Session {s.id} is at sequence 2, not 3" in str(refusal.value)
 
 
-async def test_of_many_writers_that_expect_the_same_sequence_one_wins(sessions):
+async def test_only_one_of_many_writers_that_expect_the_same_sequence_succeeds(sessions):
     s = await sessions.create_session("architect", "u1")
 
     results = await asyncio.gather(
@@ -483,7 +483,7 @@ async def test_an_end_among_many_appends_lets_no_later_one_in(sessions):
             await sessions.append_event(s.id, "user_message", "user", "late")
 
 
-async def test_a_reader_who_has_seen_a_number_finds_no_lower_one_later(sessions):
+async def test_a_reader_during_writes_sees_every_event_once_and_in_order(sessions):
     """A tail that reads while others write sees every event once, in order."""
     s = await sessions.create_session("architect", "u1")
     seen: list[int] = []

@@ -261,7 +261,7 @@ async def test_an_expected_sequence_and_every_limit_is_a_whole_number(sessions):
 # --- texts ----------------------------------------------------------------------------------------
 
 
-async def test_what_an_engine_could_not_keep_is_refused_in_every_field(sessions):
+async def test_text_that_an_engine_cannot_store_is_refused_in_every_field(sessions):
     """PostgreSQL takes neither NUL nor half a surrogate pair, so SQLite does not either."""
     s = await sessions.create_session("architect", "u1")
     event = await sessions.append_event(s.id, "user_message", "user", "hi")

@@ -49,7 +49,7 @@ async def test_a_session_comes_in_with_its_name_hints_times_and_context(sessions
     assert "Last applet: git-diff" in await sessions.get_resume_text(s.id)
 
 
-async def test_what_came_in_once_is_known(sessions, caco_folder):
+async def test_a_session_that_was_imported_before_is_not_imported_again(sessions, caco_folder):
     write_meta(caco_folder, "abc", META)
     await caco.import_caco(sessions, str(caco_folder))
     write_meta(caco_folder, "def", {"name": "another"})
@@ -62,7 +62,7 @@ async def test_what_came_in_once_is_known(sessions, caco_folder):
     assert report.to_dict() == {"imported": 0, "known": 2, "problems": []}
 
 
-async def test_what_was_renamed_ended_or_forgotten_is_not_brought_back(sessions, caco_folder):
+async def test_a_renamed_ended_or_forgotten_session_is_not_imported_again(sessions, caco_folder):
     for native_id in ("renamed", "ended", "forgotten"):
         write_meta(caco_folder, native_id, {"name": native_id})
     await caco.import_caco(sessions, str(caco_folder))
@@ -90,7 +90,7 @@ async def test_an_import_that_was_cut_off_is_finished_by_the_next_one(sessions, 
     assert len(await sessions.list_sessions()) == 1
 
 
-async def test_what_cannot_be_read_is_named_and_the_rest_comes_in(sessions, caco_folder):
+async def test_unreadable_files_are_named_and_the_rest_is_imported(sessions, caco_folder):
     write_meta(caco_folder, "a-broken", "{")
     write_meta(caco_folder, "b-list", "[]")
     write_meta(caco_folder, "d-name", {"name": 7})
@@ -111,7 +111,7 @@ async def test_what_cannot_be_read_is_named_and_the_rest_comes_in(sessions, caco
     assert [s.name for s in await sessions.list_sessions()] == ["good"]
 
 
-async def test_one_field_that_is_wrong_does_not_keep_the_others_out(sessions, caco_folder):
+async def test_an_invalid_field_is_named_and_the_other_fields_are_imported(sessions, caco_folder):
     write_meta(
         caco_folder, "abc", {"name": "work", "envHint": 7, "context": {"files": "not a list"}}
     )
@@ -170,7 +170,7 @@ async def test_a_file_in_the_place_of_a_folder_is_named(sessions, caco_folder):
     assert "HOLDFAST" not in report.problems[0]
 
 
-async def test_bytes_that_are_no_text_are_not_stored_as_something_else(sessions, caco_folder):
+async def test_a_file_that_is_not_utf8_is_named_and_not_imported(sessions, caco_folder):
     (caco_folder / "abc").mkdir()
     (caco_folder / "abc" / "meta.json").write_bytes(b'{"name": "M\xfcller"}')
 

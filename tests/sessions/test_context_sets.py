@@ -194,7 +194,7 @@ async def test_a_change_raises_the_revision_and_keeps_the_other_metadata(session
     assert after.metadata == {"name": "spec", "context": {"files": ["/a"]}}
 
 
-async def test_listeners_are_told_which_file_came_and_which_went(sessions):
+async def test_listeners_get_the_added_and_removed_files(sessions):
     """One file by itself, several as a list."""
     s = await sessions.create_session("architect", "u1")
     await sessions.set_relevant_context(s.id, "files", ["/a"])
@@ -219,7 +219,7 @@ async def test_listeners_are_told_which_file_came_and_which_went(sessions):
     assert "files" not in none
 
 
-async def test_listeners_are_told_of_the_applet_with_its_parameters(sessions):
+async def test_listeners_get_the_applet_with_its_parameters(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.set_relevant_context(
         s.id, "applet", ["git-diff", "path=/repo", "base=a=b", "flag"]
@@ -264,7 +264,7 @@ async def test_a_refused_change_changes_nothing(sessions):
             await sessions.set_relevant_context(s.id, "files", ["/one"])
 
 
-async def test_merges_from_many_tasks_lose_none(sessions):
+async def test_merges_from_many_tasks_lose_no_item(sessions):
     """Ten tasks with one file each fill one set; ten more fill another at the same time."""
     s = await sessions.create_session("architect", "u1")
 

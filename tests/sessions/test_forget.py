@@ -157,7 +157,7 @@ async def test_words_are_taken_as_they_are_written(sessions):
     assert len(await sessions.find_events_to_forget(session_id=s.id)) == 6
 
 
-async def test_what_is_erased_is_not_found_again(sessions):
+async def test_an_erased_event_is_not_found_again(sessions):
     s, events = await log(sessions, "secret", "more")
     await sessions.forget_events([events[0].id])
 
@@ -165,7 +165,7 @@ async def test_what_is_erased_is_not_found_again(sessions):
     assert await sessions.find_events_to_forget(session_id=s.id) == [events[1]]
 
 
-async def test_one_unknown_event_keeps_all_of_them(sessions):
+async def test_an_unknown_event_id_forgets_nothing(sessions):
     _, events = await log(sessions, "a", "b")
 
     async with nothing_changes(sessions):
@@ -192,7 +192,7 @@ async def test_the_refusal_names_the_event_that_is_missing(sessions):
     assert refusal.value.event_id == UNKNOWN
 
 
-async def test_one_unknown_event_among_more_than_one_transaction_takes_keeps_all_of_them(sessions):
+async def test_an_unknown_event_id_among_several_transactions_forgets_nothing(sessions):
     s = await sessions.create_session("architect", "u1")
     message = {"type": "user_message", "role": "user", "content": "kept"}
     events = await sessions.append_events(s.id, [message] * rules.EVENTS_PER_CALL)
@@ -215,7 +215,7 @@ async def test_a_session_of_more_than_one_transaction_is_forgotten_whole(session
     assert not await is_stored(sessions, "secret")
 
 
-async def test_what_cannot_be_an_answer_is_refused(sessions):
+async def test_invalid_arguments_are_refused_and_change_nothing(sessions):
     s, events = await log(sessions, "a")
 
     async with nothing_changes(sessions):
@@ -240,7 +240,7 @@ async def test_what_cannot_be_an_answer_is_refused(sessions):
                 await sessions.find_events_to_forget(session_id=session_id)
 
 
-async def test_a_forgotten_session_keeps_nothing_of_what_was_said(sessions):
+async def test_a_forgotten_session_keeps_none_of_its_content(sessions):
     s, _ = await log(sessions, "a secret", "another secret")
     await sessions.update_state(s.id, {"current_task": "secret"})
     await sessions.set_relevant_context(s.id, "files", ["/secret.md"])
@@ -256,7 +256,7 @@ async def test_a_forgotten_session_keeps_nothing_of_what_was_said(sessions):
     assert (await sessions.verify_session(s.id)).ok
 
 
-async def test_listeners_are_told_that_context_and_name_are_gone(sessions):
+async def test_listeners_get_the_removal_of_context_and_name(sessions):
     s, _ = await log(sessions, "a secret")
     await sessions.set_relevant_context(s.id, "files", ["/secret.md"])
     outbox = Outbox(sessions.db, sessions.owner)
@@ -356,7 +356,7 @@ async def test_a_text_is_found_in_content_that_is_json_itself(sessions):
     assert [one.id for one in found] == [event.id]
 
 
-async def test_what_is_forgotten_while_a_session_is_resumed_lives_on_whole_or_not_at_all(sessions):
+async def test_forgetting_a_session_while_it_is_resumed_copies_all_of_it_or_nothing(sessions):
     """Both hold the old session's lock: the new one copies all of it, or what is left after it was
     forgotten.
     """

@@ -118,7 +118,7 @@ async def test_a_session_is_found_by_its_name_the_newest_first(sessions):
     assert await sessions.find_session(newer.id) == newer
 
 
-async def test_a_name_that_nobody_gave_is_not_found(sessions):
+async def test_an_unknown_session_name_is_not_found(sessions):
     await sessions.create_session("architect", "u1", name="login")
 
     for nothing in ("log", "LOGIN", "login ", "", UNKNOWN, "%"):
@@ -194,7 +194,7 @@ async def test_ending_a_session_removes_nothing(sessions):
     assert (await sessions.get_state(s.id)).scratchpad == {"current_task": "x"}
 
 
-async def test_ending_a_session_again_does_nothing_and_tells_nobody(sessions):
+async def test_ending_a_session_again_changes_nothing_and_sends_no_event(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.end_session(s.id)
 
@@ -256,7 +256,7 @@ async def test_metadata_changes_field_by_field_and_none_removes_one(sessions):
     assert await sessions.get_session(s.id) == changed
 
 
-async def test_a_rename_is_found_and_told(sessions):
+async def test_a_rename_is_stored_and_sent_to_listeners(sessions):
     s = await sessions.create_session("architect", "u1", name="old")
 
     renamed = await sessions.rename_session(s.id, "new")
@@ -294,7 +294,7 @@ async def test_a_change_against_an_old_revision_is_refused(sessions):
     )
 
 
-async def test_of_many_changes_against_one_revision_one_wins(sessions):
+async def test_only_one_of_many_changes_against_one_revision_succeeds(sessions):
     s = await sessions.create_session("architect", "u1")
 
     results = await asyncio.gather(
@@ -309,7 +309,7 @@ async def test_of_many_changes_against_one_revision_one_wins(sessions):
     assert (await sessions.get_session(s.id)).revision == 2
 
 
-async def test_metadata_changes_of_many_tasks_lose_none(sessions):
+async def test_metadata_changes_of_many_tasks_lose_no_field(sessions):
     s = await sessions.create_session("architect", "u1")
     at = "2026-11-16T09:04:00Z"
     changes = {

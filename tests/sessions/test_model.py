@@ -43,7 +43,7 @@ def test_the_seed_s_fields_come_first_and_in_its_order(dataclass, names):
     assert [field.name for field in fields(dataclass)][: len(names.split())] == names.split()
 
 
-def test_what_the_seed_does_not_have_needs_no_value():
+def test_fields_beyond_those_of_the_seed_have_defaults():
     session = model.Session("s1", "u1", "architect", None, None, None, AT, None, {})
     event = model.SessionEvent("e1", "s1", 1, "user_message", "user", "hi", None, AT)
 
@@ -51,7 +51,7 @@ def test_what_the_seed_does_not_have_needs_no_value():
     assert (event.content_hash, event.erased_at) == ("", None)
 
 
-def test_they_are_frozen():
+def test_an_event_is_frozen():
     with pytest.raises(FrozenInstanceError):
         model.make_event(EVENT_ROW).content = "other"
 

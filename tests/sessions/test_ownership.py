@@ -38,7 +38,7 @@ async def start(sessions):
     return s, event
 
 
-async def test_a_stranger_sees_nothing(ada, strangers):
+async def test_another_owner_sees_nothing(ada, strangers):
     s, event = await start(ada)
 
     for stranger in strangers:
@@ -71,7 +71,7 @@ async def test_a_stranger_sees_nothing(ada, strangers):
             await stranger.find_events_to_forget(event_ids=[event.id])
 
 
-async def test_a_stranger_changes_nothing(ada, strangers):
+async def test_another_owner_changes_nothing(ada, strangers):
     s, event = await start(ada)
 
     for stranger in strangers:
@@ -98,7 +98,7 @@ async def test_a_stranger_changes_nothing(ada, strangers):
         assert await stranger.list_sessions() == []
 
 
-async def test_a_foreign_session_and_one_that_never_was_give_the_same_answer(ada, strangers):
+async def test_a_foreign_session_and_an_unknown_one_give_the_same_answer(ada, strangers):
     s, _ = await start(ada)
 
     answers = []
@@ -117,7 +117,7 @@ async def test_a_foreign_session_and_one_that_never_was_give_the_same_answer(ada
         assert len(set(answers)) == 1
 
 
-async def test_the_same_native_id_is_another_session_for_somebody_else(ada, strangers):
+async def test_the_same_native_id_is_another_session_for_another_owner(ada, strangers):
     s, _ = await start(ada)
 
     for stranger in strangers:
@@ -159,7 +159,7 @@ async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(datab
         await bob.append_events(own.id, two)
 
 
-async def test_postgresql_shows_no_row_to_who_says_nobody_or_somebody_else(postgres_sessions):
+async def test_postgresql_shows_no_row_to_an_empty_or_another_owner(postgres_sessions):
     """The wall itself: the tables read directly, as the application's role."""
     s, _ = await start(postgres_sessions)
     pool = postgres_sessions.db.pool

@@ -58,7 +58,7 @@ async def test_a_whole_context_replaces_what_was_there(sessions):
     assert last["applet"] == {"slug": "git-diff"}
 
 
-async def test_what_is_there_already_changes_nothing_and_is_told_to_nobody(sessions):
+async def test_setting_the_same_values_changes_nothing_and_sends_no_event(sessions):
     """Neither revision nor event; the answer is the same as that to a change."""
     s = await sessions.create_session("architect", "u1")
     empty = await sessions.create_session("architect", "u1", name="spec")
@@ -106,7 +106,7 @@ async def test_one_bad_part_undoes_the_others(sessions):
             await sessions.patch_session(UNKNOWN, metadata={"name": "spec"})
 
 
-async def test_what_a_union_pushes_out_is_named_and_an_unusual_name_is_noted(sessions):
+async def test_items_that_a_union_pushes_out_and_an_unknown_set_name_give_warnings(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.set_relevant_context(s.id, "files", [str(number) for number in range(10)])
 

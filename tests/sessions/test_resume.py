@@ -84,7 +84,7 @@ async def test_a_resume_tells_listeners_what_the_session_was_about(sessions):
     }
 
 
-async def test_what_grew_beyond_one_update_is_carried_over_too(sessions):
+async def test_a_scratchpad_larger_than_one_update_is_copied_on_resume(sessions):
     """A scratchpad is limited by the update, not in all, and numbers of any size come along."""
     s = await sessions.create_session("architect", "u1")
     for key in ("a", "b"):
@@ -117,7 +117,7 @@ async def test_a_session_that_lives_for_months_is_resumed_any_number_of_times(se
     assert (await sessions.find_session("ticket 7")).id == thread[-1]
 
 
-async def test_two_who_resume_the_same_session_are_both_in_its_thread(sessions):
+async def test_two_concurrent_resumes_of_a_session_are_both_in_its_thread(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.end_session(s.id)
 
@@ -164,7 +164,7 @@ async def test_the_resume_text_names_what_is_still_there(sessions, tmp_path):
     )
 
 
-async def test_a_session_about_nothing_has_nothing_to_tell(sessions):
+async def test_a_session_without_content_has_an_empty_resume_text(sessions):
     s = await sessions.create_session("architect", "u1", name="spec")
 
     assert await sessions.get_resume_text(s.id) == ""

@@ -136,7 +136,7 @@ def test_a_list_of_events_is_checked_one_by_one():
         ([{}] * (rules.EVENTS_PER_CALL + 1), "are more than 1000 in one call"),
     ],
 )
-def test_a_list_of_something_else_is_refused(events, words):
+def test_a_list_that_does_not_hold_events_is_refused(events, words):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_events(events)
 
@@ -166,7 +166,7 @@ def test_a_label_is_one_line(label):
 
 
 @pytest.mark.parametrize("label", NOT_LABELS)
-def test_anything_else_is_no_label(label):
+def test_an_invalid_label_is_refused(label):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_label("chatmode", label)
 
@@ -184,7 +184,7 @@ def test_a_count_is_a_whole_number(count):
 
 
 @pytest.mark.parametrize("count", NOT_COUNTS)
-def test_anything_else_is_no_count(count):
+def test_an_invalid_count_is_refused(count):
     with pytest.raises(InvalidValueError) as refusal:
         rules.check_count("max_turns", count)
 
@@ -264,7 +264,7 @@ def test_keys_that_the_patch_does_not_name_stay(target, patch):
 
 
 @given(OBJECTS, VALUES)
-def test_what_is_not_an_object_replaces(target, patch):
+def test_a_patch_that_is_not_an_object_replaces_the_value(target, patch):
     if not isinstance(patch, dict):
         assert rules.merge(target, patch) == patch
 

@@ -85,7 +85,7 @@ async def test_numbers_come_back_equal_on_both_engines(sessions):
     assert again.scratchpad == state.scratchpad
 
 
-async def test_updates_of_different_keys_from_twenty_tasks_lose_none(sessions):
+async def test_updates_of_different_keys_from_twenty_tasks_lose_no_key(sessions):
     s = await sessions.create_session("architect", "u1")
 
     await asyncio.gather(
@@ -128,7 +128,7 @@ async def test_the_largest_update_is_taken_and_one_byte_more_is_not(sessions):
             await sessions.update_state(s.id, {"a": largest["a"] + "x"})
 
 
-async def test_a_scratchpad_of_a_session_that_does_not_exist(sessions):
+async def test_the_scratchpad_of_an_unknown_session_is_not_found(sessions):
     for session_id in (UNKNOWN, "nonsense", None):
         with pytest.raises(SessionNotFoundError):
             await sessions.get_state(session_id)

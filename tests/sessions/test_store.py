@@ -48,7 +48,7 @@ async def test_the_ends_of_the_logs_are_counted_without_their_rows(sessions):
     )
 
 
-async def test_what_the_ends_cost_does_not_follow_the_logs(tmp_path):
+async def test_counting_the_ends_costs_the_same_for_longer_logs(tmp_path):
     """By SQLite's own count of steps; on the other engine it is the same look into the same index."""
     path = str(tmp_path / "test.db")
     async with open_database(f"sqlite:///{path}") as database:

@@ -103,7 +103,7 @@ async def tampering(sessions, request):
     await opened.close()
 
 
-def test_every_change_behind_our_back_is_found_and_no_clean_log_is_blamed(
+def test_every_direct_change_of_a_log_is_found_and_a_clean_log_has_no_damage(
     both, scale, postgres, postgres_database
 ):
     """Tampered with and put back, again and again: damage each time, and none before and after."""
@@ -170,7 +170,7 @@ async def test_each_damage_is_named_by_its_number(sessions, tampering):
     )
 
 
-async def test_an_event_that_was_put_behind_the_last_one_is_named(sessions, tampering):
+async def test_an_event_that_was_inserted_after_the_last_one_is_named(sessions, tampering):
     """Not in the chain, not in the count, but a reader would see it."""
     s = await write_log(sessions)
     await TamperedLog(tampering, s.id).copy(1, UNKNOWN, EVENTS + 1)
@@ -202,7 +202,7 @@ async def test_values_that_no_event_ever_had_are_damage_and_not_a_crash(sessions
     assert (await sessions.verify_session(s.id)).ok
 
 
-async def test_a_content_that_is_no_text_at_all_is_a_damaged_store(sqlite_url):
+async def test_a_content_that_is_not_utf8_is_reported_as_a_damaged_store(sqlite_url):
     """SQLite keeps any bytes as text for whoever writes to the file directly."""
     async with holdfast.open_database(sqlite_url) as database:
         sessions = holdfast.SessionService(database)
@@ -246,7 +246,7 @@ async def test_a_session_longer_than_a_page_is_walked_to_its_end(sessions, tampe
     assert edited.damage == (f"number {PAGE + 3} was edited: its content does not match its hash",)
 
 
-async def test_what_is_appended_while_somebody_verifies_raises_no_alarm(sessions):
+async def test_events_appended_during_a_verification_are_not_reported_as_damage(sessions):
     """More comes in than one page holds, between the look at the session and the last of its
     events.
     """

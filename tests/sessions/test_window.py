@@ -80,7 +80,7 @@ async def test_thirty_turns_are_the_default(sessions):
     assert await numbers(sessions, s.id) == list(range(11, 41))
 
 
-async def test_what_stands_before_the_first_user_message_belongs_to_the_first_turn_s_window(
+async def test_events_before_the_first_user_message_are_in_the_window_of_all_turns(
     sessions,
 ):
     """With fewer turns than asked for, the window is the whole session."""
@@ -151,7 +151,7 @@ async def test_reading_a_window_changes_nothing(sessions):
             await sessions.get_recent_events("01890a5d-ac96-774b-bcce-b302099a8057", 3, 10)
 
 
-def test_a_window_over_any_log_is_that_of_the_plainest_words(both, scale):
+def test_a_window_over_any_log_equals_a_simple_reference_implementation(both, scale):
     """Both engines against a few lines of Python, and against each other."""
 
     @settings(max_examples=scale(1000))

@@ -128,7 +128,7 @@ async def test_a_transaction_sees_what_it_wrote(database: Any):
     assert (row[13], row[15]) == ("mine", 2)
 
 
-async def test_rows_of_one_call_are_all_written_or_none(database: Any):
+async def test_a_refused_row_keeps_all_rows_of_its_call_from_being_written(database: Any):
     """One that is refused takes the whole call with it, and every answer says why."""
     session_id = await new_session(database)
     taken = ids.new_id()

@@ -80,7 +80,7 @@ async def test_a_row_that_the_engine_refuses_fails_its_own_unit_only(database: S
     assert await ids(database) == ["good"]
 
 
-async def test_a_transaction_that_the_engine_gave_up_fails_everybody_in_it(
+async def test_a_transaction_that_the_engine_rolled_back_fails_every_caller_in_it(
     database: SqliteDatabase,
 ):
     """Some errors end the whole transaction: then nobody may be told that theirs went well."""
@@ -102,7 +102,7 @@ async def test_a_transaction_that_the_engine_gave_up_fails_everybody_in_it(
     assert await ids(database) == ["later"]
 
 
-async def test_a_commit_that_fails_fails_everybody_in_it(database: SqliteDatabase):
+async def test_a_failed_commit_fails_every_caller_in_its_group(database: SqliteDatabase):
     """Nothing is acknowledged before it is durable."""
     database.connection.set_commit_hook(lambda: True)
 
@@ -140,7 +140,9 @@ async def test_more_callers_than_one_group_takes_are_all_answered(database: Sqli
     assert len(await ids(database)) == count
 
 
-async def test_a_caller_who_gave_up_leaves_the_others_their_answers(database: SqliteDatabase):
+async def test_a_cancelled_caller_does_not_affect_the_answers_of_the_others(
+    database: SqliteDatabase,
+):
     """Cancelled before the commit: it may have been written or not, but nobody else notices."""
     tasks = [
         asyncio.ensure_future(database.transaction(lambda tx, n=n: new_session(tx, f"s{n}")))
@@ -176,7 +178,7 @@ def test_two_loops_in_two_threads_share_one_store(tmp_path: Path):
     drive(database.close())
 
 
-def test_a_loop_that_was_closed_meanwhile_stops_nobody(tmp_path: Path):
+def test_a_closed_loop_does_not_stop_later_writes(tmp_path: Path):
     """Its caller waits no more; what it had handed over is written, and closing the store works."""
     database = open_sqlite(str(tmp_path / "test.db"))
     loop = asyncio.new_event_loop()
@@ -215,7 +217,7 @@ class Commits:
         return None if self.is_locked else self.commit(works)
 
 
-async def test_what_comes_in_together_is_committed_together():
+async def test_calls_that_arrive_together_are_committed_together():
     commits = Commits()
     group = GroupCommit(commits.commit, commits.try_commit)
     loop = asyncio.get_running_loop()
@@ -231,7 +233,7 @@ async def test_what_comes_in_together_is_committed_together():
     group.finish()
 
 
-async def test_a_lock_of_somebody_else_is_waited_for_elsewhere():
+async def test_a_lock_held_by_another_process_is_awaited_off_the_loop():
     """The loop goes on; what gathers behind the lock is one group."""
     commits = Commits()
     commits.is_locked = True
@@ -286,7 +288,7 @@ async def test_from_ten_milliseconds_on_a_thread_commits_until_the_disk_is_quick
     group.finish()
 
 
-async def test_finishing_answers_whoever_is_waiting():
+async def test_finishing_answers_every_waiting_caller():
     """Closing is no reason to leave somebody without an answer, whether the group had begun or not."""
     commits = Commits()
     group = GroupCommit(commits.commit, commits.try_commit)

@@ -21,7 +21,7 @@ async def test_every_look_writes_and_reads(database, ada):
     ] == [3]
 
 
-async def test_a_write_that_cannot_be_read_is_no_health(database, ada, monkeypatch):
+async def test_a_health_check_that_cannot_read_its_write_fails(database, ada, monkeypatch):
     async def read(*_):
         return []
 

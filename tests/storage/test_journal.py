@@ -52,7 +52,7 @@ async def test_the_same_id_again_gives_the_first(journal: Journal):
     assert (await journal.add("proof", ["r"], {"a": 2}, entry_id=kept.id)).content == {"a": 1}
 
 
-async def test_what_was_erased_leaves_its_place(journal: Journal):
+async def test_an_erased_entry_keeps_its_place_without_content(journal: Journal):
     kept = await journal.add("proof", ["r"], {"token": 'se"cret'})
     other = await journal.add("proof", ["r"], {"token": "none"})
     assert await journal.list_with_text('se"cret') == [(kept.id, "proof")]
@@ -69,7 +69,9 @@ async def test_what_was_erased_leaves_its_place(journal: Journal):
     assert other.content
 
 
-async def test_nobody_reads_or_erases_anothers(database: Any, journal: Journal, workspace: str):
+async def test_a_developer_cannot_read_or_erase_entries_of_another(
+    database: Any, journal: Journal, workspace: str
+):
     kept = await journal.add("proof", ["r"], {"a": "mine"})
     theirs = Journal(database, Owner(workspace, "bo"))
 
@@ -81,7 +83,7 @@ async def test_nobody_reads_or_erases_anothers(database: Any, journal: Journal, 
         await theirs.add("proof", ["r"], {}, entry_id=kept.id)
 
 
-async def test_what_no_engine_could_keep_is_refused(journal: Journal):
+async def test_content_that_an_engine_cannot_store_is_refused(journal: Journal):
     for content in ({"a": "\x00"}, {"a": "\ud800"}, {"a": float("nan")}):
         with pytest.raises(InvalidValueError):
             await journal.add("proof", ["r"], content)

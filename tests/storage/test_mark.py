@@ -24,7 +24,7 @@ from holdfast.storage.mark import mark_store
         ("sqlite:////tmp/a/../b.db", "sqlite:////tmp/b.db"),
     ],
 )
-def test_a_mark_tells_stores_apart_and_knows_no_login(url: str, same: str):
+def test_a_mark_differs_between_stores_and_not_between_logins(url: str, same: str):
     others = [
         "postgresql://ana@db:5432/y",
         "postgresql://ana@/x?host=/tmp",

@@ -667,7 +667,7 @@ async def test_a_role_that_makes_no_roles_can_migrate_where_the_group_exists(
         ]
 
 
-async def test_a_schema_of_somebody_else_is_named_with_its_owner(
+async def test_a_schema_of_another_role_is_refused_with_its_owner_named(
     postgres: Cluster, postgres_database: str
 ):
     """A role that may create schemas, and finds ours already there."""

@@ -48,7 +48,7 @@ async def open_and_close(url: str) -> None:
 # --- files ----------------------------------------------------------------------------------------
 
 
-async def test_a_store_is_made_where_there_is_none(tmp_path: Path):
+async def test_a_missing_store_is_created_for_this_user_only(tmp_path: Path):
     """With the folders above it, for this user only."""
     path = tmp_path / "a" / "b" / "test.db"
 
@@ -79,7 +79,7 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path):
 @pytest.mark.parametrize(
     "content", [b"some notes\n", b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 4080, b"x\n"]
 )
-async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, content: bytes):
+async def test_a_file_that_is_not_a_database_is_left_unchanged(tmp_path: Path, content: bytes):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
 
@@ -121,7 +121,9 @@ async def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path, st
 
 
 @pytest.mark.parametrize("kind", ["folder", "fifo", "device", "socket folder"])
-async def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path, kind: str):
+async def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(
+    tmp_path: Path, kind: str
+):
     """A FIFO would wait for a writer for ever."""
     path = tmp_path / "thing"
     if kind == "folder":
@@ -229,7 +231,7 @@ async def test_closing_twice_does_nothing(database: Any):
 @pytest.mark.parametrize(
     "url", ["mysql://h/d", "sqlite:///", "", "postgresql://app:secret@h:port/d"]
 )
-async def test_what_names_no_store_is_refused_before_anything_is_opened(url: str):
+async def test_a_url_that_names_no_store_is_refused_before_anything_is_opened(url: str):
     with pytest.raises(InvalidValueError) as refused:
         holdfast.open_database(url)
 
@@ -287,7 +289,7 @@ async def test_a_wrong_part_of_the_url_is_named(
         *("sslmode=foo", "target_session_attrs=foo"),
     ],
 )
-async def test_an_option_that_nobody_knows_is_named_without_the_password(
+async def test_an_unknown_url_option_is_named_without_the_password(
     postgres_url: str, query: str, way: str
 ):
     password = postgres_url.partition("://")[2].partition("@")[0].partition(":")[2]
@@ -309,7 +311,7 @@ async def test_a_url_can_say_that_statements_are_not_kept(postgres_url: str, que
             assert ("work_mem" in query) == (await connection.fetchval("show work_mem") == "5MB")
 
 
-async def test_a_role_without_any_rights_is_told_which_it_needs(
+async def test_a_role_without_rights_is_refused_with_the_rights_it_needs(
     postgres: Cluster, postgres_database: str
 ):
     with (
@@ -333,7 +335,7 @@ async def test_a_role_of_the_group_is_all_that_is_needed(postgres: Cluster, post
     assert session.last_sequence == 0
 
 
-async def test_an_empty_database_is_migrated_by_whoever_may(
+async def test_an_empty_database_is_migrated_by_a_role_that_may(
     postgres: Cluster, postgres_template: str
 ):
     name = postgres.create_database()
@@ -358,7 +360,7 @@ async def test_an_empty_database_and_a_role_that_may_not_create_says_what_to_do(
 
 
 @pytest.mark.parametrize("rights", ["superuser", "bypassrls"])
-async def test_a_role_that_walks_through_walls_is_accepted_with_one_warning(
+async def test_a_role_that_bypasses_row_level_security_is_accepted_with_one_warning(
     postgres: Cluster, postgres_database: str, rights: str
 ):
     """One's own database on one's own machine may be opened by whom one likes; but nobody should do
@@ -398,7 +400,7 @@ async def test_a_server_without_room_for_another_connection_is_busy(
         await open_and_close(role.url)
 
 
-async def test_a_database_that_only_reads_says_so_when_somebody_writes(
+async def test_a_write_to_a_read_only_database_is_refused(
     postgres: Cluster, postgres_database: str, postgres_url: str
 ):
     """A copy of the server, or one that an administrator has closed for writing."""
@@ -431,7 +433,7 @@ async def test_a_plain_pool_is_taken_as_it_is(postgres_url: str):
         assert (await service.get_session(session.id)).chatmode == "architect"
 
 
-async def test_a_plain_pool_on_an_empty_database_is_told_what_is_missing(
+async def test_a_plain_pool_on_an_empty_database_is_refused_and_creates_nothing(
     postgres: Cluster, postgres_template: str
 ):
     """And nothing is made there."""
@@ -467,7 +469,7 @@ async def test_an_open_database_is_taken_as_it_is(database: Any):
 @pytest.mark.parametrize(
     "thing", [None, "postgresql://app:secret@h/d", holdfast.open_database("sqlite:///x.db"), 42]
 )
-def test_what_is_no_database_and_no_pool_is_refused_at_once(thing: object):
+def test_a_value_that_is_not_a_database_or_pool_is_refused_at_once(thing: object):
     """Most often it is the right one, and only not opened yet."""
     with pytest.raises(InvalidValueError, match="async with open_database") as refused:
         holdfast.SessionService(thing)

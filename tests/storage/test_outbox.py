@@ -39,7 +39,7 @@ async def test_an_empty_outbox_has_an_end(outbox: Outbox):
     assert await outbox.read(await outbox.end()) == []
 
 
-async def test_changes_are_told_in_order(outbox: Outbox, hers: SessionService):
+async def test_changes_are_read_in_order(outbox: Outbox, hers: SessionService):
     session = await hers.create_session("coder", "u1", name="one")
     await hers.rename_session(session.id, "two")
     await hers.set_relevant_context(session.id, "files", ["a.md"])
@@ -73,7 +73,7 @@ async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, hers: SessionSe
     assert cursor == await outbox.end()
 
 
-async def test_who_starts_at_the_end_hears_only_what_is_to_come(
+async def test_a_reader_that_starts_at_the_end_gets_only_later_changes(
     outbox: Outbox, hers: SessionService
 ):
     await hers.create_session("coder", "u1")
@@ -83,14 +83,14 @@ async def test_who_starts_at_the_end_hears_only_what_is_to_come(
     assert [event.data["session_id"] for event in await outbox.read(end)] == [session.id]
 
 
-async def test_nobody_hears_of_anothers_changes(outbox: Outbox, database: Any, bo: Owner):
+async def test_changes_of_another_developer_are_not_read(outbox: Outbox, database: Any, bo: Owner):
     await SessionService(database, owner=bo).create_session("coder", "u1")
 
     assert await outbox.read() == []
     assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
 
 
-async def test_of_what_was_forgotten_is_told_only_that_it_is_gone(
+async def test_events_of_a_forgotten_session_carry_none_of_its_content(
     outbox: Outbox, hers: SessionService
 ):
     session = await hers.create_session("coder", "u1")

@@ -204,7 +204,7 @@ async def test_the_first_call_that_fails_lets_the_others_go_on(
     assert await contents(sessions, session.id) == ["good"]
 
 
-async def test_a_caller_who_gave_up_leaves_the_others_their_answers(
+async def test_a_cancelled_caller_does_not_affect_the_answers_of_the_others(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
     session = await sessions.create_session("m", "u1")
@@ -270,7 +270,7 @@ async def test_a_loop_that_ends_with_appends_under_way_leaves_nothing_behind(
     assert (watched.sent, database._groups._tasks, database._groups._waiting) == ([], set(), {})
 
 
-async def test_whoever_waits_for_a_group_that_is_cancelled_is_cancelled_too(
+async def test_callers_waiting_for_a_cancelled_group_are_cancelled_too(
     sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
     """Those that were sent, and those that would have been next; afterwards the session is written
@@ -408,7 +408,9 @@ async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_
     assert [one.id for one in await sessions.list_sessions()] == [new.id, old.id]
 
 
-async def test_a_session_id_of_somebody_else_is_taken(database: PostgresDatabase):
+async def test_creating_a_session_with_an_id_of_another_developer_is_refused(
+    database: PostgresDatabase,
+):
     """Not ours to see, so there is no row to answer with; the function does not look for it for
     ever.
     """
@@ -420,7 +422,7 @@ async def test_a_session_id_of_somebody_else_is_taken(database: PostgresDatabase
         await database.write(QUERIES["create_session"], "local", "bo", *fields)
 
 
-async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
+async def test_two_transactions_that_forget_the_same_events_in_opposite_orders_both_succeed(
     sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
     """A deadlock: the server undoes one of the two, which then does it again."""
@@ -457,7 +459,7 @@ async def test_two_who_forget_the_same_events_in_opposite_orders_both_succeed(
 @pytest.mark.parametrize(
     "theirs", [asyncpg.DeadlockDetectedError("x"), asyncpg.SerializationError("x")]
 )
-async def test_what_the_server_rolls_back_is_repeated_and_not_for_ever(
+async def test_a_statement_that_the_server_rolls_back_is_retried_a_limited_number_of_times(
     theirs: Exception,
     sessions: holdfast.SessionService,
     database: PostgresDatabase,
@@ -500,7 +502,7 @@ async def test_a_connection_that_died_while_idle_is_replaced(
     assert await contents(sessions, session.id) == ["0", "1", "2"]
 
 
-async def test_a_connection_is_kept_from_call_to_call_unless_somebody_waits_for_one(
+async def test_a_connection_is_kept_between_calls_unless_another_caller_waits_for_it(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
     """Ten are all there are: a kept one that nobody uses must not keep the eleventh caller waiting."""
@@ -587,7 +589,7 @@ async def test_large_appends_travel_in_groups_that_a_server_takes(
     assert len(watched.sent) == 5  # the first alone, then two by two
 
 
-async def test_a_pool_of_somebody_else_gets_every_connection_back(postgres_url: str):
+async def test_a_pool_of_the_caller_gets_every_connection_back(postgres_url: str):
     async with asyncpg.create_pool(postgres_url, min_size=1, max_size=1) as pool:
         sessions = holdfast.SessionService(pool, owner=OWNER)
         session = await sessions.create_session("m", "u1")
@@ -646,7 +648,7 @@ async def test_a_server_that_is_down_is_named_and_used_again_when_it_is_back(
         assert await contents(sessions, session.id) == ["kept"]
 
 
-async def test_a_row_that_somebody_else_holds_for_too_long_is_busy(
+async def test_a_row_that_another_transaction_locks_too_long_is_busy(
     sessions: holdfast.SessionService, database: PostgresDatabase, postgres_owner_url: str
 ):
     """A lock that is not given within the time limit of the server: nothing was written."""
@@ -783,7 +785,7 @@ async def test_every_error_of_the_engine_has_our_own_words(
     assert raised.value.__cause__ is theirs
 
 
-async def test_an_error_that_is_nobodys_business_comes_through_as_it_is():
+async def test_an_error_that_is_not_from_the_engine_is_raised_unchanged():
     with pytest.raises(ZeroDivisionError):
         async with postgres_errors.translate_errors("The database"):
             raise ZeroDivisionError

@@ -75,7 +75,7 @@ def test_an_empty_spool_costs_nothing_and_leaves_nothing(spool: Spool):
     assert not os.path.exists(spool.folder)
 
 
-def test_what_waits_is_stored_in_order_and_then_gone(spool: Spool):
+def test_spooled_records_are_stored_in_order_and_then_removed(spool: Spool):
     fill(spool, 1, 2, 3)
     store = Store()
 
@@ -190,7 +190,7 @@ def test_an_empty_file_of_a_killed_drain_is_cleared_away(spool: Spool):
     assert spool.is_empty()
 
 
-def test_somebody_else_who_drains_is_not_waited_for(spool: Spool):
+def test_a_drain_does_not_wait_for_another_one_when_hurried(spool: Spool):
     fill(spool, 1)
 
     with files.Lock(spool.draining), pytest.raises(StoreBusyError):
@@ -199,7 +199,7 @@ def test_somebody_else_who_drains_is_not_waited_for(spool: Spool):
     assert spool.count_spooled() == 1
 
 
-async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
+async def test_two_concurrent_drains_store_each_record_once(spool: Spool):
     """While the first waits for the store, the second waits for the first, and then finds nothing
     left.
     """
@@ -223,7 +223,9 @@ async def test_two_who_drain_at_once_take_each_record_once(spool: Spool):
 @pytest.mark.parametrize(
     "error", [InvalidValueError("role", "x", "is unknown"), EventConflictError("e2")]
 )
-def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, error: HoldfastError):
+def test_a_record_that_can_never_be_stored_is_rejected_with_the_reason(
+    spool: Spool, error: HoldfastError
+):
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
 
@@ -234,7 +236,7 @@ def test_what_can_never_be_stored_is_kept_apart_with_the_reason(spool: Spool, er
     assert (spool.count_spooled(), spool.count_rejected()) == (0, 1)
 
 
-def test_keeping_depends_on_what_went_wrong(spool: Spool):
+def test_an_invalid_record_is_rejected_and_a_record_with_another_error_is_spooled(spool: Spool):
     spool.keep(record(1), StoreFullError("x"))
     spool.keep(record(2), InvalidValueError("x", "y", "is wrong"))
     spool.keep(record(3), RuntimeError("a bug"))
@@ -243,7 +245,7 @@ def test_keeping_depends_on_what_went_wrong(spool: Spool):
     assert (spool.count_spooled(), spool.count_rejected()) == (3, 1)
 
 
-def test_one_that_a_killed_drain_noted_twice_counts_once(spool: Spool):
+def test_a_record_that_was_rejected_twice_counts_once(spool: Spool):
     for _ in range(2):
         spool.reject(record(1), InvalidValueError("x", "y", "is wrong"))
     spool.reject(record(2), InvalidValueError("x", "y", "is wrong"))
@@ -256,7 +258,7 @@ def test_one_that_a_killed_drain_noted_twice_counts_once(spool: Spool):
     ["a\ud800", "a\x00", float("nan"), "x" * (5 << 20), 10**400],
     ids=["surrogate", "nul", "nan", "long", "huge"],
 )
-def test_what_cannot_even_be_written_down_is_counted_and_shown(spool: Spool, value: Any):
+def test_a_rejected_record_that_is_not_json_is_counted_and_shown(spool: Spool, value: Any):
     for _ in range(2):
         spool.reject(record(1, odd=value), InvalidValueError("odd", "…", "is wrong"))
 
@@ -336,7 +338,7 @@ def test_a_torn_line_never_spoils_the_next_record(spool: Spool):
     assert store.taken == ["e1", "e2"]
 
 
-def test_records_of_another_hand_survive_a_half_drain(spool: Spool):
+def test_records_with_half_surrogate_pairs_survive_an_interrupted_drain(spool: Spool):
     """Somebody wrote a half surrogate pair into the file, which our own writer would have refused."""
     files.private_folder(spool.folder)
     lines = [json.dumps(record(number, odd="\ud800")) for number in (1, 2)]
@@ -362,7 +364,7 @@ def test_a_half_drain_leaves_no_more_bytes_than_it_found(spool: Spool):
     assert (os.path.getsize(spool.draining) < before, spool.count_spooled()) == (True, 2)
 
 
-def test_what_is_set_aside_for_another_store_never_makes_a_file_too_long(
+def test_records_for_another_store_are_split_into_files_below_the_limit(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ):
     """One more file is begun instead, and all of them are that store's, oldest first."""
@@ -396,7 +398,7 @@ def too_large(path: str) -> None:
 @pytest.mark.parametrize(
     "name", ["pending.jsonl", "draining.jsonl", "other-aaaa.jsonl", "pending-1.jsonl"]
 )
-def test_a_file_that_cannot_be_read_is_put_aside_and_holds_up_nobody(
+def test_an_unreadable_file_is_moved_away_and_blocks_no_drain(
     spool: Spool, name: str, make: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(jsonl, "MAX_FILE_BYTES", 1000)
@@ -418,7 +420,7 @@ def test_a_file_that_cannot_be_read_is_put_aside_and_holds_up_nobody(
     assert os.path.basename(aside.path).startswith("unreadable-")
 
 
-def test_what_is_in_a_file_that_cannot_be_read_waits_and_is_not_lost(
+def test_records_in_an_unreadable_file_are_not_counted_as_lost(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ):
     """Until a person has mended it and given it back."""
@@ -436,7 +438,7 @@ def test_what_is_in_a_file_that_cannot_be_read_waits_and_is_not_lost(
     assert (store.taken, spool.list_unreadable(), spool.count_lost()) == (["e1", "e2"], [], 0)
 
 
-def test_too_many_open_files_put_nothing_aside(spool: Spool, monkeypatch: pytest.MonkeyPatch):
+def test_too_many_open_files_do_not_move_a_file_away(spool: Spool, monkeypatch: pytest.MonkeyPatch):
     """That is over in a moment, and then the file is as good as any."""
     fill(spool, 1)
 
@@ -454,7 +456,9 @@ def test_too_many_open_files_put_nothing_aside(spool: Spool, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["spool/rejected.jsonl", "spool/other-bbbb.jsonl", "spool.list"])
-def test_something_in_the_way_of_another_file_is_told_and_stops_no_drain(spool: Spool, name: str):
+def test_an_obstacle_in_place_of_a_spool_file_is_reported_and_blocks_no_drain(
+    spool: Spool, name: str
+):
     files.private_folder(spool.folder)
     path = os.path.join(os.path.dirname(spool.folder), name)
     os.mkdir(path)
@@ -469,7 +473,7 @@ def test_something_in_the_way_of_another_file_is_told_and_stops_no_drain(spool: 
     assert [(one.path, one.put_aside) for one in mine.list_unreadable()] == [(path, False)]
 
 
-def test_what_can_be_neither_stored_nor_rejected_waits(spool: Spool):
+def test_a_record_that_can_be_neither_stored_nor_rejected_stays_spooled(spool: Spool):
     fill(spool, 1, 2)
     os.mkdir(spool.rejected)
     store = Store(e2=EventConflictError("e2"))
@@ -511,7 +515,7 @@ def test_a_record_that_cannot_wait_for_the_others_has_a_file_of_its_own(spool: S
     assert (spool.is_empty(), spool.count_spooled(), spool.count_lost()) == (True, 0, 0)
 
 
-def test_files_of_their_own_are_drained_oldest_first(spool: Spool):
+def test_files_with_a_single_record_are_drained_oldest_first(spool: Spool):
     """Whatever their names are: a client's ids do not sort by time."""
     numbers = (3, 1, 4, 2)
     files.private_folder(spool.folder)
@@ -527,7 +531,7 @@ def test_files_of_their_own_are_drained_oldest_first(spool: Spool):
     assert [int(event_id[-1]) for event_id in store.taken] == list(numbers)
 
 
-def test_a_record_is_kept_also_while_nobody_may_touch_the_list(spool: Spool):
+def test_a_record_is_kept_while_the_spool_folder_is_locked(spool: Spool):
     fill(spool, 1)
     with files.Lock(spool.folder):
         hurried(spool).add(record(2))
@@ -539,7 +543,7 @@ def test_a_record_is_kept_also_while_nobody_may_touch_the_list(spool: Spool):
     assert (store.taken, spool.count_lost()) == (["e1", "e2"], 0)
 
 
-def test_whoever_waited_in_vain_once_waits_only_briefly_afterwards(spool: Spool):
+def test_a_lock_timeout_shortens_the_following_waits(spool: Spool):
     fill(spool, 1)
     patient = Spool(os.path.dirname(spool.folder), lock_seconds=0.2)
 
@@ -578,7 +582,7 @@ def test_a_record_waits_for_the_store_that_it_is_for(spool: Spool):
     assert (theirs.is_empty(), theirs.count_spooled(), theirs.count_lost()) == (True, 0, 0)
 
 
-def test_what_waits_for_another_store_is_told_until_a_person_says_that_it_is_this_one(spool: Spool):
+def test_records_for_another_store_are_listed_until_a_user_confirms_it_is_this_store(spool: Spool):
     for number, mark in ((1, "aaaa"), (2, "bbbb"), (3, "aaaa")):
         spool.add(record(number, store=mark))
     ours, store = hurried(spool, store="bbbb"), Store()
@@ -599,7 +603,7 @@ def test_what_waits_for_another_store_is_told_until_a_person_says_that_it_is_thi
     assert hurried(spool, store="cccc")._is_ours(record(5, store="aaaa")) is False
 
 
-def test_a_mark_that_is_no_mark_names_no_file(spool: Spool):
+def test_an_invalid_store_mark_never_becomes_a_file_name(spool: Spool):
     spool.add(record(1, store="../../x"))
     store = Store()
 
@@ -611,7 +615,7 @@ def test_a_mark_that_is_no_mark_names_no_file(spool: Spool):
 # --- losses ---------------------------------------------------------------------------------------
 
 
-def test_what_vanishes_from_the_spool_is_lost(spool: Spool):
+def test_records_removed_from_the_spool_are_counted_as_lost(spool: Spool):
     fill(spool, 1, 2)
     os.unlink(spool.pending)
     fill(spool, 3)
@@ -687,7 +691,7 @@ def test_a_text_is_found_wherever_it_waits_and_however_it_is_spelt(
     assert spool.places_with_text("no such text") == spool.places_with_text("") == []
 
 
-def test_what_cannot_be_read_through_holds_nothing_of_ours(spool: Spool):
+def test_links_and_missing_folders_hold_no_spooled_text(spool: Spool):
     fill(spool, 1)
     os.symlink("/etc/passwd", os.path.join(spool.folder, "link"))
 

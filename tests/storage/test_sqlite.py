@@ -143,7 +143,7 @@ def test_without_a_loop_an_error_reaches_the_caller(database: SqliteDatabase):
     assert not database.connection.in_transaction
 
 
-def test_a_lock_that_nobody_gives_up_is_busy_after_a_while(path: str):
+def test_a_lock_that_is_not_released_is_busy_after_the_patience_of_the_caller(path: str):
     """As long as the caller has patience, and no longer; nothing was written."""
     drive(open_sqlite(path).close())
     holder = apsw.Connection(path)
@@ -161,7 +161,7 @@ def test_a_lock_that_nobody_gives_up_is_busy_after_a_while(path: str):
     drive(database.close())
 
 
-def test_what_was_erased_is_gone_from_every_file(path: str, database: SqliteDatabase):
+def test_erased_content_is_removed_from_every_file(path: str, database: SqliteDatabase):
     """Also from the write-ahead log, once it was scrubbed."""
     service = holdfast.SessionService(database, owner=OWNER)
     session = drive(service.create_session("m", "u1"))
@@ -308,7 +308,7 @@ def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: ty
         (errno.EIO, StoreUnreachableError),
     ],
 )
-def test_a_disk_error_says_what_the_system_said(number: int, ours: type[Exception]):
+def test_a_disk_error_becomes_the_error_of_its_system_number(number: int, ours: type[Exception]):
     """SQLite says "disk I/O error"; what a person can do about it depends on the number behind it."""
 
     class Connection:
@@ -320,7 +320,7 @@ def test_a_disk_error_says_what_the_system_said(number: int, ours: type[Exceptio
     assert type(engine.translate(error, "/the/file.db", Connection())) is ours  # type: ignore[arg-type]
 
 
-def test_a_part_of_the_file_that_is_missing_is_damage():
+def test_a_short_read_is_reported_as_damage():
     error = apsw.IOError("disk I/O error")
     error.extendedresult = apsw.SQLITE_IOERR_SHORT_READ
 

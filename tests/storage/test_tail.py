@@ -34,7 +34,7 @@ async def heard(follower, count):
     return found
 
 
-async def test_a_listener_hears_what_comes_and_what_it_missed(ada, outbox):
+async def test_a_listener_gets_new_events_and_those_it_missed(ada, outbox):
     s = await ada.create_session("m", "u1")
     start = Tail(outbox)
     listening = asyncio.create_task(heard(start.follow(await outbox.end(), 5), 3))
@@ -48,7 +48,7 @@ async def test_a_listener_hears_what_comes_and_what_it_missed(ada, outbox):
     assert await heard(start.follow(events[0].cursor, 5), 2) == events[1:]
 
 
-async def test_without_a_cursor_only_what_is_to_come_is_heard(ada, outbox):
+async def test_without_a_cursor_a_listener_gets_only_later_events(ada, outbox):
     await ada.create_session("m", "before")
     follower = Tail(outbox).follow(None, 0.01)
     assert await anext(follower) is None
@@ -58,14 +58,14 @@ async def test_without_a_cursor_only_what_is_to_come_is_heard(ada, outbox):
     assert [event.data["session_id"] for event in await heard(follower, 1)] == [s.id]
 
 
-async def test_whoever_hears_nothing_is_told_so_now_and_then(outbox):
+async def test_a_listener_without_events_gets_none_at_each_interval(outbox):
     follower = Tail(outbox).follow(None, 0.01)
 
     assert [await anext(follower) for _ in range(3)] == [None] * 3
     await follower.aclose()
 
 
-async def test_nobody_looks_when_nobody_listens(outbox):
+async def test_the_store_is_polled_only_while_a_listener_exists(outbox):
     shared = Tail(outbox)
     first, second = shared.follow(None, 0.01), shared.follow(None, 0.01)
     await anext(first)
@@ -79,7 +79,7 @@ async def test_nobody_looks_when_nobody_listens(outbox):
     assert shared._looking is None
 
 
-async def test_a_store_that_is_busy_for_a_moment_does_not_end_the_looking(ada, outbox, monkeypatch):
+async def test_a_store_that_is_briefly_busy_does_not_end_the_polling(ada, outbox, monkeypatch):
     monkeypatch.setattr(tail, "LOOK_SECONDS", 0.001)
     shared = Tail(outbox)
     listening = asyncio.create_task(heard(shared.follow(await outbox.end(), 5), 1))
@@ -98,7 +98,7 @@ async def test_a_store_that_is_busy_for_a_moment_does_not_end_the_looking(ada, o
     assert not failures
 
 
-async def test_a_listener_whose_cursor_lies_beyond_the_end_is_told_so(database, outbox, workspace):
+async def test_a_listener_whose_cursor_is_beyond_the_end_is_refused(database, outbox, workspace):
     """It comes back, is refused, and starts anew: better than a silence that looks like peace."""
     bo = Owner(workspace, "bo")
     await holdfast.SessionService(database, owner=bo).create_session("m", "u1")
@@ -108,7 +108,7 @@ async def test_a_listener_whose_cursor_lies_beyond_the_end_is_told_so(database, 
 
 
 @pytest.mark.parametrize("steps", range(4))
-async def test_a_listener_that_is_ended_while_news_come_ends(outbox, steps):
+async def test_a_listener_that_is_closed_while_events_arrive_ends(outbox, steps):
     shared = Tail(outbox)
     listening = asyncio.create_task(heard(shared.follow(await outbox.end(), 60), 1))
     for _ in range(5):

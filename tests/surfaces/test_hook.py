@@ -235,7 +235,7 @@ GARBAGE: dict[str, tuple[str, str, bytes]] = {
 
 
 @pytest.mark.parametrize("what", GARBAGE)
-def test_whatever_comes_in_the_hook_is_silent_and_keeps_nothing(what: str, tmp_path: Path):
+def test_invalid_input_is_ignored_silently_and_not_stored(what: str, tmp_path: Path):
     client, event, stdin = GARBAGE[what]
 
     assert fire(client, event, stdin) == SILENT
@@ -389,7 +389,7 @@ def test_an_open_pipe_ends_where_the_object_ends():
     assert contents() == ["}" * 100_000 + " "]
 
 
-def test_a_drip_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch):
+def test_an_endless_slow_input_is_given_up_after_the_read_limit(monkeypatch: pytest.MonkeyPatch):
     """A pipe on which something comes again and again, and never the end."""
     monkeypatch.setattr(hook, "READ_SECONDS", 0.2)
     read, write = os.pipe()
@@ -420,7 +420,7 @@ def test_a_terminal_and_a_closed_stdin_are_nothing_to_wait_for():
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_control_c_at_the_agent_is_no_stack_trace():
+def test_control_c_at_the_agent_prints_no_stack_trace():
     process = subprocess.Popen(
         [*HOLDFAST, "hook", "claude", "Stop"],
         stdin=subprocess.PIPE,
@@ -496,7 +496,7 @@ def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
 
 
 @pytest.mark.parametrize("entrance", ["program", "library"])
-def test_a_host_that_nobody_finds_is_not_waited_for(entrance: str, tmp_path: Path):
+def test_a_slow_name_lookup_is_not_awaited(entrance: str, tmp_path: Path):
     """A name that is looked up for ten minutes: the thread that waits for it cannot be stopped,
     only left.
     """
@@ -527,7 +527,7 @@ def test_a_host_that_nobody_finds_is_not_waited_for(entrance: str, tmp_path: Pat
         assert (app.spool.count_spooled(), app.spool.count_rejected()) == (1, 0)
 
 
-def test_what_waits_moves_with_the_data_folder(tmp_path: Path):
+def test_spooled_events_move_with_the_data_folder(tmp_path: Path):
     """A store and its spool that were restored elsewhere are what they were."""
     store = tmp_path / "holdfast" / "holdfast.db"
     store.mkdir(parents=True)
@@ -577,7 +577,7 @@ def test_a_store_that_cannot_be_used_spools(
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
 
 
-def test_what_can_never_be_stored_is_rejected_and_counted():
+def test_an_event_that_can_never_be_stored_is_rejected_and_counted():
     """A client's own id that is no id: nothing that tomorrow's store would take."""
     assert fire("claude", "Stop", payload("claude", "Stop", session_id="two\nlines")) == SILENT
 
@@ -639,7 +639,7 @@ def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
 
 
-def test_what_was_said_for_one_store_is_never_stored_in_another(tmp_path: Path):
+def test_an_event_for_one_store_is_never_stored_in_another(tmp_path: Path):
     (tmp_path / "first.db").mkdir()
     first = f"sqlite:///{tmp_path}/first.db"
     assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=first) == SILENT
@@ -699,7 +699,7 @@ def test_a_stopped_writer_of_the_spool_costs_nothing(locked: apsw.Connection, tm
     assert len(contents()) == 2
 
 
-def test_a_prompt_of_an_ended_session_that_is_told_again_is_known():
+def test_a_repeated_prompt_of_an_ended_session_is_stored_once():
     one, two = (
         payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text)
         for text in ("one", "two")
@@ -715,7 +715,7 @@ def test_a_prompt_of_an_ended_session_that_is_told_again_is_known():
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
 
 
-def test_two_people_in_one_store_may_be_told_the_same():
+def test_the_same_hook_of_two_developers_is_stored_for_each():
     for name in ("ana", "bo"):
         assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DEVELOPER=name) == SILENT
 
@@ -725,9 +725,7 @@ def test_two_people_in_one_store_may_be_told_the_same():
 
 
 @pytest.mark.own_database
-def test_a_superuser_and_a_talkative_library_are_not_heard(
-    postgres: Cluster, postgres_database: str
-):
+def test_warnings_and_library_logs_are_not_printed(postgres: Cluster, postgres_database: str):
     url = postgres.dsn(postgres_database)
     script = (
         "import logging; from holdfast.surfaces import hook; code = hook.main(['claude', 'Stop'])\n"
@@ -766,7 +764,7 @@ def test_a_full_disk_costs_the_event_and_never_the_agent(tmp_path: Path):
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
 
 
-def test_a_damaged_store_is_spooled_and_told_by_status(tmp_path: Path):
+def test_a_damaged_store_makes_a_hook_spool_and_status_reports_it(tmp_path: Path):
     """R20 for hooks: the agent goes on, nothing is lost, and whoever looks is told."""
     fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
     store = tmp_path / "holdfast" / "holdfast.db"

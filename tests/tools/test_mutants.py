@@ -62,11 +62,11 @@ def test_each_kind_of_slip_is_a_change_of_its_own(code: str, changes: list[str])
         "Mode = Literal['merge', 'replace']",
     ],
 )
-def test_what_no_test_should_notice_is_left_alone(code: str):
+def test_code_that_no_test_should_notice_is_not_changed(code: str):
     assert list_changes(code) == []
 
 
-def test_a_mutant_is_valid_code_and_differs_at_its_place_only():
+def test_a_mutant_is_valid_code_and_differs_only_in_its_span():
     """Of a real file, with everything that people write: comments in expressions, umlauts, long lines."""
     data = (source.ROOT / targets.PACKAGE / RULES).read_bytes()
     code = Source("# äöü\n".encode() + data)

@@ -106,7 +106,7 @@ async def test_a_long_folder_is_kept_on_both_engines(hers: SessionService, tmp_p
     assert (session.worktree, len(folder)) == (folder, 1809)
 
 
-def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):
+def test_an_event_of_two_developers_gets_an_id_for_each(tmp_path: Path):
     """Its id is named after them; one that was made by chance stays as it is."""
     people = [
         Settings(home="/x", database="sqlite:///x.db", workspace="local", developer=name)
@@ -123,7 +123,7 @@ def test_an_event_that_two_people_are_told_is_one_of_each(tmp_path: Path):
     assert kept == [by_chance, by_chance]
 
 
-def test_whoever_stores_a_record_of_an_unknown_owner_is_its_owner(tmp_path: Path):
+def test_a_record_of_an_unknown_owner_gets_the_developer_who_stores_it(tmp_path: Path):
     settings = Settings(home="/x", database="sqlite:///x.db", workspace="local", developer="ana")
     event = hook_event(event_id=ids.named_id("x"))
 

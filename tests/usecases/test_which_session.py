@@ -46,7 +46,7 @@ def test_clients_have_our_names_and_strangers_their_own(introduced_as: object, n
     assert find_client_name(introduced_as) == name
 
 
-def test_half_a_surrogate_pair_is_no_label():
+def test_half_a_surrogate_pair_gives_no_label():
     assert as_label("\ud800") is None
 
 
@@ -61,7 +61,7 @@ def test_a_native_id_comes_from_what_codex_adds_to_a_call():
 
 
 @pytest.mark.parametrize("turn", [None, 5, "{}", [], {}, {"session_id": 5}, {"session_id": ""}])
-def test_a_strange_addition_is_no_native_id(turn: Any):
+def test_invalid_turn_metadata_gives_no_native_id(turn: Any):
     assert (
         identify_caller("codex-mcp-client", meta={"x-codex-turn-metadata": turn}).native_id is None
     )
@@ -134,7 +134,7 @@ async def test_the_clients_own_session_comes_before_a_newer_one_of_another(
     assert (await find_session(scope_of(sessions), None, Caller("a", None, "/v"))).session is None
 
 
-async def test_several_that_fit_are_warned_about(sessions: SessionService):
+async def test_several_matching_sessions_give_a_warning(sessions: SessionService):
     await sessions.create_session("a", "u1", client="a", worktree="/w")
     newest = await sessions.create_session("a", "u1", client="a", worktree="/w")
 
@@ -173,7 +173,7 @@ async def test_the_latest_session_is_one_that_says_something(sessions: SessionSe
     assert await find_latest(scope_of(sessions), Caller("a", "n-1", "/v")) is None
 
 
-async def test_any_number_of_other_sessions_may_lie_between(sessions: SessionService):
+async def test_a_session_is_found_behind_any_number_of_other_sessions(sessions: SessionService):
     """What is looked for is older than 300 sessions of others, elsewhere, ended, or without a word."""
     mine = await sessions.create_session("a", "u1", client="a")
     telling = await sessions.create_session(

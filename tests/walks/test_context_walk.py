@@ -49,7 +49,7 @@ def two_people(tmp_path: Path) -> tuple[Person, Person]:
     return join(tmp_path, "ana"), join(tmp_path, "ben")
 
 
-def test_what_one_noted_the_other_sees_fresh_and_then_sees_exactly_what_fell(tmp_path: Path):
+def test_a_colleague_sees_notes_as_fresh_and_after_an_edit_which_claims_changed(tmp_path: Path):
     ana, ben = two_people(tmp_path)
     ana.types(
         "workstream",
@@ -105,7 +105,7 @@ def test_what_one_noted_the_other_sees_fresh_and_then_sees_exactly_what_fell(tmp
     assert ana.reads("workstream", "check")["stale"] is False, "her checkout is as it was"
 
 
-def test_two_who_decide_at_the_same_time_lose_nothing(tmp_path: Path):
+def test_two_developers_who_decide_at_the_same_time_lose_nothing(tmp_path: Path):
     """Without a merge driver: git may leave markers, and both sides stay readable until they are
     gone.
     """

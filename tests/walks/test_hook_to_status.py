@@ -67,7 +67,9 @@ def test_any_command_brings_in_what_waits(run: Call, project: Path, tmp_path: Pa
     assert (session["native_id"], session["last_sequence"]) == ("s1", 1)
 
 
-def test_what_vanishes_from_the_spool_is_told_by_status(run: Call, project: Path, tmp_path: Path):
+def test_status_reports_records_removed_from_the_spool_as_lost(
+    run: Call, project: Path, tmp_path: Path
+):
     hook = ("hook", "claude", "UserPromptSubmit")
     assert run(*hook, stdin=prompt(1, project)) == SILENT
     other = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))

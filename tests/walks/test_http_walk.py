@@ -123,7 +123,7 @@ def open_mcp(server) -> dict[str, str]:
     return {"Mcp-Session-Id": found} if found else {}
 
 
-def test_the_wall_stands_before_mcp_as_well(tmp_path):
+def test_the_guard_protects_mcp_too(tmp_path):
     """TS10, as far as the door in front of it decides: no token, a foreign name, a foreign page, a
     body too large.
     """

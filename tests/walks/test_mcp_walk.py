@@ -10,7 +10,7 @@ from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
 
 
-async def test_what_one_agent_noted_another_one_goes_on_with(project: Path, run: Call):
+async def test_a_second_agent_continues_with_the_notes_of_the_first(project: Path, run: Call):
     """Claude Code with its hooks notes a file and stops; Codex resumes it; a person sees both on
     the command line.
     """

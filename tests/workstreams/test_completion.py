@@ -70,7 +70,7 @@ def test_the_gate_errs_on_none_of_the_known_sentences(record_property):
     assert wrong(KNOWN) == set()
 
 
-def test_of_the_sentences_written_afterwards_only_the_named_ones_are_wrong(record_property):
+def test_the_gate_errs_only_on_the_listed_later_sentences(record_property):
     record_property("N", len(LATER))
 
     assert wrong(LATER) == STILL_WRONG
@@ -206,7 +206,7 @@ def test_any_text_has_an_answer_and_every_place_is_inside_it(text: str):
 
 
 @given(st.lists(PIECES, max_size=12).map(" ".join))
-def test_whatever_is_quoted_as_a_block_claims_nothing(text: str):
+def test_text_in_a_block_quote_claims_nothing(text: str):
     quoted = "".join(f"> {line}\n" for line in text.splitlines())
 
     assert find_completion(f"The ticket reads:\n{quoted}") is None
@@ -224,6 +224,6 @@ def test_a_line_or_an_item_ends_a_sentence_without_a_full_stop(text: str):
 
 
 @pytest.mark.parametrize("word", ["only", "just", "merely"])
-def test_what_is_not_only_done_is_done(word: str):
+def test_not_only_finished_counts_as_a_completion_claim(word: str):
     assert find_completion(f"The parser is not {word} finished, it is documented.")
     assert not find_completion("The parser is not finished, it is documented.")

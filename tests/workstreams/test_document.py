@@ -108,7 +108,7 @@ BROKEN = {
 }
 
 
-def test_whatever_stands_there_is_a_document_that_is_not_written_again():
+def test_any_broken_file_is_read_as_a_document_with_a_problem():
     for name, data in BROKEN.items():
         found = from_bytes(data, PATH)
         assert (found.problem or "").startswith(PATH), name
@@ -172,7 +172,7 @@ def test_two_sides_that_gave_out_the_same_number_keep_both_decisions():
     }
 
 
-def test_of_two_changes_to_one_decision_the_later_wins_and_both_histories_stay():
+def test_the_later_of_two_changes_to_a_decision_wins_and_both_histories_stay():
     first = decision("u1", "a", 1, history=[{"text": "x"}], updated_at=at(5))
     second = decision("u1", "b", 1, history=[{"text": "y"}], updated_at=at(9))
 
@@ -336,7 +336,7 @@ def test_claims_of_both_sides_stand_in_the_order_in_which_they_were_made():
     assert [entry.uid for entry in merge_contexts(*sides).evidence_ledger] == ["b", "a"]
 
 
-def test_of_a_file_and_what_was_saved_the_summary_that_was_written_last_counts():
+def test_the_summary_that_was_written_last_wins_over_a_later_change_of_its_file():
     """The file was changed later, but not its summary."""
     file = context(updated_at=at(9), working_summary={"text": "old", "updated_at": at(1)})
     kept = context(updated_at=at(5), working_summary={"text": "new", "updated_at": at(5)})

@@ -58,7 +58,7 @@ def test_an_object_of_a_file_comes_back_as_it_was(value: dict[str, Any]):
 
 
 @given(CONTEXTS)
-def test_what_comes_back_is_the_same_to_the_letter(value: dict[str, Any]):
+def test_reading_and_writing_context_fields_changes_nothing(value: dict[str, Any]):
     again = ContextFields.from_dict(value).to_dict()
 
     assert json.dumps(again, sort_keys=True) == json.dumps(value, sort_keys=True)
@@ -73,7 +73,7 @@ def test_a_field_that_is_set_takes_the_place_of_a_null():
     }
 
 
-def test_an_empty_list_is_something_else_than_none():
+def test_an_empty_list_is_written_and_an_unset_list_is_not():
     assert ContextFields(checklist=()).to_dict() == {"checklist": []}
     assert ContextFields().to_dict() == {}
 

@@ -87,7 +87,7 @@ def test_a_place_is_read_from_its_text(
         ("x" * 5000, "longer than"),
     ],
 )
-def test_what_names_no_place_in_the_repository_is_refused_with_what_to_write(
+def test_evidence_that_names_no_place_in_the_repository_is_refused_with_what_to_write(
     text: str, problem: str
 ):
     with pytest.raises(InvalidValueError, match=problem):
@@ -95,7 +95,7 @@ def test_what_names_no_place_in_the_repository_is_refused_with_what_to_write(
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[a/.:#L\\0-9-]{1,20}", fullmatch=True))
-def test_whatever_is_named_stays_inside_the_repository(text: str):
+def test_every_parsed_path_stays_inside_the_repository(text: str):
     try:
         found = parse_evidence(text)
     except HoldfastError:
@@ -109,7 +109,7 @@ def test_whatever_is_named_stays_inside_the_repository(text: str):
 # --- as JSON --------------------------------------------------------------------------------------
 
 
-def test_it_is_kept_in_the_seeds_shape():
+def test_evidence_is_stored_in_the_shape_of_the_seed():
     kept = take("src/a.py:4-5").to_dict()
 
     assert (kept["path"], kept["lines"]) == ("src/a.py", "L4-L5")
@@ -117,7 +117,7 @@ def test_it_is_kept_in_the_seeds_shape():
     assert Evidence.from_dict(kept) == take("src/a.py:4-5")
 
 
-def test_what_a_later_version_wrote_is_kept():
+def test_fields_of_a_later_version_are_kept():
     kept = {**take("src/a.py#deliver").to_dict(), "colour": ["green"], "weight": None}
 
     assert Evidence.from_dict(kept).to_dict() == kept
@@ -153,7 +153,7 @@ def test_lines_of_the_seed_alone_are_read_and_never_believed():
         {"path": "a.py", "copies": 0},
     ],
 )
-def test_a_file_that_somebody_edited_is_checked_like_any_input(value: Any):
+def test_evidence_in_an_edited_file_is_checked_like_any_input(value: Any):
     with pytest.raises(InvalidValueError):
         Evidence.from_dict(value)
 
@@ -182,7 +182,7 @@ def test_lines_without_end_in_the_file_cost_nothing():
         ("web/a.js#x", "x = 1", "symbols are known in Python only; give lines"),
     ],
 )
-def test_evidence_that_is_not_there_is_refused_with_what_is_missing(
+def test_missing_evidence_is_refused_with_what_is_missing(
     named: str, text: str | None, problem: str
 ):
     with pytest.raises(EvidenceNotThereError, match=problem):
@@ -226,7 +226,7 @@ def test_lines_are_counted_as_git_and_editors_do(text: str, lines: list[str]):
     assert split_lines(text) == lines
 
 
-def test_bytes_that_are_no_text_have_one_text_each():
+def test_files_that_differ_only_in_invalid_bytes_give_different_texts():
     """Two files that differ only in broken bytes are two texts, and both can be noted."""
     texts = [
         decode_text(data)
@@ -411,7 +411,7 @@ def test_every_definition_of_a_symbol_is_looked_at(named: str, text: str, old: s
     assert judge_evidence(noted, f"# new\n{text}") == EvidenceJudgement("moved", moved)
 
 
-def test_what_was_noted_of_the_last_definition_alone_is_not_believed():
+def test_evidence_of_the_last_of_two_definitions_is_judged_changed():
     """As it was once done: nobody knows what the other definitions were."""
     last = take(
         "a.py#cond",

@@ -35,7 +35,7 @@ from holdfast.workstreams.flag import find_flag_in_config
         ("", None),
     ],
 )
-def test_a_repository_that_says_off_is_heard_in_every_spelling(text: str, said: bool | None):
+def test_the_flag_of_a_repository_is_read_in_every_spelling(text: str, said: bool | None):
     assert find_flag_in_config(text) is said
 
 

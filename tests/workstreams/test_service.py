@@ -96,7 +96,7 @@ async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(
     assert judged.to_dict()["working_summary"]["stale"] is True
 
 
-async def test_a_file_that_nobody_noted_makes_it_stale_and_is_only_counted(
+async def test_a_changed_file_that_is_not_noted_makes_the_context_stale_and_is_counted(
     repo: Repo, work: WorkstreamService
 ):
     await saved(work)
@@ -109,7 +109,9 @@ async def test_a_file_that_nobody_noted_makes_it_stale_and_is_only_counted(
     assert [claim.verdict for claim in judged.claims] == ["ok"]
 
 
-async def test_writing_something_else_refreshes_nothing(repo: Repo, work: WorkstreamService):
+async def test_writing_other_entries_does_not_make_a_stale_context_fresh(
+    repo: Repo, work: WorkstreamService
+):
     await saved(work)
     repo.write("src/retry.py", RETRY + "# later\n")
 
@@ -158,7 +160,7 @@ async def test_a_reverted_edit_is_seen_as_a_change(repo: Repo, work: WorkstreamS
     assert judged.staleness.others == 1
 
 
-async def test_an_edit_that_is_taken_back_is_fresh_again(repo: Repo, work: WorkstreamService):
+async def test_reverting_an_edit_makes_the_context_fresh_again(repo: Repo, work: WorkstreamService):
     await saved(work)
     repo.write("src/retry.py", "x")
     assert (await work.load("implementation")).staleness.stale
@@ -177,7 +179,9 @@ async def test_a_summary_that_was_edited_by_hand_is_stale(repo: Repo, work: Work
     assert judged.staleness.reasons == ("summary",)
 
 
-async def test_who_changed_a_noted_file_is_told(repo: Repo, work: WorkstreamService):
+async def test_the_commit_and_author_of_a_changed_file_are_named(
+    repo: Repo, work: WorkstreamService
+):
     await saved(work)
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     commit = repo.commit("slower")
@@ -243,7 +247,9 @@ async def test_a_checkpoint_whose_commit_is_gone_is_stale_without_a_count(
     assert changed(judged) == [("src/retry.py", "changed")]
 
 
-async def test_no_commit_yet_and_no_remote(tmp_path: Path, database: Any):
+async def test_a_context_survives_the_first_commit_of_a_repository_without_a_remote(
+    tmp_path: Path, database: Any
+):
     repo = Repo(tmp_path / "new")
     repo.write("a.py", "x = 1\n")
     work = service_in(repo, database)
@@ -374,7 +380,9 @@ async def test_done_needs_something_that_shows_it(repo: Repo, work: WorkstreamSe
         "",
     ],
 )
-async def test_evidence_has_to_be_there(repo: Repo, work: WorkstreamService, shown: str):
+async def test_a_claim_with_missing_evidence_is_refused(
+    repo: Repo, work: WorkstreamService, shown: str
+):
     with pytest.raises((Refused, Invalid, NotFound)):
         await work.claim("It is done.", [shown])
     assert not (repo.folder / "data").exists()
@@ -571,7 +579,7 @@ async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Rep
 
 
 @pytest.mark.parametrize("how", ["--assume-unchanged", "--skip-worktree"])
-async def test_a_noted_file_that_git_does_not_look_at_is_looked_at_all_the_same(
+async def test_a_noted_file_that_git_skips_is_still_compared(
     repo: Repo, work: WorkstreamService, how: str
 ):
     await saved(work)
@@ -584,7 +592,9 @@ async def test_a_noted_file_that_git_does_not_look_at_is_looked_at_all_the_same(
     assert changed(judged) == [("src/retry.py", "changed")]
 
 
-async def test_whatever_git_sees_of_a_noted_file_names_it(repo: Repo, work: WorkstreamService):
+async def test_a_changed_mode_or_line_end_marks_a_noted_file_as_changed(
+    repo: Repo, work: WorkstreamService
+):
     """A mode and line ends are no part of what a claim rests on, and still the file is another one."""
     await saved(work)
     (repo.folder / "src/retry.py").chmod(0o755)
@@ -597,7 +607,7 @@ async def test_whatever_git_sees_of_a_noted_file_names_it(repo: Repo, work: Work
     assert changed(await work.load("implementation")) == [("src/retry.py", "changed")]
 
 
-async def test_a_number_that_somebody_wrote_into_the_file_is_no_number_of_ours(
+async def test_an_invalid_decision_number_in_the_file_does_not_break_numbering(
     repo: Repo, work: WorkstreamService
 ):
     await work.decide("first")
@@ -628,7 +638,7 @@ DODGES = [
 
 
 @pytest.mark.parametrize("text", DODGES)
-async def test_no_spelling_of_done_needs_no_evidence(work: WorkstreamService, text: str):
+async def test_every_spelling_of_done_needs_evidence(work: WorkstreamService, text: str):
     for shown in ([], ["README.md"]):  # a file alone shows that there is a file
         with pytest.raises(errors.EvidenceMissingError):
             await work.claim(text, shown)
@@ -732,7 +742,7 @@ async def test_one_phase_never_opens_the_others_file(repo: Repo, work: Workstrea
     assert (await work.load("planning")).context.read_only
 
 
-async def test_who_changed_it_is_told_of_a_bounded_number_of_files(
+async def test_the_author_is_looked_up_for_a_limited_number_of_files(
     repo: Repo, work: WorkstreamService
 ):
     """Each costs a git process, and whoever commits the file says how many it names."""
@@ -852,9 +862,7 @@ async def _filled(work: WorkstreamService, file: Path) -> Any:
 # --- thrown away, withdrawn, merged ---------------------------------------------------------------
 
 
-async def test_what_was_thrown_away_is_told_and_can_be_put_back(
-    repo: Repo, work: WorkstreamService
-):
+async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work: WorkstreamService):
     await work.decide("Queue or table?")
     repo.commit("notes")
     await work.decide("Precious note")
@@ -879,7 +887,7 @@ async def test_what_was_thrown_away_is_told_and_can_be_put_back(
     assert (await work.load("implementation")).context.fields == again.fields
 
 
-async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile(
+async def test_discarded_entries_are_named_until_they_are_restored(
     repo: Repo, work: WorkstreamService
 ):
     await work.decide("first")
@@ -909,7 +917,9 @@ async def test_a_loss_is_told_until_it_is_put_back_whatever_is_written_meanwhile
     assert judged.context.notes == ()
 
 
-async def test_what_was_said_once_more_is_not_lost(repo: Repo, work: WorkstreamService):
+async def test_entries_that_were_written_again_are_not_reported_as_discarded(
+    repo: Repo, work: WorkstreamService
+):
     for number in range(12):
         repo.write("src/retry.py", RETRY + f"# {number}\n")
         await work.claim("schedule() doubles", ["src/retry.py:1-2"])
@@ -928,7 +938,7 @@ async def test_what_was_said_once_more_is_not_lost(repo: Repo, work: WorkstreamS
     )
 
 
-async def test_what_somebody_took_out_of_the_file_stays_out_until_it_is_asked_for(
+async def test_an_entry_removed_from_the_file_stays_removed_until_it_is_restored(
     repo: Repo, work: WorkstreamService
 ):
     """The file is the truth; the log only remembers."""
@@ -1013,7 +1023,7 @@ async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
         await work.decide(None, decision_id="D7", status="accepted")
 
 
-async def test_a_command_that_somebody_left_out_of_the_file_shows_nothing(
+async def test_a_proof_without_its_command_in_the_file_is_judged_changed(
     repo: Repo, work: WorkstreamService
 ):
     proof = await work.prove(["true"])
@@ -1027,7 +1037,9 @@ async def test_a_command_that_somebody_left_out_of_the_file_shows_nothing(
         assert (judged.verdict, judged.evidence[0].why) == ("changed", "it names no command")
 
 
-async def test_both_sides_of_a_merged_decision_are_told(repo: Repo, work: WorkstreamService):
+async def test_a_merged_decision_keeps_the_reasons_of_both_sides(
+    repo: Repo, work: WorkstreamService
+):
     await work.decide("Queue?")
     base = (repo.folder / CONTEXT).read_bytes()
     await work.decide("Queue?", status="accepted", because="measured")
@@ -1157,7 +1169,7 @@ TEXTS: list[Any] = ["", "   ", "a\x00b", "\ud800", "x" * 5_000_000, 5, None]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda value: f"{type(value).__name__}")
-async def test_a_text_that_is_none_is_refused_and_nothing_is_written(
+async def test_an_invalid_text_is_refused_and_nothing_is_written(
     repo: Repo, work: WorkstreamService, text: Any
 ):
     for verb in (
@@ -1222,7 +1234,7 @@ async def test_a_file_that_must_not_be_written_is_shown_and_left_alone(
 @pytest.mark.parametrize(
     "place", ["data", "data/context", "data/context/implementation_context.json"]
 )
-async def test_a_link_or_a_pipe_in_our_place_is_told_and_never_followed(
+async def test_a_link_or_pipe_in_place_of_our_file_is_reported_and_never_followed(
     repo: Repo, work: WorkstreamService, tmp_path: Path, place: str
 ):
     (tmp_path / "elsewhere" / "context").mkdir(parents=True)
@@ -1251,7 +1263,7 @@ async def test_pointers_have_to_be_in_the_repository(
             await inside.point([path])
 
 
-async def test_evidence_that_somebody_made_up_in_the_file_is_gone_and_not_followed(
+async def test_invented_evidence_in_the_file_is_judged_gone_and_not_followed(
     repo: Repo, work: WorkstreamService
 ):
     await saved(work)
@@ -1265,7 +1277,7 @@ async def test_evidence_that_somebody_made_up_in_the_file_is_gone_and_not_follow
     assert judged.claims[0].verdict == "gone"
 
 
-async def test_a_run_that_got_through_ends_the_failure_before_it(work: WorkstreamService):
+async def test_a_successful_run_ends_the_failure_before_it(work: WorkstreamService):
     await work.fail(step="pytest", error="boom", next_action="look")
 
     await work.succeed()
@@ -1322,9 +1334,7 @@ async def test_a_name_that_is_not_text_may_be_uncommitted_while_a_summary_is_sav
     assert list(judged.context.checkpoint.dirty) == ["caf\\xe9.txt"]
 
 
-async def test_of_what_was_thrown_away_five_are_named_and_only_then_the_rest_is_counted(
-    repo: Repo, work: WorkstreamService
-):
+async def test_five_discarded_entries_are_all_named(repo: Repo, work: WorkstreamService):
     await work.decide("Queue or table?")
     repo.commit("notes")
     for number in range(5):

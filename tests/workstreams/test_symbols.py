@@ -117,11 +117,11 @@ def test_a_symbol_is_found_with_its_decorators(name: str, lines: tuple[int, int]
 @pytest.mark.parametrize(
     "name", ["nothing", "Outer.nothing", "method", "inner", "functools", "Inner", "x", "limit", ""]
 )
-def test_a_symbol_that_is_not_there_is_none(name: str):
+def test_an_unknown_symbol_is_not_found(name: str):
     assert read_symbol(SOURCE, "src/a.py", name) is None
 
 
-def test_who_left_out_the_class_is_told_the_whole_name():
+def test_a_method_named_without_its_class_is_found_by_its_whole_name():
     assert list_namesakes(SOURCE, "a.py", "method") == ["Outer.Inner.method"]
     assert list_namesakes(SOURCE, "a.py", "nothing") == []
     assert list_namesakes("def", "a.py", "nothing") == []
@@ -424,7 +424,7 @@ def test_a_real_formatter_keeps_the_shape():
         ("x = 1\n" * 200_000, "has more than 1,000,000 characters"),
     ],
 )
-def test_what_no_parser_takes_has_a_clear_verdict(text: str, why: str):
+def test_source_that_cannot_be_parsed_gives_a_reason(text: str, why: str):
     found = read_symbol(text, "a.py", "x")
 
     assert isinstance(found, UnreadableSource)

@@ -283,7 +283,7 @@ def test_a_full_context_is_refused_with_what_to_do(cli: Call, work: str):
     assert everything() == before
 
 
-def test_bytes_that_are_no_text_are_refused_by_a_real_process(run: Call):
+def test_an_argument_that_is_not_utf8_is_refused_by_a_real_process(run: Call):
     """An argument cannot hold NUL, but any other byte."""
     session = run("session", "start", "--chatmode", "coder").out.strip()
 
@@ -309,7 +309,9 @@ def test_the_largest_argument_goes_in_whole(run: Call):
 @pytest.mark.parametrize(
     "content", [b"not a database, but notes " * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
 )
-def test_a_database_file_that_is_none_is_left_as_it_is(run: Call, tmp_path: Path, content: bytes):
+def test_a_file_that_is_not_a_database_is_refused_and_left_unchanged(
+    run: Call, tmp_path: Path, content: bytes
+):
     file = tmp_path / "notes.txt"
     file.write_bytes(content)
 
@@ -378,7 +380,7 @@ def test_a_setting_that_is_wrong_is_named(
 
 
 @pytest.mark.parametrize("below", ["", "/a/b"])
-def test_a_home_that_is_a_file_is_told(
+def test_a_home_that_is_a_file_is_refused_with_the_setting_named(
     cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
 ):
     (tmp_path / "file").touch()
@@ -410,7 +412,7 @@ def test_a_hook_whose_home_is_a_file_loses_nothing(run: Call, tmp_path: Path):
     assert run("status", "--json", HOLDFAST_HOME="").document["stored"] == 1
 
 
-def test_a_read_only_home_is_told():
+def test_a_read_only_home_is_reported():
     with open_folder() as home:
         home.chmod(0o500)
 
@@ -424,7 +426,7 @@ def test_a_read_only_home_is_told():
         assert list(home.iterdir()) == []
 
 
-def test_a_read_only_store_is_told_and_stays_as_it_is():
+def test_a_read_only_store_is_reported_and_stays_unchanged():
     with open_folder() as home:
         run_as_ordinary("session", "start", "--chatmode", "coder", "--name", "work", home=home)
         store = home / "holdfast.db"
@@ -473,7 +475,9 @@ def test_a_folder_that_cannot_be_listed_is_named():
         )
 
 
-def test_a_full_disk_is_told_and_nothing_is_acknowledged(run: Call, project: Path, tmp_path: Path):
+def test_a_full_disk_is_reported_and_nothing_is_acknowledged(
+    run: Call, project: Path, tmp_path: Path
+):
     """The limit on a file's size stands for the disk: the write-ahead log cannot grow any more."""
     session = run("session", "start", "--chatmode", "coder").out.strip()
     append = 'session append "$1" --type user_message --role user --content "$2" --json'
@@ -490,7 +494,7 @@ def test_a_full_disk_is_told_and_nothing_is_acknowledged(run: Call, project: Pat
     assert run("session", "verify").code == 0
 
 
-def test_a_postgres_that_is_down_is_told(cli: Call, monkeypatch: pytest.MonkeyPatch):
+def test_a_postgres_server_that_is_down_is_reported(cli: Call, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOLDFAST_DATABASE", "postgresql://ana:secret@127.0.0.1:1/holdfast")
 
     answer = cli("session", "start", "--chatmode", "coder")
@@ -502,7 +506,7 @@ def test_a_postgres_that_is_down_is_told(cli: Call, monkeypatch: pytest.MonkeyPa
     assert answer.err.endswith("Check that it runs and that HOLDFAST_DATABASE is right.\n")
 
 
-def test_a_postgres_that_knows_nobody_of_that_name_is_told(
+def test_an_unknown_postgres_user_is_reported(
     cli: Call, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url.replace("holdfast_app:", "nobody:x"))

@@ -131,7 +131,9 @@ def test_a_limit_is_kept(cli: Call, limit: str):
     ],
     ids=str,
 )
-def test_what_is_refused_says_why(cli: Call, words: tuple[str, ...], code: int, name: str):
+def test_a_refused_bundle_names_its_error_code(
+    cli: Call, words: tuple[str, ...], code: int, name: str
+):
     answer = cli("bundle", *words, "--json")
 
     assert (answer.code, answer.document["code"]) == (code, name), answer

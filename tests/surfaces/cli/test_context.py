@@ -54,7 +54,7 @@ def test_the_eleventh_item_pushes_out_the_oldest_and_says_so(cli: Call):
     )
 
 
-def test_files_that_are_not_there_are_kept_and_named(cli: Call, project: Path):
+def test_missing_files_are_kept_and_named(cli: Call, project: Path):
     """They may come back with another branch; a typo does not."""
     start(cli, "one")
     (project / "there.py").touch()
@@ -134,7 +134,7 @@ def test_without_a_session_the_newest_open_one_of_this_working_tree_is_meant(
     assert (answer.document["session_id"], answer.err) == (here, "")
 
 
-def test_of_several_open_ones_the_newest_is_meant_and_noted(cli: Call):
+def test_the_newest_of_several_open_sessions_is_used_with_a_note(cli: Call):
     start(cli, "older")
     newer = start(cli, "newer")
 
@@ -172,7 +172,7 @@ def test_a_session_is_chosen_by_id_or_by_name(cli: Call):
     assert by_id.document == {"context": {"ports": ["8080"]}, "session_id": older}
 
 
-def test_a_read_that_finds_no_session_is_empty_and_starts_none(cli: Call):
+def test_a_read_without_a_session_is_empty_and_starts_no_session(cli: Call):
     answer = cli("context", "show")
 
     assert (answer.code, answer.err) == (0, "")
@@ -181,7 +181,7 @@ def test_a_read_that_finds_no_session_is_empty_and_starts_none(cli: Call):
     assert cli("session", "list", "--json").document == {"sessions": []}
 
 
-def test_a_write_that_finds_no_session_starts_one(
+def test_a_write_without_a_session_starts_a_session(
     cli: Call, project: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HOLDFAST_DEVELOPER", "ana")
@@ -199,7 +199,7 @@ def test_a_write_that_finds_no_session_starts_one(
     assert session["worktree"] == str(project)
 
 
-def test_a_session_that_a_write_has_started_is_told(run: Call):
+def test_a_session_that_a_write_started_is_named_in_a_note(run: Call):
     """In one line, beside the answer; the next write finds it and has nothing to tell."""
     first, second = (run("context", "set", "ports", port, "--json") for port in ("1", "2"))
 

@@ -57,7 +57,7 @@ def answer_to_the_question(project: Path, *arguments: str, stdin: str) -> Answer
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def test_what_was_noted_proven_and_handed_over_is_erased_too(
+def test_contexts_proofs_and_receipts_are_erased_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """In the store; the repository's own files are the person's, and are named."""
@@ -125,7 +125,7 @@ def test_a_whole_session_is_erased(cli: Call, secret: dict[str, str]):
     assert cli("session", "verify").code == 0
 
 
-def test_labels_of_a_session_stay_and_are_said_to(cli: Call):
+def test_labels_of_a_session_stay_and_the_output_names_them(cli: Call):
     """Before as well as after: nobody should think that they went."""
     cli("session", "start", "--chatmode", "coder", "--branch", "sk-4711", "--name", "work")
 
@@ -141,7 +141,7 @@ def test_labels_of_a_session_stay_and_are_said_to(cli: Call):
         )
 
 
-def test_what_waits_in_the_spool_is_erased_too(cli: Call, secret: dict[str, str]):
+def test_spooled_events_are_erased_too(cli: Call, secret: dict[str, str]):
     """Otherwise the next hook would bring it back."""
     with App() as app:
         owner = app.settings.owner
@@ -167,7 +167,7 @@ def test_what_waits_in_the_spool_is_erased_too(cli: Call, secret: dict[str, str]
     assert cli("forget", "--match", "sk-4711", "--dry-run", "--json").document["event_ids"] == []
 
 
-def test_a_text_that_stands_elsewhere_too_is_said_to(cli: Call, secret: dict[str, str]):
+def test_other_places_that_hold_the_text_are_named(cli: Call, secret: dict[str, str]):
     """Only the events are erased by a text; a name, a scratchpad and context sets go with their
     session.
     """
@@ -202,7 +202,7 @@ def test_a_dry_run_shows_and_erases_nothing(cli: Call, secret: dict[str, str]):
 
 
 @pytest.mark.parametrize("options", [(), ("--yes",), ("--dry-run",)])
-def test_nothing_to_erase_is_no_question_and_no_error(
+def test_with_nothing_to_erase_no_question_is_asked_and_the_exit_code_is_0(
     cli: Call, secret: dict[str, str], options: tuple[str, ...]
 ):
     answer = cli("forget", "--match", "nowhere to be found", *options)
@@ -303,7 +303,7 @@ def test_the_question_shows_what_goes_and_erases_on_yes(
     assert contents(cli) == ["harmless", ""]
 
 
-def test_without_anybody_to_ask_the_option_is_named(
+def test_without_an_answer_the_confirming_option_is_named(
     cli: Call, secret: dict[str, str], project: Path
 ):
     """The text is not repeated: it is what should not be seen again."""
@@ -323,7 +323,7 @@ def test_without_anybody_to_ask_the_option_is_named(
 
 
 @pytest.mark.parametrize("stdin", ["n\n", "\n"])
-def test_any_other_answer_changes_nothing(
+def test_an_answer_other_than_yes_changes_nothing(
     cli: Call, secret: dict[str, str], project: Path, stdin: str
 ):
     answer = answer_to_the_question(project, "--session", "work", stdin=stdin)
@@ -414,7 +414,7 @@ def test_two_ways_to_say_what_are_not_joined_silently(cli: Call, secret: dict[st
         (("--match", ""), 2, "invalid_value"),
     ],
 )
-def test_what_cannot_be_found_erases_nothing(
+def test_an_unknown_or_invalid_target_erases_nothing(
     cli: Call, secret: dict[str, str], arguments: tuple[str, ...], code: int, name: str
 ):
     given = [secret["harmless"] if argument == "HARMLESS" else argument for argument in arguments]

@@ -183,7 +183,7 @@ def test_a_group_alone_shows_its_help(cli: Call, arguments: tuple[str, ...]):
     assert (answer.code, answer.out) == (2, cli(*arguments, "--help").out)
 
 
-def test_a_command_that_is_none_is_not_found():
+def test_an_unknown_command_is_not_found():
     assert root.get_command(ALL[()], "sesion") is None
 
 
@@ -253,7 +253,7 @@ def test_the_tab_key_finds_commands_and_options(run: Call):
     assert (commands.code, options.code, commands.err, options.err) == (0, 0, "", "")
 
 
-def test_the_tab_key_behind_a_word_that_is_no_command_is_silent(run: Call):
+def test_completion_after_an_unknown_command_prints_nothing(run: Call):
     answer = run(_HOLDFAST_COMPLETE="bash_complete", COMP_WORDS="holdfast sesion l", COMP_CWORD="2")
 
     assert (answer.code, answer.out.strip(), answer.err) == (0, "", "")

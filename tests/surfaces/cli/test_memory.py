@@ -72,7 +72,7 @@ def test_belief_moves_and_a_memory_expires(cli: Call):
     assert cli("memory", "recall", "staging port", "--json").document == {"memories": []}
 
 
-def test_what_is_remembered_is_listed_newest_first_and_marked_when_it_expired(cli: Call):
+def test_memories_are_listed_newest_first_and_marked_when_expired(cli: Call):
     assert cli("memory", "list").out.startswith("Nothing is remembered yet. ")
     old, new, forgotten = (
         remembered(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711")

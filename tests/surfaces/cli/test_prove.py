@@ -31,7 +31,7 @@ def proven(run: Call, *command: str) -> str:
 # --- output and exit codes ------------------------------------------------------------------------
 
 
-def test_what_the_command_prints_goes_through_and_its_exit_code_is_ours(run: Call):
+def test_the_output_and_the_exit_code_of_the_command_are_passed_on(run: Call):
     answer = run("prove", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
 
     assert (answer.code, answer.out) == (3, "out\nerr\n")
@@ -60,7 +60,7 @@ def test_options_after_the_dashes_are_the_commands_own(run: Call):
     assert run("prove", "--", "echo", "--json").out == "--json\n"
 
 
-def test_whatever_follows_the_command_is_its_own(run: Call):
+def test_all_words_after_the_command_belong_to_it(run: Call):
     assert (
         run("prove", "echo", "-V", "--json", "--again", "--", "--help").out
         == "-V --json --again -- --help\n"
@@ -72,7 +72,7 @@ def test_whatever_follows_the_command_is_its_own(run: Call):
     )
 
 
-def test_an_option_of_the_command_does_not_change_how_an_error_is_told(run: Call):
+def test_an_option_of_the_command_does_not_change_the_format_of_our_errors(run: Call):
     refused = run("prove", "echo", "--json", SHARED_CONTEXT_ENABLED="false")
 
     assert (refused.code, refused.out) == (5, "")
@@ -121,13 +121,13 @@ def test_every_end_has_the_code_that_a_shell_gives_it(
     ],
     ids=str,
 )
-def test_what_is_no_command_is_refused(run: Call, words: tuple[str, ...], code: int, name: str):
+def test_an_invalid_command_is_refused(run: Call, words: tuple[str, ...], code: int, name: str):
     answer = run("prove", *words)
 
     assert (answer.code, answer.document.get("code")) == (code, name), answer
 
 
-def test_an_argument_that_is_no_text_is_refused_and_not_run(run: Call, repo: Repo):
+def test_an_argument_that_is_not_utf8_is_refused_and_not_run(run: Call, repo: Repo):
     answer = run("prove", "--json", "--", b"touch", b"\xff")
 
     assert (answer.code, answer.document["code"]) == (2, "invalid_value")
@@ -154,7 +154,7 @@ def test_ctrl_c_is_the_commands_to_answer(repo: Repo):
     assert b"exit 7" in err
 
 
-def test_a_reader_who_leaves_does_not_end_the_command(run: Call, repo: Repo):
+def test_a_closed_stdout_does_not_end_the_command(run: Call, repo: Repo):
     process = subprocess.Popen(
         [*HOLDFAST, "prove", "--", "sh", "-c", "yes x | head -c 3000000; exit 9"],
         cwd=repo.folder,

@@ -173,7 +173,7 @@ def test_a_round_outlives_what_was_forgotten_of_its_bundle(cli: Call):
     assert cli("round", "close", "--decision", "A table").code == 0
 
 
-def test_whoever_says_less_than_was_asked_for_is_heard_and_told(cli: Call):
+def test_a_submission_that_is_too_short_is_accepted_with_a_note(cli: Call):
     cli("round", "start", "--topic", "Where?")
     words = ("--role", "Product Owner", "--source", "repo:README.md")
 

@@ -156,7 +156,7 @@ def test_a_bug_exits_with_1_and_says_where_without_a_stack_trace(run: Call, tmp_
 # --- odd surroundings -----------------------------------------------------------------------------
 
 
-def test_a_reader_who_leaves_is_no_error(run: Call, project: Path):
+def test_a_reader_that_closes_the_pipe_early_is_not_an_error(run: Call, project: Path):
     """`holdfast session events work | head -1`, with more behind it than a pipe holds."""
     with App() as app:
         session = app.run(app.scope.sessions.create_session("coder", "u1", name="work"))
@@ -179,7 +179,7 @@ def test_a_reader_who_leaves_is_no_error(run: Call, project: Path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_behind_stdout_is_told_on_stderr(project: Path):
+def test_a_full_disk_behind_stdout_is_reported_on_stderr(project: Path):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*HOLDFAST, "session", "list", "--json"],
@@ -215,7 +215,7 @@ def test_a_terminal_that_knows_few_characters_gets_escapes(run: Call):
     assert document.document["name"] == "Größe 東京"
 
 
-def test_a_removed_working_folder_is_told(run: Call, project: Path):
+def test_a_removed_working_folder_is_reported(run: Call, project: Path):
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m holdfast session start --chatmode coder --json'
 
     done = subprocess.run(
@@ -231,9 +231,7 @@ def test_a_removed_working_folder_is_told(run: Call, project: Path):
 @pytest.mark.skipif(
     not Path("/proc/self/fd").exists(), reason="this system does not tell who waits"
 )
-def test_control_c_in_the_middle_of_the_work_is_no_stack_trace(
-    run: Call, project: Path, tmp_path: Path
-):
+def test_control_c_during_the_work_prints_no_stack_trace(run: Call, project: Path, tmp_path: Path):
     """Another writer holds the store, so that the command is surely still waiting when the signal
     comes.
     """

@@ -36,7 +36,7 @@ def test_start_prints_the_id_and_nothing_else(cli: Call):
     assert cli("session", "show", answer.out.strip(), "--json").document["id"] == answer.out.strip()
 
 
-def test_start_keeps_everything_it_is_told(cli: Call, project: Path):
+def test_start_stores_every_option(cli: Call, project: Path):
     options = (
         "--user",
         "u1",
@@ -170,7 +170,7 @@ def test_a_session_is_renamed_and_found_by_its_new_name(cli: Call):
     assert cli("session", "show", "old").code == 3
 
 
-def test_of_two_sessions_with_one_name_the_newest_is_meant_and_noted(cli: Call):
+def test_a_name_of_two_sessions_means_the_newest_with_a_note(cli: Call):
     start(cli, "--name", "twice")
 
     second = cli("session", "start", "--chatmode", "coder", "--name", "twice")
@@ -357,7 +357,7 @@ def test_end_says_how_to_go_on_and_can_be_repeated(cli: Call):
     )
 
 
-def test_end_names_the_session_that_was_meant_whatever_others_are_called(cli: Call):
+def test_end_names_the_session_by_id_when_another_has_the_same_name(cli: Call):
     first = start(cli, "--name", "same")["id"]
     start(cli, "--name", "same")
 

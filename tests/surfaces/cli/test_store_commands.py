@@ -151,7 +151,7 @@ def test_status_hides_a_password(cli: Call, postgres_url: str, monkeypatch: pyte
     assert answer.document["database"].startswith("postgresql://holdfast_app:…@")
 
 
-def test_a_role_that_walks_through_the_walls_is_noted(
+def test_a_role_that_bypasses_row_level_security_gives_a_note(
     run: Call, postgres: Cluster, postgres_database: str
 ):
     """In a sentence, and not as a Python warning with a file and a line."""
@@ -182,7 +182,7 @@ def test_a_role_that_walks_through_the_walls_is_noted(
         ),
     ],
 )
-def test_status_tells_what_is_wrong_in_the_settings(
+def test_status_reports_what_is_wrong_in_the_settings(
     cli: Call, tmp_path: Path, text: str, words: str
 ):
     (tmp_path / "holdfast").mkdir()
@@ -210,7 +210,7 @@ def test_a_typo_in_the_settings_stands_beside_the_refusal_that_it_caused(run: Ca
     )
 
 
-def test_a_home_that_is_not_there_is_told_and_not_made(run: Call, tmp_path: Path):
+def test_a_missing_home_is_reported_and_not_created(run: Call, tmp_path: Path):
     answer = run("status", HOME=str(tmp_path / "nonexist"), HOLDFAST_HOME="")
 
     assert (answer.code, answer.out) == (2, "")
@@ -260,7 +260,7 @@ def test_a_folder_with_a_line_break_in_its_name_is_one_note(cli: Call, home: Pat
     assert answer.err.startswith("Note: 'a\\nError: b': folder 'a\\nError: b' holds no meta.json")
 
 
-def test_a_store_that_goes_down_while_importing_is_told(run: Call, home: Path):
+def test_a_store_that_fails_during_an_import_is_reported(run: Call, home: Path):
     """The limit on a file's size stands for the disk, and no folder is blamed for it."""
     run("status")
     for number in range(40):
@@ -283,7 +283,7 @@ def test_a_store_that_goes_down_while_importing_is_told(run: Call, home: Path):
     )
 
 
-def test_a_file_in_the_place_of_the_folder_is_told(cli: Call, home: Path):
+def test_a_file_in_place_of_the_import_folder_is_refused(cli: Call, home: Path):
     (home / ".caco").mkdir()
     (home / ".caco" / "sessions").write_text("no folder")
 
@@ -293,7 +293,7 @@ def test_a_file_in_the_place_of_the_folder_is_told(cli: Call, home: Path):
     assert "is not a folder, so there is nothing to import" in answer.document["message"]
 
 
-def test_a_file_that_may_not_be_read_is_no_fault_of_the_store():
+def test_an_unreadable_import_file_is_listed_as_a_problem():
     with open_folder() as home:
         folder = home / ".caco" / "sessions" / "n1"
         folder.mkdir(parents=True)
@@ -339,7 +339,7 @@ def test_migrating_a_file_names_what_was_applied(cli: Call, tmp_path: Path):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
-def test_what_waits_in_the_spool_does_not_migrate_unseen(
+def test_spooled_events_do_not_migrate_the_store_silently(
     cli: Call, engine: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ):
     """Storing it would open the store, and opening migrates it; the answer would be that there was

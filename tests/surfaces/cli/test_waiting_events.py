@@ -13,7 +13,7 @@ from holdfast.storage.spool import Spool
 from tests.rig.commands import Call
 
 
-def test_status_names_what_waits_for_another_store_and_what_to_do(cli: Call):
+def test_status_names_events_for_another_store_and_what_to_do(cli: Call):
     """And what it says works."""
     with App() as app:
         event = {
@@ -40,9 +40,7 @@ def test_status_names_what_waits_for_another_store_and_what_to_do(cli: Call):
     assert (again.document["stored"], again.document["spooled"], again.err) == (1, 0, "")
 
 
-def test_a_spool_file_that_cannot_be_read_stops_no_command_and_is_told_by_status(
-    cli: Call, tmp_path: Path
-):
+def test_an_unreadable_spool_file_stops_no_command_and_status_reports_it(cli: Call, tmp_path: Path):
     spool = tmp_path / "holdfast" / "spool"
     (spool / "pending.jsonl").mkdir(parents=True)
 

@@ -34,7 +34,7 @@ def read(repo: Repo) -> dict[str, object]:
 # --- a working day --------------------------------------------------------------------------------
 
 
-def test_a_line_of_work_is_noted_and_told_again(cli: Call):
+def test_a_workstream_is_written_and_shown_again(cli: Call):
     assert cli("workstream", "decide", "table or queue?").out == "D1 open: table or queue?\n"
     rejected = cli(
         "workstream", "decide", "Redis", "--status", "rejected", "--because", "nobody runs it"
@@ -70,7 +70,7 @@ def test_a_line_of_work_is_noted_and_told_again(cli: Call):
     assert cli("workstream", "checklist").out == "No steps are noted.\n"
 
 
-def test_an_edit_is_told_with_its_file_and_only_its_claims_fall(cli: Call, repo: Repo):
+def test_check_names_an_edited_file_and_doubts_only_its_claims(cli: Call, repo: Repo):
     cli("workstream", "claim", "It doubles", "--evidence", "src/retry.py#schedule")
     cli("workstream", "claim", "Attempts are numbered", "--evidence", "src/models.py:1-2")
     cli("workstream", "save", "--summary", "Retries double.")
@@ -152,7 +152,7 @@ def test_a_page_that_cannot_be_written_is_a_note_and_the_summary_is_saved(
     assert "Retries double." in cli("workstream", "show").out
 
 
-def test_a_save_while_a_file_with_a_name_that_is_no_text_is_edited(cli: Call, repo: Repo):
+def test_a_save_works_while_a_file_with_a_name_that_is_not_utf8_is_edited(cli: Call, repo: Repo):
     odd = os.path.join(os.fsencode(repo.folder), b"\xff.txt")
     Path(os.fsdecode(odd)).write_bytes(b"x")
     repo.commit("odd")
@@ -197,7 +197,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "code", "name"), REFUSED, ids=lambda value: str(value)[:60])
-def test_what_is_refused_says_why_and_writes_nothing(
+def test_a_refused_command_reports_its_error_and_writes_nothing(
     cli: Call, repo: Repo, words: tuple[str, ...], code: int, name: str
 ):
     answer = cli("workstream", *words, "--json")
@@ -210,7 +210,9 @@ def test_what_is_refused_says_why_and_writes_nothing(
     assert told.err.startswith("Error: ")
 
 
-def test_off_is_off_at_every_command(cli: Call, repo: Repo, monkeypatch: pytest.MonkeyPatch):
+def test_every_command_is_refused_when_sharing_is_off(
+    cli: Call, repo: Repo, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.delenv("SHARED_CONTEXT_ENABLED")
     commands = [
         ("workstream", "show"),
@@ -273,9 +275,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
-def test_a_file_that_must_not_be_written_is_told_and_keeps_its_bytes(
-    cli: Call, repo: Repo, name: str
-):
+def test_a_read_only_context_file_is_reported_and_keeps_its_bytes(cli: Call, repo: Repo, name: str):
     repo.write(FILE, READ_ONLY[name])
     before = (repo.folder / FILE).read_bytes()
 
@@ -458,7 +458,7 @@ def test_no_name_in_the_repository_writes_a_line_of_ours(run: Call, repo: Repo):
         ], lines
 
 
-def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, repo: Repo):
+def test_an_entry_is_withdrawn_and_discarded_entries_are_restored(run: Call, repo: Repo):
     run("workstream", "decide", "Use Redis")
     run("workstream", "claim", "schedule() doubles", "--evidence", "src/retry.py#schedule")
     repo.commit("notes")
@@ -483,7 +483,7 @@ def test_a_mistake_is_withdrawn_and_what_was_thrown_away_is_put_back(run: Call, 
     assert run("workstream", "decide").code == 2
 
 
-def test_a_summary_over_somebody_elses_is_a_conflict_when_asked_for(run: Call, repo: Repo):
+def test_a_save_with_an_outdated_expected_revision_is_a_conflict(run: Call, repo: Repo):
     revision = run("workstream", "save", "--summary", "first", "--json").document["context"][
         "revision"
     ]

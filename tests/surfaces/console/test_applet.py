@@ -25,7 +25,7 @@ def put(roots: list[ConfinedRoot], data: bytes) -> str:
     return path
 
 
-def test_a_text_is_opened_with_what_tells_its_version(roots: list[ConfinedRoot]):
+def test_a_text_is_opened_with_its_version(roots: list[ConfinedRoot]):
     file = applet.open_file(roots, put(roots, b"one\r\ntwo\r\n"))
 
     assert file.text is not None
@@ -76,7 +76,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(roots: list[ConfinedRo
     assert applet.current_hash(roots, path) == hash_of(b"theirs")
 
 
-def test_what_is_no_text_is_neither_shown_nor_saved(roots: list[ConfinedRoot]):
+def test_a_binary_file_is_neither_shown_nor_saved(roots: list[ConfinedRoot]):
     path = put(roots, b"\0\1")
 
     assert applet.open_file(roots, path).text is None
@@ -85,7 +85,7 @@ def test_what_is_no_text_is_neither_shown_nor_saved(roots: list[ConfinedRoot]):
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
-def test_what_no_text_file_holds_is_not_saved(roots: list[ConfinedRoot], text: str):
+def test_text_that_a_file_cannot_hold_is_not_saved(roots: list[ConfinedRoot], text: str):
     path = put(roots, b"one")
 
     with pytest.raises(InvalidValueError):
@@ -108,7 +108,7 @@ def test_without_a_folder_nothing_is_shown():
         applet.open_file([], "/etc/passwd")
 
 
-def test_what_git_runs_is_shown_and_never_written(roots: list[ConfinedRoot]):
+def test_files_of_git_are_shown_and_never_written(roots: list[ConfinedRoot]):
     (Path(roots[0].folder) / ".git").mkdir()
     path = f"{roots[0].folder}/.git/config"
     Path(path).write_bytes(b"[core]\n")
@@ -119,7 +119,7 @@ def test_what_git_runs_is_shown_and_never_written(roots: list[ConfinedRoot]):
     assert Path(path).read_bytes() == b"[core]\n"
 
 
-def test_of_two_who_save_at_once_one_is_told(roots: list[ConfinedRoot]):
+def test_only_one_of_several_concurrent_saves_succeeds(roots: list[ConfinedRoot]):
     """From the same version, again and again: never do both succeed."""
     for number in range(20):
         base = applet.open_file(roots, put(roots, f"{number}\n".encode()))

@@ -203,7 +203,7 @@ def test_the_tab_that_is_left_last_is_the_one_that_is_captured(console: Console)
     wait_until(lambda: console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"])
 
 
-def test_a_capture_that_is_refused_is_tried_again(console: Console):
+def test_a_refused_capture_is_retried(console: Console):
     session_id = console.start_session(asked("a"))
     path = file_in(console.root)
     page = console.page
@@ -308,7 +308,7 @@ def test_a_save_that_is_refused_says_why_and_keeps_the_text(console: Console):
     expect(page.locator("#text")).to_have_value("mine\n")
 
 
-def test_the_last_line_end_is_the_persons_to_take_and_to_give(console: Console):
+def test_the_user_can_remove_and_add_the_last_line_end(console: Console):
     path = file_in(console.root, "end.txt", b"one\r\ntwo\r\n")
     page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
 
@@ -461,7 +461,7 @@ def test_the_dot_says_that_the_server_is_gone(own_console: Console):
     expect(page.locator(".turn")).to_have_count(1)
 
 
-def test_whoever_is_logged_out_meanwhile_is_told_and_shown_the_way_in(own_console: Console):
+def test_a_page_whose_login_was_revoked_offers_the_login_page(own_console: Console):
     page = own_console.open_live(f"/sessions/{own_console.start_session(asked('a'))}")
     expect(page.locator("#log-in")).to_be_hidden()
 
@@ -521,7 +521,7 @@ def test_ten_tabs_are_all_live_and_a_request_is_still_answered(console: Console)
     expect(tabs[9].locator("#dot-text")).to_have_text("live")
 
 
-def test_a_tab_that_nobody_sees_is_quiet_and_catches_up_when_it_is_seen(console: Console):
+def test_a_hidden_tab_is_not_updated_until_it_is_visible_again(console: Console):
     session_id = console.start_session(asked("a"), name="Before")
     page = console.open_live(f"/sessions/{session_id}")
     other = console.context.new_page()
@@ -625,7 +625,7 @@ def test_an_address_that_nothing_is_at_is_a_page_with_a_way_back(console: Consol
         assert api.get("/static/nothing.css", headers={"Accept": "text/html"}).status_code == 404
 
 
-def test_an_applet_that_is_not_there_yet_is_a_friendly_page(console: Console):
+def test_an_unknown_applet_gives_a_page_with_a_way_back(console: Console):
     session_id = console.start_session(asked("a"))
     console.set_context(session_id, "applet", ["board", "path=/r"])
     page = console.open(f"/sessions/{session_id}")
@@ -787,7 +787,7 @@ def test_the_first_tab_skips_to_the_content(console: Console):
     expect(page.locator("#main")).to_be_focused()
 
 
-def test_keys_mean_themselves_while_somebody_types(console: Console):
+def test_shortcut_keys_are_text_while_the_user_types(console: Console):
     path = file_in(console.root, "typed.txt", b"")
     page = console.open(f"/?applet=text-editor&path={quote(path)}&edit=1")
     page.locator("#text").focus()

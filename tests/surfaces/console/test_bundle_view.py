@@ -98,7 +98,7 @@ def test_the_slider_stands_where_it_can(limit: int | None, chosen: int):
     assert all((total - cap.least) % cap.step == 0 for total in budget.TOTALS.values())
 
 
-def test_what_clients_take_is_said():
+def test_the_limits_of_clients_are_listed():
     assert "Claude Code 9,500" in bundle_view.list_client_limits()
 
 

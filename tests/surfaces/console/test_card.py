@@ -35,7 +35,7 @@ def test_files_open_in_the_editor_and_say_when_they_are_gone_or_out_of_reach():
     assert card.files[0].link == "/?applet=text-editor&path=%2Fr%2Fsrc%2Fa.py&session=s1"
 
 
-def test_nothing_is_told_of_what_lies_outside(tmp_path: Path):
+def test_a_file_outside_the_root_looks_the_same_whether_it_exists_or_not(tmp_path: Path):
     """Whether it is there or not, named straight, upwards, or through a link inside: the same
     words.
     """

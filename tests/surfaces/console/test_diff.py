@@ -96,7 +96,7 @@ def test_a_commit_can_be_named_as_it_is_printed(repo: Repo, roots: list[Confined
         ("x", "no_id"),
     ],
 )
-def test_what_is_no_commit_here_is_said_and_nothing_is_run(
+def test_an_unknown_commit_is_reported_and_no_command_is_run(
     repo: Repo, roots: list[ConfinedRoot], since: str, state: str
 ):
     for path in ("README.md", str(repo.folder)):
@@ -153,7 +153,7 @@ def test_a_file_that_is_gone_shows_what_it_was(repo: Repo, roots: list[ConfinedR
         open_diff(roots, "src/never.py")
 
 
-def test_what_is_no_text_has_no_lines(repo: Repo, roots: list[ConfinedRoot]):
+def test_a_binary_file_has_no_lines(repo: Repo, roots: list[ConfinedRoot]):
     repo.write("a.bin", b"\0\1")
     assert open_diff(roots, "a.bin").state == "binary"
     repo.commit()
@@ -174,7 +174,9 @@ def test_a_file_outside_of_any_repository_says_so(tmp_path: Path):
         open_diff(roots, "b.txt")
 
 
-def test_a_touched_file_and_a_changed_mode_are_told_apart(repo: Repo, roots: list[ConfinedRoot]):
+def test_a_touched_file_is_unchanged_and_a_changed_mode_is_shown(
+    repo: Repo, roots: list[ConfinedRoot]
+):
     os.utime(repo.folder / "README.md", (1, 1))
     assert open_diff(roots, "README.md").state == "same"
     os.chmod(repo.folder / "README.md", 0o755)
@@ -203,14 +205,14 @@ def test_a_long_diff_is_cut_with_a_note(repo: Repo, roots: list[ConfinedRoot]):
     ) == (2_000, True)
 
 
-def test_what_is_too_large_for_the_editor_is_too_large_here(repo: Repo, roots: list[ConfinedRoot]):
+def test_a_file_too_large_for_the_editor_is_refused(repo: Repo, roots: list[ConfinedRoot]):
     repo.write("large.txt", b"x" * (applet.MOST_BYTES + 1))
 
     with pytest.raises(InvalidValueError, match="larger than"):
         open_diff(roots, "large.txt")
 
 
-def test_line_ends_of_another_system_are_no_noise(repo: Repo, roots: list[ConfinedRoot]):
+def test_windows_line_ends_are_shown_only_when_they_changed(repo: Repo, roots: list[ConfinedRoot]):
     repo.write("crlf.txt", b"one\r\ntwo\r\n")
     repo.commit()
     repo.write("crlf.txt", b"one\r\n2\r\n")
@@ -340,7 +342,7 @@ def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(
         ]
 
 
-def test_of_a_folder_below_only_its_own_files_are_listed(repo: Repo, roots: list[ConfinedRoot]):
+def test_a_subfolder_lists_only_its_own_files(repo: Repo, roots: list[ConfinedRoot]):
     repo.write("src/retry.py", RETRY + "# more\n")
     repo.write("src2.py", "x = 1\n")
     repo.git("add", "src2.py")
@@ -401,5 +403,5 @@ def test_a_folder_through_a_link_or_outside_is_refused(repo: Repo, roots: list[C
             diff.open_diff(roots, path)
 
 
-def test_nothing_is_made_of_nothing():
+def test_an_empty_diff_has_no_files():
     assert list(parse_diff("")) == []

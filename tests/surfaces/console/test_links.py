@@ -83,7 +83,7 @@ def test_a_path_cannot_leave_its_place_in_an_address():
     assert urlsplit(link).fragment == ""
 
 
-def test_a_captured_applet_opens_nothing_else_and_speaks_for_nobody_else():
+def test_a_captured_applet_cannot_override_its_applet_or_session():
     link = links.applet_link(
         ["git-diff", "path=/r", "applet=evil", "session=other", "line=7", "x"], "s1"
     )
@@ -99,11 +99,11 @@ def test_a_captured_applet_opens_nothing_else_and_speaks_for_nobody_else():
 
 
 @pytest.mark.parametrize("line", ["0", "x", "1;", "12345678", ""])
-def test_a_line_that_is_no_number_is_left_out(line: str):
+def test_a_line_that_is_not_a_number_is_left_out(line: str):
     assert "#" not in links.applet_link(["text-editor", f"line={line}"], "s1")
 
 
-def test_paths_are_said_as_one_stands_in_the_working_tree():
+def test_paths_are_shown_relative_to_the_working_tree():
     assert links.full_path("a.py", "/r") == "/r/a.py"
     assert links.full_path("/x/a.py", "/r") == "/x/a.py"
     assert links.full_path("a.py", None) == "a.py"
@@ -134,5 +134,5 @@ def test_a_diff_and_a_workstream_have_addresses_that_only_hold_values():
     )
 
 
-def test_a_name_that_no_address_can_say_breaks_none():
+def test_a_name_that_an_address_cannot_hold_still_gives_a_link():
     assert links.diff_link("/r/\udcff") == "/?applet=git-diff&path=%2Fr%2F%3F"

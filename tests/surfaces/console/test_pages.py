@@ -242,7 +242,7 @@ async def test_the_tail_ends_with_the_session(pages: Pages):
     assert 'class="ending clean"' in tail
 
 
-async def test_a_reader_who_is_more_than_a_page_behind_begins_again(pages: Pages):
+async def test_a_reader_more_than_a_page_behind_reloads_the_page(pages: Pages):
     session = await pages.started(turns=1, events_per_turn=screens.EVENTS_PER_PAGE + 50)
 
     answer = await pages.client.get(f"/console/sessions/{session.id}/tail?after=10")
@@ -333,7 +333,7 @@ async def test_the_accounts_are_counted_once_for_many_pages(
         ("/console/sessions?count=0", 400),
     ],
 )
-async def test_what_cannot_be_shown_is_a_page_in_the_shell(pages: Pages, path: str, status: int):
+async def test_an_error_is_a_page_inside_the_layout(pages: Pages, path: str, status: int):
     page = await pages.get(path, status)
 
     assert 'class="rail"' in page
@@ -349,7 +349,7 @@ async def test_an_event_that_is_not_in_the_session_is_not_found(pages: Pages):
         )
 
 
-async def test_a_store_that_is_gone_is_said_with_what_to_do(
+async def test_an_unavailable_store_is_reported_with_what_to_do(
     pages: Pages, monkeypatch: pytest.MonkeyPatch
 ):
     async def busy(*_: object) -> None:
@@ -407,7 +407,7 @@ async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pag
     ],
     ids=lambda body: repr(body)[:24],
 )
-async def test_a_body_that_is_no_file_is_refused(pages: Pages, body: Any):
+async def test_a_body_that_is_not_a_file_is_refused(pages: Pages, body: Any):
     answer = await put(pages, body)
 
     assert is_problem(answer, 400, "invalid_value")
@@ -430,7 +430,7 @@ async def drip() -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("path", ["/etc/hostname", "../x", "a/../../x", "", "\x00"])
-async def test_nothing_outside_is_written(pages: Pages, path: str):
+async def test_a_file_outside_the_root_is_not_written(pages: Pages, path: str):
     answer = await put(pages, {"path": path, "text": "owned", "base_hash": "x"})
 
     assert is_problem(answer, 422, "path_outside")
@@ -491,7 +491,7 @@ def test_own_scripts_build_no_markup():
         )
 
 
-def test_what_others_wrote_lies_beside_its_licence():
+def test_third_party_files_are_stored_with_their_licence():
     vendored = {path.name for path in (Path(STATIC) / "vendor").iterdir()}
 
     assert vendored == {"htmx-2.0.11.min.js", "htmx.LICENSE.txt"}

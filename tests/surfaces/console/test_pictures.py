@@ -35,7 +35,7 @@ def test_activity_is_high_where_many_events_lie_close_together():
 
 
 @pytest.mark.parametrize("moments", [[], [0], [0, 9], [0, 1, 9], [5, 5, 5, 5, 5]])
-def test_what_has_no_shape_is_not_drawn(moments: list[float]):
+def test_few_or_simultaneous_events_are_not_drawn(moments: list[float]):
     """A few events, or all at one moment: a picture of them would be a block."""
     samples = [sample(number, at) for number, at in enumerate(moments, 1)]
 
@@ -82,7 +82,7 @@ def test_points_stay_inside_their_picture():
     assert make_spark_points([0.0, 0.0])
 
 
-def test_figures_of_a_long_log_are_said_to_be_about_right():
+def test_figures_of_a_long_log_are_marked_as_estimates():
     samples = [
         sample(1 + 10 * n, n, "user_message" if n % 4 == 0 else "tool_result", 1000)
         for n in range(100)

@@ -60,7 +60,7 @@ def test_a_proof_is_run_to_its_end_and_kept(repo: Repo, prover: Prover, code: in
         assert app.run(app.workstreams(str(repo.folder)).get_proof(last.done.id)) == last.done
 
 
-def test_while_one_runs_no_other_is_started(repo: Repo, prover: Prover):
+def test_while_a_proof_runs_no_other_is_started(repo: Repo, prover: Prover):
     """The first waits at a pipe until the test opens it."""
     pipe = repo.folder.parent / "pipe"
     slow = proven(repo, "sh", "-c", f"if [ -p {pipe} ]; then cat {pipe}; fi")
@@ -83,7 +83,7 @@ def test_while_one_runs_no_other_is_started(repo: Repo, prover: Prover):
     assert (repo.folder.parent / "other").exists()
 
 
-def test_what_cannot_be_run_ends_with_the_reason(
+def test_a_proof_that_cannot_be_run_ends_with_the_reason(
     repo: Repo, prover: Prover, monkeypatch: pytest.MonkeyPatch
 ):
     proof = proven(repo, "true")

@@ -12,7 +12,7 @@ from holdfast.surfaces.console import showing
 AT = datetime(2026, 11, 16, 22, 30, tzinfo=UTC)
 
 
-def test_what_cannot_be_seen_is_shown_in_a_frame():
+def test_an_invisible_character_is_shown_as_a_marked_escape():
     shown = showing.seen("invoice\u202efdp.exe<b>")
 
     assert "\\u202e" in shown
@@ -38,7 +38,7 @@ def test_unseen_characters_are_counted_and_written_escapes_are_not():
     assert showing.count_unseen(r"a\u200b") == 0
 
 
-def test_what_stands_between_backticks_is_code():
+def test_text_between_backticks_is_code():
     assert showing.with_code("run `ls <x>` now") == "run <code>ls &lt;x&gt;</code> now"
 
 
@@ -52,7 +52,7 @@ def test_times_are_the_readers():
 @pytest.mark.parametrize(
     "name", [None, "", "Mars/Olympus", "../../etc/passwd", "America", "x" * 100, "\x00"]
 )
-def test_a_zone_that_nobody_knows_is_the_servers(name: str | None):
+def test_an_unknown_time_zone_is_not_found(name: str | None):
     assert showing.find_zone(name) is None
 
 

@@ -51,7 +51,7 @@ def test_a_text_that_was_not_changed_is_written_as_it_was(
 
 
 @given(st.text("ab\r\n", max_size=12), st.text("abc\n", max_size=12))
-def test_what_is_written_has_the_text_that_was_typed(original: str, typed: str):
+def test_the_written_text_equals_the_typed_text(original: str, typed: str):
     assert restore_ends(original, typed).replace("\r\n", "\n").replace("\r", "\n") == typed
 
 
@@ -88,7 +88,7 @@ def test_the_pages_of_a_file_show_what_is_asked_and_lead_through_all_of_it(total
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"a\0b", b"\xc3\x28", b"\x89PNG\r\n\x1a\n\0"])
-def test_what_is_no_text_is_not_shown(data: bytes):
+def test_binary_data_is_not_shown(data: bytes):
     assert parse_text(data) is None
 
 

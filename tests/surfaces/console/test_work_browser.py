@@ -58,7 +58,7 @@ def diffs_of(repo: Repo) -> list[str]:
 # --- live -----------------------------------------------------------------------------------------
 
 
-def test_a_claim_goes_stale_before_the_readers_eyes(console: Console, repo: Repo):
+def test_an_edit_makes_a_claim_stale_on_the_open_page(console: Console, repo: Repo):
     """Somebody edits a file: the bar, the claim, the summary and the bundle follow, and the page
     stays.
     """
@@ -87,7 +87,7 @@ def test_a_claim_goes_stale_before_the_readers_eyes(console: Console, repo: Repo
     expect(page.locator(".key.ok")).to_have_text("3 fresh")
 
 
-def test_what_is_unfolded_stays_so_when_the_page_is_written_anew(console: Console, repo: Repo):
+def test_an_unfolded_part_stays_unfolded_when_the_page_is_replaced(console: Console, repo: Repo):
     noting.note(console.settings, repo, noted)
     page = console.open_live("/workstreams")
     page.locator("#part-2 summary").click()
@@ -161,7 +161,7 @@ def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(
 
 
 @pytest.mark.parametrize("by", ["pointer", "keys"])
-def test_what_is_unfolded_at_the_edge_comes_into_sight(console: Console, repo: Repo, by: str):
+def test_a_part_unfolded_at_the_edge_is_scrolled_into_view(console: Console, repo: Repo, by: str):
     """The whole text stands last: without a step towards it one would see nothing happen."""
     noting.note(console.settings, repo, noted)
     console.page.set_viewport_size({"width": 1280, "height": 800})
@@ -182,9 +182,7 @@ def test_what_is_unfolded_at_the_edge_comes_into_sight(console: Console, repo: R
     expect(words).to_be_hidden()
 
 
-def test_what_marks_a_line_of_the_bundle_is_said_in_the_words_of_the_bar(
-    console: Console, repo: Repo
-):
+def test_marks_in_the_bundle_are_explained_in_the_words_of_the_bar(console: Console, repo: Repo):
     noting.note(console.settings, repo, noted)
     page = console.open("/workstreams")
 
@@ -482,7 +480,7 @@ def test_a_folders_diff_leads_to_a_files_and_back_and_is_captured(console: Conso
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_what_was_added_stands_beside_what_was_removed(console: Console, repo: Repo, width: int):
+def test_added_and_removed_counts_are_on_one_line(console: Console, repo: Repo, width: int):
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     console.page.set_viewport_size({"width": width, "height": 800})
 

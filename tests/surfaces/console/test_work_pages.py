@@ -74,7 +74,7 @@ async def screen(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[S
 # --- instead of the screen ------------------------------------------------------------------------
 
 
-async def test_where_nobody_agreed_the_page_says_how_and_starts_no_git(
+async def test_without_consent_the_page_names_the_setting_and_starts_no_git(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     trap = tmp_path / "bin"
@@ -151,7 +151,7 @@ async def noted(screen: Screen) -> None:
     await screen.workstreams.save("Goal: retry.", by_hand=True)
 
 
-async def test_what_was_noted_is_judged_when_the_page_is_opened(screen: Screen, repo: Repo):
+async def test_claims_are_judged_when_the_page_is_opened(screen: Screen, repo: Repo):
     await noted(screen)
     page = await screen.get("/workstreams")
     assert re.search(r"<b>1 claim</b>\s*<span class=\"key ok\">1 fresh", page)
@@ -167,7 +167,7 @@ async def test_what_was_noted_is_judged_when_the_page_is_opened(screen: Screen, 
     assert "because ops will not" in page
 
 
-async def test_a_page_that_has_seen_it_is_told_nothing(screen: Screen, repo: Repo):
+async def test_a_page_that_is_up_to_date_gets_no_content(screen: Screen, repo: Repo):
     await noted(screen)
     page = await screen.get("/workstreams")
     [piece] = re.findall(r'hx-get="(/console/workstreams\?[^"]+)"', page)
@@ -257,7 +257,7 @@ async def test_a_branch_with_any_name_has_its_page_or_an_answer_in_words(
         ("/workstreams?limit=0", 400),
     ],
 )
-async def test_what_cannot_be_asked_for_is_refused_in_words(screen: Screen, path: str, status: int):
+async def test_an_invalid_query_is_refused_with_a_page(screen: Screen, path: str, status: int):
     assert "Not understood" in await screen.get(path, status)
 
 
@@ -300,7 +300,7 @@ async def test_a_proof_is_run_again_and_its_end_is_shown(screen: Screen, repo: R
         (b"proof_id=x", "application/x-www-form-urlencoded", 415, "wrong_media_type"),
     ],
 )
-async def test_what_is_no_proof_of_ours_is_not_run(
+async def test_a_request_that_names_no_known_proof_is_not_run(
     screen: Screen, body: Any, content_type: str, status: int, code: str
 ):
     assert is_problem(await screen.prove(body, content_type), status, code)
@@ -318,7 +318,7 @@ async def test_a_proof_of_another_repository_is_not_run_here(screen: Screen, tmp
     assert not (screen.root / "made").exists()
 
 
-async def test_where_nobody_agreed_no_proof_is_run(screen: Screen, monkeypatch: pytest.MonkeyPatch):
+async def test_without_consent_no_proof_is_run(screen: Screen, monkeypatch: pytest.MonkeyPatch):
     proof = await screen.workstreams.prove(["true"])
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "false")
 
@@ -375,7 +375,7 @@ async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, re
         ("path=src&since=HEAD^", "<code>HEAD^</code> is no commit id"),
     ],
 )
-async def test_whatever_a_file_is_the_diff_says_it_calmly(
+async def test_the_diff_page_has_a_sentence_for_every_kind_of_file(
     screen: Screen, repo: Repo, query: str, words: str
 ):
     repo.write("new.txt", "new\n")

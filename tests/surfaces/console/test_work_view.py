@@ -196,7 +196,7 @@ async def test_many_claims_are_counted_and_the_worst_are_shown(
 # --- the summary ----------------------------------------------------------------------------------
 
 
-async def test_it_is_said_how_stale_the_summary_is_and_which_files_made_it_so(
+async def test_the_view_shows_how_stale_the_summary_is_and_which_files_changed(
     repo: Repo, workstreams: WorkstreamService
 ):
     work = await look(workstreams, repo.folder)
@@ -224,9 +224,7 @@ async def test_it_is_said_how_stale_the_summary_is_and_which_files_made_it_so(
     )
 
 
-async def test_a_state_is_told_from_every_other_by_its_mark(
-    repo: Repo, workstreams: WorkstreamService
-):
+async def test_the_mark_changes_with_the_state(repo: Repo, workstreams: WorkstreamService):
     await workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
     before = await look(workstreams, repo.folder)
 
@@ -287,7 +285,7 @@ async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(
     assert [one.again for one in work.proofs] == [again, failed]
 
 
-async def test_a_button_runs_what_the_journal_says_whatever_a_file_says(
+async def test_a_button_runs_the_command_of_the_journal_and_not_of_the_file(
     repo: Repo, workstreams: WorkstreamService
 ):
     proof = await workstreams.prove(["true"])
@@ -359,7 +357,7 @@ def choice(
         ([choice("a"), choice("b", "planning")], ("b", None), ("b", "planning")),
     ],
 )
-def test_what_is_asked_for_is_shown_else_what_something_is_noted_about(
+def test_the_requested_workstream_is_shown_or_else_one_with_entries(
     choices: list[WorkChoice], asked: tuple[str | None, str | None], chosen: tuple[str | None, str]
 ):
     assert choose(choices, *asked) == chosen

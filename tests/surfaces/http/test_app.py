@@ -26,7 +26,7 @@ def client_of(app: App) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4790", headers=bearer)
 
 
-async def test_without_their_libraries_the_other_doors_are_not_there(app, monkeypatch):
+async def test_without_their_libraries_the_other_doors_are_not_found(app, monkeypatch):
     monkeypatch.setattr(door, "find_spec", lambda name: None)
 
     async with client_of(app) as client:

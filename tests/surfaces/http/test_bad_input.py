@@ -177,7 +177,7 @@ def test_a_page_of_events_that_makes_no_sense_is_refused(api, path, query):
         {"type": "user_message", "role": "user", "content": "x", "sequence": 7},
     ],
 )
-def test_an_event_that_is_none_is_refused(api, path, event):
+def test_an_invalid_event_is_refused_and_not_stored(api, path, event):
     assert is_problem(api.post(f"{path}/events", json=event), 400)
     assert api.get(path).json()["last_sequence"] == 0
 
@@ -261,7 +261,7 @@ def half_a_request(server, path, *, declared=1000):
     return connection
 
 
-def test_slow_and_dropped_bodies_keep_nobody_waiting_and_write_nothing(api, server, path, scale):
+def test_slow_and_dropped_bodies_block_no_other_request_and_write_nothing(api, server, path, scale):
     half = [half_a_request(server, path) for _ in range(scale(200))]
 
     assert api.get("/api/health").status_code == 200
@@ -303,7 +303,7 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch):
         await bodies.read_body(Dripping(b"x", None))
 
 
-async def test_bytes_are_counted_as_they_come():
+async def test_a_body_is_limited_while_its_bytes_arrive():
     assert await bodies.read_body(Dripping(b"x", b"y"), 2) == b"xy"
     with pytest.raises(TooLargeError):
         await bodies.read_body(Dripping(b"x", b"yz", None), 2)

@@ -82,7 +82,7 @@ OWN = re.compile(
 )
 
 
-def test_whatever_is_asked_is_answered_the_same_on_both_engines(
+def test_any_requests_get_the_same_answers_on_both_engines(
     sqlite_url: str, postgres_url: str, scale: Callable[[int], int]
 ) -> None:
     """Sequences of requests on one session: the same statuses, tags and documents, and never a 5xx."""

@@ -49,7 +49,7 @@ def set_files(api, session_id, *files):
     assert answer.status_code == 200
 
 
-def test_a_change_is_heard_with_the_data_of_the_seed(api):
+def test_a_change_is_streamed_with_the_data_of_the_seed(api):
     session = wrote(api)
     with listening(api) as stream:
         assert next(stream).keys() == {"retry", "id"}
@@ -67,7 +67,7 @@ def test_a_change_is_heard_with_the_data_of_the_seed(api):
     assert second["addedFile"] == "/b"
 
 
-def test_resuming_renaming_starting_and_ending_are_heard(api):
+def test_resuming_renaming_starting_and_ending_are_streamed(api):
     with listening(api) as stream:
         next(stream)
         session = wrote(api)
@@ -85,7 +85,7 @@ def test_resuming_renaming_starting_and_ending_are_heard(api):
     assert json.loads(heard[2]["data"])["reason"] == "resume"
 
 
-def test_who_reconnects_with_the_first_cursor_has_missed_nothing(api):
+def test_reconnecting_with_the_first_cursor_misses_no_event(api):
     """Even when the stream was cut before anything had happened."""
     session = wrote(api)
     with listening(api) as stream:
@@ -99,7 +99,7 @@ def test_who_reconnects_with_the_first_cursor_has_missed_nothing(api):
             assert json.loads(next(stream)["data"])["files"] == ["/missed"]
 
 
-def test_who_reconnects_to_the_same_address_hears_nothing_twice(api):
+def test_reconnecting_to_the_same_address_repeats_no_event(api):
     """A browser keeps `?after=` and adds the last id it saw; an empty one says nothing."""
     session = wrote(api)
     with listening(api) as stream:
@@ -123,7 +123,7 @@ def test_a_cursor_that_was_never_handed_out_is_refused(api, cursor):
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "bzEuOTk5OTk5"])
-def test_such_a_header_is_refused_as_well(api, cursor):
+def test_an_invalid_last_event_id_header_is_refused(api, cursor):
     assert is_problem(
         api.get("/api/events", headers={"Last-Event-ID": cursor}), 400, "invalid_value"
     )
@@ -171,7 +171,7 @@ def status_of(connection: socket.socket) -> int:
     return int(connection.recv(4096).split(b" ")[1])
 
 
-def test_streams_are_counted_and_those_who_leave_make_room(server, api):
+def test_streams_are_limited_and_closed_streams_make_room(server, api):
     """TS18: hundreds of them; too many are told so, and the server goes on answering."""
     with ExitStack() as opened:
         streams = [opened.enter_context(raw_stream(server)) for _ in range(events.MOST_STREAMS + 5)]
@@ -202,7 +202,7 @@ def test_a_server_that_stops_ends_its_streams(tmp_path):
             connection.close()
 
 
-def test_the_streams_of_a_token_that_was_taken_away_end(tmp_path):
+def test_the_streams_of_a_revoked_token_end(tmp_path):
     """TS16: removing the file is how a token is revoked; whoever listens with it hears nothing
     more.
     """

@@ -133,11 +133,11 @@ async def test_a_wrong_token_is_not_saved_by_a_good_cookie(tmp_path):
         (Site("team.example", 4790), "team.example", 403),
     ],
 )
-async def test_the_names_of_a_server(tmp_path, site, host, status):
+async def test_a_server_answers_only_to_its_own_names(tmp_path, site, host, status):
     assert await Door(tmp_path, fine, site).ask(host=host) == status
 
 
-def test_the_address_of_a_server():
+def test_the_url_of_a_server_brackets_an_ipv6_address():
     assert Site("::1", 80).url == "http://[::1]:80"
     assert Site("127.0.0.1", 4790).url == "http://127.0.0.1:4790"
 

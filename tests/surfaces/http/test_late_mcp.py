@@ -65,7 +65,7 @@ def test_a_foreign_page_is_refused_with_a_document(api):
     assert is_problem(answer, 403, "foreign_request")
 
 
-def test_what_is_no_message_is_answered_as_the_protocol_says(api):
+def test_a_body_that_is_not_a_message_gets_the_error_of_the_protocol(api):
     answer = api.post("/mcp", content=b"{", headers=JSON)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
@@ -105,7 +105,7 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
     assert started["data"]["resume_text"] == found
 
 
-def test_the_stream_of_a_token_that_was_taken_away_ends(tmp_path):
+def test_the_stream_of_a_revoked_token_ends(tmp_path):
     """TS16, as for the events: whoever listens with it hears nothing more."""
     with served(tmp_path) as server, server.client() as api:
         held = opened(api)

@@ -16,7 +16,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(lease_module, "LOOK_SECONDS", 0.001)
 
 
-def test_the_second_is_told_who_is_first(tmp_path):
+def test_a_second_lease_is_refused_with_the_holder_named(tmp_path):
     with Lease(str(tmp_path / "x.db")) as lease:
         lease.tell(4790, "http://127.0.0.1:4790")
         with pytest.raises(ServerRunningError) as refused, Lease(str(tmp_path / "x.db")):
@@ -28,7 +28,7 @@ def test_the_second_is_told_who_is_first(tmp_path):
     assert refused.value.exit_code == 4
 
 
-def test_it_can_be_had_again_afterwards(tmp_path):
+def test_a_released_lease_can_be_taken_again(tmp_path):
     for _ in range(2):
         with Lease(str(tmp_path / "x.db")):
             pass
@@ -37,7 +37,7 @@ def test_it_can_be_had_again_afterwards(tmp_path):
 @pytest.mark.parametrize(
     "left", [b'{"pid": 1, "port": 2}', b"", b"{", b"[]", b"\xff", b'{"pid": "x"}']
 )
-def test_what_a_killed_server_left_is_taken_over(tmp_path, left):
+def test_the_lease_of_a_killed_server_is_taken_over(tmp_path, left):
     (tmp_path / "x.db.lease").write_bytes(left)
 
     with Lease(str(tmp_path / "x.db")) as lease:
@@ -47,7 +47,7 @@ def test_what_a_killed_server_left_is_taken_over(tmp_path, left):
 
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b'{"pid": "x", "url": 7}'])
-def test_a_holder_that_has_not_said_who_it_is_still_holds(tmp_path, written):
+def test_a_lease_without_valid_holder_data_still_holds(tmp_path, written):
     with Lease(str(tmp_path / "x.db")):
         (tmp_path / "x.db.lease").write_bytes(written)
         with (

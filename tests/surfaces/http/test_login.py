@@ -172,7 +172,7 @@ def test_the_form_takes_a_form_only(browser, server, content_type):
 @pytest.mark.parametrize(
     "content", [b"", b"token", b"token=", b"x=1&" * 100, b"\xff=\xff", b"token=" + b"x" * 5000]
 )
-def test_a_form_without_a_token_lets_nobody_in(browser, content):
+def test_a_form_without_a_token_sets_no_cookie(browser, content):
     answer = browser.post(
         "/login", content=content, headers={"Content-Type": "application/x-www-form-urlencoded"}
     )

@@ -78,7 +78,7 @@ def test_half_a_request_does_not_keep_it_from_stopping(tmp_path):
         assert server.stop() == 0
 
 
-def test_a_second_server_of_the_same_home_is_told_about_the_first(tmp_path):
+def test_a_second_server_of_the_same_home_is_refused_with_the_first_named(tmp_path):
     with served(tmp_path) as server:
         refused = start(tmp_path, "--port", "0", "--json")
 
@@ -90,7 +90,7 @@ def test_a_second_server_of_the_same_home_is_told_about_the_first(tmp_path):
         assert problem["next_actions"] == [f"kill {server.pid}"]
 
 
-def test_a_second_server_of_the_same_file_is_told_about_the_first(tmp_path):
+def test_a_second_server_of_the_same_file_is_refused_with_the_first_named(tmp_path):
     """From another data folder, and by another name of the file."""
     store, other = tmp_path / "store", tmp_path / "other"
     with served(tmp_path / "one", f"sqlite:///{store}/x.db") as server:
@@ -140,7 +140,9 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         (["--root", "/nowhere/at/all"], 2, "is not a folder"),
     ],
 )
-def test_what_cannot_be_served_is_said(tmp_path, arguments, code, words, capsys, monkeypatch):
+def test_invalid_arguments_are_refused_and_create_nothing(
+    tmp_path, arguments, code, words, capsys, monkeypatch
+):
     monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "data"))
 
     assert run_command(serve_command.command, arguments) == code
@@ -149,7 +151,7 @@ def test_what_cannot_be_served_is_said(tmp_path, arguments, code, words, capsys,
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
-def test_an_address_that_this_machine_does_not_have_is_said(tmp_path, postgres_url, host):
+def test_an_address_that_this_machine_does_not_have_is_refused(tmp_path, postgres_url, host):
     refused = start(tmp_path, "--host", host, "--port", "0", HOLDFAST_DATABASE=postgres_url)
 
     assert refused.returncode == 2
@@ -207,7 +209,7 @@ def test_without_its_libraries_it_says_what_to_install(monkeypatch, capsys):
     assert ".[server]" in capsys.readouterr().err
 
 
-def test_a_store_that_is_down_is_said_and_the_lease_is_given_back(tmp_path):
+def test_an_unusable_store_is_reported_and_the_lease_is_released(tmp_path):
     (tmp_path / "holdfast.db").write_text("not a database, and long enough to be looked at " * 100)
     for _ in range(2):
         refused = start(tmp_path, "--port", "0", "--json")
@@ -240,7 +242,7 @@ def test_files_are_private_whatever_the_umask(tmp_path):
         ("10.0.0.1", False),
     ],
 )
-def test_what_loopback_is(host, expected):
+def test_loopback_addresses_are_recognised(host, expected):
     assert serving.is_loopback(host) is expected
 
 

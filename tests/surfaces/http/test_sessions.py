@@ -245,7 +245,7 @@ def test_the_fifty_first_item_is_refused_by_a_rule(api):
     )
 
 
-def test_a_change_of_what_somebody_else_changed_is_refused(api):
+def test_a_change_with_an_outdated_tag_is_refused(api):
     session = wrote(api)
     path, tag = f"/api/sessions/{session['id']}", f'"{session["revision"]}"'
 
@@ -364,7 +364,7 @@ def test_a_scratchpad_has_a_tag_of_its_own(api):
     assert third.json()["scratchpad"] == {"a": 3}
 
 
-def test_of_many_who_saw_the_same_one_writes(api, server, scale):
+def test_only_one_of_many_writers_with_the_same_tag_succeeds(api, server, scale):
     """The look and the change are one: nobody comes between."""
     with server.client() as other, ThreadPoolExecutor(4) as pool:
         for number in range(scale(50)):
@@ -448,7 +448,7 @@ def test_a_key_counts_for_one_operation_of_one_session(api):
     assert [answer["session_id"] for answer in answers] == [one["id"], two["id"]]
 
 
-def test_a_repeated_change_is_no_conflict_with_itself(api):
+def test_a_repeated_change_does_not_conflict_with_itself(api):
     """The tag fitted the first time; the answer was lost, and the request comes again with the tag
     of then.
     """
@@ -503,7 +503,7 @@ def test_two_keys_of_one_request_are_refused(api):
     assert api.get(f"/api/sessions/{session['id']}").json() == {**session, "resume": ""}
 
 
-def test_two_who_send_the_same_at_once_have_one_effect(api, server, scale):
+def test_two_concurrent_requests_with_one_key_have_one_effect(api, server, scale):
     session = wrote(api)
     count = scale(100)
     with server.client() as other, ThreadPoolExecutor(2) as pool:
@@ -523,7 +523,7 @@ def test_two_who_send_the_same_at_once_have_one_effect(api, server, scale):
 # --- state, health, what is not there -------------------------------------------------------------
 
 
-def test_the_state_names_who_asks_and_the_sessions(api):
+def test_the_state_names_the_developer_and_the_sessions(api):
     session = wrote(api)
 
     state = api.get("/api/state").json()
@@ -560,7 +560,7 @@ def test_health_counts_what_was_accepted(api):
     ],
 )
 @pytest.mark.parametrize("rest", ["", "/events", "/state"])
-def test_a_session_that_is_not_there_is_not_found(api, path, rest):
+def test_an_unknown_session_is_not_found(api, path, rest):
     assert is_problem(api.get(path + rest), 404, "session_not_found")
     if rest != "/events":
         body = {"scratchpad": {}} if rest else {"name": "x"}

@@ -9,7 +9,7 @@ import pytest
 from holdfast.surfaces.http.token import Keys, load_or_make
 
 
-def test_it_has_256_bits_and_is_private_whatever_the_umask(tmp_path):
+def test_the_token_has_256_bits_and_is_private_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
         token = load_or_make(str(tmp_path / "new" / "home"))
@@ -23,11 +23,11 @@ def test_it_has_256_bits_and_is_private_whatever_the_umask(tmp_path):
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_it_stays_the_same(tmp_path):
+def test_the_token_stays_the_same(tmp_path):
     assert load_or_make(str(tmp_path)) == load_or_make(str(tmp_path)) == Keys(str(tmp_path)).token
 
 
-def test_two_who_make_it_at_once_have_the_same(tmp_path, scale):
+def test_processes_that_make_the_token_at_once_get_the_same_token(tmp_path, scale):
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         for number in range(scale(100)):
             tokens = pool.map(load_or_make, [str(tmp_path / str(number))] * 8, chunksize=1)
@@ -35,7 +35,7 @@ def test_two_who_make_it_at_once_have_the_same(tmp_path, scale):
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 43, b"x" * 44, b"x" * 42])
-def test_what_cannot_be_a_token_is_replaced(tmp_path, content):
+def test_a_file_that_does_not_hold_a_valid_token_is_replaced(tmp_path, content):
     (tmp_path / "token").write_bytes(content)
 
     assert len(load_or_make(str(tmp_path))) == 43

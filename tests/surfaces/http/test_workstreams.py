@@ -123,7 +123,7 @@ def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, he
         "unknown=1",
     ],
 )
-def test_a_query_that_is_wrong_is_told(unchanged: httpx.Client, query: str):
+def test_an_invalid_query_is_refused(unchanged: httpx.Client, query: str):
     assert is_problem(unchanged.get(f"/api/bundle?{query}"), 400)
 
 
@@ -168,7 +168,7 @@ def test_without_the_token_there_is_nothing(unchanged: httpx.Client):
         assert is_problem(unchanged.get(path, headers={"Authorization": "Bearer nothing"}), 401)
 
 
-def test_a_file_that_cannot_be_read_and_an_author_that_is_no_text_are_no_server_errors(
+def test_an_unreadable_file_and_an_author_that_is_not_utf8_cause_no_server_error(
     repo: Repo, tmp_path: Path, here: httpx.Client
 ):
     noted(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
@@ -190,7 +190,7 @@ def test_a_file_that_cannot_be_read_and_an_author_that_is_no_text_are_no_server_
         assert here.get("/api/bundle").status_code == 200
 
 
-def test_where_nobody_agreed_it_says_so_and_a_team_server_has_no_files(
+def test_workstreams_are_refused_without_consent_and_on_a_team_server(
     api: httpx.Client, server: Server
 ):
     code = "shared_context_off" if server.database_url is None else "no_working_tree"

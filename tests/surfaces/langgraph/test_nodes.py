@@ -25,7 +25,7 @@ from tests.surfaces.langgraph.graphs import State, builder, on, run
 from tests.workstreams.repos import RETRY, Repo
 
 
-def test_what_one_run_learned_the_next_one_is_handed(repo: Repo):
+def test_the_next_run_gets_what_an_earlier_run_learned(repo: Repo):
     def learns(state: State) -> State:
         learned = {
             "summary": "Goal: failed webhooks are retried.",
@@ -55,7 +55,7 @@ def test_what_one_run_learned_the_next_one_is_handed(repo: Repo):
     assert second["context"]["context_receipt"]
 
 
-def test_what_changed_meanwhile_comes_first_and_is_to_be_read_again(repo: Repo):
+def test_changed_files_are_listed_for_a_rescan(repo: Repo):
     run(
         repo,
         agent=_claims,
@@ -116,7 +116,7 @@ def test_a_failed_run_keeps_only_what_stopped_it(repo: Repo):
     assert "open_decisions" not in after["contexts"][0]
 
 
-def test_what_a_rule_refuses_stands_in_the_state_and_stops_nothing(repo: Repo):
+def test_refusals_by_rules_are_in_the_state_and_stop_nothing(repo: Repo):
     def boasts(state: State) -> State:
         repo.write("src/retry.py", "edited = True\n")
         claims = ["Everything is done.", {"text": "It works.", "evidence": ["gone.py"]}]
@@ -194,7 +194,9 @@ class Model(BaseModel):
 @pytest.mark.parametrize(
     "plan", [{"metadata": {"a": 1}}, Plan(3, {"a": 1}), Model(metadata={"a": 1})], ids=repr
 )
-def test_a_plans_metadata_is_added_to_whatever_kind_of_plan_it_is(repo: Repo, plan: Any):
+def test_metadata_is_added_to_a_plan_of_any_type_without_changing_the_original(
+    repo: Repo, plan: Any
+):
     before = json.dumps(plan if isinstance(plan, dict) else plan.metadata)
 
     found = run(repo, plan=plan)["plan"]

@@ -70,7 +70,7 @@ def test_a_round_whose_speaker_says_what_is_refused_is_over_too(repo: Repo, answ
     assert a_round(repo).invoke({"topic": "retry"})["questions"] == ["who pays?"]
 
 
-def test_one_decision_alone_is_one_decision(repo: Repo):
+def test_a_decision_that_is_not_in_a_list_is_recorded_once(repo: Repo):
     a_round(repo, chair=lambda instruction: ("retry in a table", [])).invoke({"topic": "retry"})
 
     assert decided(repo) == ["retry in a table"]
@@ -80,7 +80,7 @@ def test_one_decision_alone_is_one_decision(repo: Repo):
     ("speaker", "chair"),
     [(speak_async, conclude_async), (speak_async, conclude), (speak, conclude)],
 )
-async def test_those_who_speak_may_be_coroutines(repo: Repo, speaker: Any, chair: Any):
+async def test_speakers_and_chair_may_be_coroutines(repo: Repo, speaker: Any, chair: Any):
     result = await a_round(repo, speaker, chair).ainvoke({"topic": "retry"})
 
     assert len(result["submissions"]) == 4
@@ -103,7 +103,7 @@ async def test_a_coroutine_that_fails_ends_its_round(repo: Repo):
     assert (await a_round(repo).ainvoke({"topic": "retry"}))["decisions"] == ["retry in a table"]
 
 
-def test_a_round_of_somebody_else_is_not_ended_by_ours(repo: Repo):
+def test_a_graph_does_not_end_a_round_that_it_did_not_start(repo: Repo):
     with App() as app:
         rounds = app.rounds(app.workstreams(str(repo.folder), share=True))
         app.run(rounds.start("theirs"))
@@ -114,7 +114,7 @@ def test_a_round_of_somebody_else_is_not_ended_by_ours(repo: Repo):
         assert app.run(rounds.next()).topic == "theirs"
 
 
-def test_somebody_who_is_asked_by_an_interrupt_answers_later(repo: Repo):
+def test_a_role_that_is_interrupted_can_answer_later(repo: Repo):
     """A person may be one of the four: the round stays open, and goes on where it stopped."""
 
     def asks(role: str, instruction: str) -> tuple[str, list[str]]:

@@ -36,7 +36,7 @@ def check_nothing_happened(context: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("said", [{}, {"share_session": False}, {"share_session": None}], ids=repr)
-def test_where_nobody_has_agreed_nothing_is_opened_made_or_told(
+def test_without_consent_nothing_is_opened_created_or_reported(
     repo: Repo, data_folder: Path, nothing_works: None, said: dict[str, Any]
 ):
     check_nothing_happened(
@@ -76,9 +76,7 @@ def test_consent_for_another_repository_opens_no_store_here(
     assert [path.name for path in data_folder.iterdir()] == ["settings.json"]
 
 
-def test_settings_that_cannot_be_read_are_told_where_they_would_decide(
-    repo: Repo, data_folder: Path
-):
+def test_unreadable_settings_are_reported_where_they_would_decide(repo: Repo, data_folder: Path):
     data_folder.mkdir()
     (data_folder / "settings.json").write_text("{broken")
 
@@ -134,7 +132,7 @@ def test_without_sharing_an_instruction_stays_as_it_was(
     assert not data_folder.exists()
 
 
-def test_without_sharing_nobody_is_asked_in_a_round(
+def test_without_sharing_a_round_calls_no_speaker(
     repo: Repo, data_folder: Path, nothing_works: None
 ):
     def speak(*words: str) -> Any:

@@ -34,7 +34,7 @@ def check_refused_whole(graph: StateGraph[Any, Any, Any, Any], match: str, **pla
     assert {name: spec.runnable for name, spec in graph.nodes.items()} == runnables
 
 
-def test_a_second_time_is_refused_and_the_graph_still_runs(repo: Repo):
+def test_adding_shared_context_twice_is_refused_and_the_graph_still_runs(repo: Repo):
     graph = add_shared_context(builder())
 
     check_refused_whole(graph, "'context_load' is in this graph already")
@@ -115,7 +115,7 @@ def test_an_agent_that_raises_leaves_a_failed_run_and_nothing_else(repo: Repo):
 
 
 @pytest.mark.parametrize("agent", [raises, raises_async])
-async def test_an_agent_that_raises_on_a_loop_does_too(repo: Repo, agent: Any):
+async def test_an_agent_that_raises_on_a_loop_leaves_a_failed_run(repo: Repo, agent: Any):
     graph = add_shared_context(builder(agent)).compile()
 
     with pytest.raises(KeyError):
@@ -124,7 +124,7 @@ async def test_an_agent_that_raises_on_a_loop_does_too(repo: Repo, agent: Any):
     check_failure_is_noted(repo)
 
 
-def test_an_agent_that_raises_where_nobody_shares_leaves_nothing(repo: Repo):
+def test_an_agent_that_raises_without_sharing_writes_nothing(repo: Repo):
     graph = add_shared_context(builder(raises), folder=str(repo.folder)).compile()
 
     with pytest.raises(KeyError):
@@ -174,7 +174,7 @@ def test_an_agent_that_is_tried_again_has_failed_once_at_most(repo: Repo):
     check_failure_is_noted(repo)
 
 
-def test_an_interrupt_is_no_failure(repo: Repo):
+def test_an_interrupt_is_not_recorded_as_a_failure(repo: Repo):
     def asks(state: State) -> State:
         return {"seen": [*state["seen"], interrupt("go on?")]}
 

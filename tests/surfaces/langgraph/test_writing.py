@@ -52,7 +52,7 @@ def untimed(value: Any) -> Any:
 # --- what is understood ---------------------------------------------------------------------------
 
 
-def test_where_several_may_stand_one_alone_will_do(repo: Repo):
+def test_a_single_value_is_accepted_in_place_of_a_list(repo: Repo):
     done = write(
         repo,
         decisions="use a table",
@@ -138,7 +138,7 @@ def test_a_wrong_type_is_refused_by_name_and_nothing_of_it_is_stored(
     assert not (repo.folder / "data/context/implementation_context.json").exists()
 
 
-def test_the_others_are_written_all_the_same(repo: Repo):
+def test_valid_entries_are_written_although_others_are_refused(repo: Repo):
     done = write(repo, checklist=5, decisions=["a table", 5], file_pointers=["README.md"])
 
     assert done["written"] == ["decision", "file_pointers"]
@@ -156,7 +156,9 @@ def test_the_others_are_written_all_the_same(repo: Repo):
     ],
     ids=repr,
 )
-def test_a_place_that_is_none_is_told_and_stops_nothing(repo: Repo, said: dict[str, Any]):
+def test_an_invalid_repository_phase_or_workstream_is_reported_and_stops_nothing(
+    repo: Repo, said: dict[str, Any]
+):
     result = run(repo, decisions=["a table"], **said)
 
     assert result["context"]["shared_context_error"]["code"] == "invalid_value"
@@ -234,7 +236,7 @@ def test_a_plan_without_room_for_metadata_is_left_alone(repo: Repo, plan: Any):
 
 
 @pytest.mark.parametrize("metadata", [["a"], "text", 5], ids=repr)
-def test_metadata_that_is_no_object_is_told_and_left_alone(repo: Repo, metadata: Any):
+def test_metadata_that_is_not_an_object_is_reported_and_left_unchanged(repo: Repo, metadata: Any):
     result = run(repo, plan={"metadata": metadata}, checklist=["x"])
 
     assert result["plan"] == {"metadata": metadata}
@@ -259,7 +261,7 @@ def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
     assert untimed(written(repo)) == untimed(once)
 
 
-def test_what_an_earlier_run_has_written_is_not_written_again(repo: Repo):
+def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
     """A state that is kept from run to run still holds it; somebody may have changed his mind
     since, or the code.
     """
@@ -285,7 +287,7 @@ def test_what_an_earlier_run_has_written_is_not_written_again(repo: Repo):
 
 
 @pytest.mark.parametrize("error", [["a"], {"code": 5}, 7])
-def test_a_failure_of_any_kind_is_a_failed_run(repo: Repo, error: Any):
+def test_an_error_of_any_type_is_recorded_as_a_failed_run(repo: Repo, error: Any):
     write(repo, error=error, failed_step=5, next_action=["look"])
 
     assert written(repo)["last_run"]["error"] == str(error)
@@ -314,7 +316,7 @@ def test_loading_and_validating_write_nothing_into_the_repository(repo: Repo):
 # --- a run that failed ----------------------------------------------------------------------------
 
 
-def test_a_long_traceback_is_cut_where_everybody_sees_it(repo: Repo):
+def test_a_long_traceback_is_cut_with_a_visible_mark(repo: Repo):
     traceback = "Traceback\n" + "  File x, line 1\n" * 1_000 + "KeyError: 'the \0 end'"
 
     assert write(repo, error=traceback, failed_step="s" * 5_000, next_action="n\0")["written"] == [
@@ -329,7 +331,7 @@ def test_a_long_traceback_is_cut_where_everybody_sees_it(repo: Repo):
     assert kept["failed_step"].endswith("…")
 
 
-def test_an_exception_in_the_state_is_told_by_its_type(repo: Repo):
+def test_an_exception_without_a_message_is_recorded_by_its_type(repo: Repo):
     write(repo, error=AssertionError())
 
     assert written(repo)["last_run"]["error"] == "AssertionError"

@@ -144,7 +144,7 @@ REFUSED = [
 ]
 
 
-async def test_every_bad_call_is_told_what_is_wrong_and_starts_nothing(project: Path, store: str):
+async def test_every_bad_call_gets_the_reason_and_starts_no_session(project: Path, store: str):
     """The thing, its value, what is wrong; and no session is left over from a write that was
     refused.
     """
@@ -156,7 +156,7 @@ async def test_every_bad_call_is_told_what_is_wrong_and_starts_nothing(project: 
         assert await app.scope.sessions.list_sessions() == []
 
 
-async def test_every_bad_call_changes_nothing_in_a_session_that_is_there(project: Path, store: str):
+async def test_every_bad_call_changes_nothing_in_an_existing_session(project: Path, store: str):
     """The same calls with a session to hit."""
     async with doors.inside(project) as client:
         await call(client, "session", operation="append", **MESSAGE)
@@ -223,7 +223,7 @@ async def test_refusals_of_the_rooms_keep_their_codes(project: Path, store: str)
     assert ended["next_actions"] == [f"session operation=start session_id={session_id}"]
 
 
-async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exist(
+async def test_a_session_of_another_developer_is_answered_like_an_unknown_one(
     project: Path, store: str
 ):
     """An id is a name and not a right: word for word the same, in every operation."""
@@ -263,7 +263,7 @@ async def test_an_unknown_tool_is_refused_with_the_known_ones(connect: doors.Con
     assert error.value.error.code == -32602
 
 
-async def test_a_bug_is_told_by_its_place_and_no_word_of_anybody(
+async def test_a_bug_is_reported_by_its_place_without_any_content(
     project: Path, capsys: pytest.CaptureFixture[str]
 ):
     """Neither to the agent nor on stderr; a file that cannot be used is no bug."""
@@ -343,7 +343,7 @@ CALLS = st.lists(
 )
 
 
-def test_whatever_is_sent_is_answered_the_same_on_both_engines(
+def test_any_calls_get_the_same_answers_on_both_engines(
     project: Path, sqlite_url: str, postgres_url: str, scale: Callable[[int], int]
 ):
     """Any JSON in any place: an answer in the envelope, the same verdict on both engines, and never

@@ -49,14 +49,14 @@ async def test_a_session_is_handed_the_same_bytes_until_a_claim_falls(repo: Repo
     assert fallen.partition("\n")[0] != first.partition("\n")[0], "a receipt of its own"
 
 
-async def test_whoever_has_no_session_gets_a_bundle_of_the_moment(repo: Repo):
+async def test_a_caller_without_a_session_gets_a_new_bundle_each_time(repo: Repo):
     async with doors.inside(repo.folder) as client:
         texts = [await bundle(client), await bundle(client), await by_address(client)]
 
     assert len({text.partition("\n")[0] for text in texts}) == 3
 
 
-async def test_a_failed_run_is_still_told_after_something_else_passed(repo: Repo):
+async def test_a_failed_run_is_still_shown_after_another_command_passed(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await data(
             client,

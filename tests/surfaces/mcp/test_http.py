@@ -150,7 +150,7 @@ async def test_foreign_hosts_and_origins_are_the_doors_business():
     assert answer.status_code == 200
 
 
-async def test_a_transport_session_belongs_to_whoever_opened_it():
+async def test_a_transport_session_belongs_to_the_principal_that_opened_it():
     """To anybody else its id is unknown, for a call as for its end."""
 
     def principal_of(scope: Any) -> str:
@@ -179,7 +179,7 @@ async def test_a_transport_session_belongs_to_whoever_opened_it():
     assert answers["ada"].status_code == still.status_code == 200
 
 
-async def test_a_server_for_others_does_not_look_at_its_own_disk():
+async def test_a_team_server_does_not_check_files_on_its_own_disk():
     """Somebody's files are elsewhere, and its own are nobody's business."""
     async with doors.over_http() as client:
         await call(
@@ -194,7 +194,7 @@ async def test_a_server_for_others_does_not_look_at_its_own_disk():
     assert "not found" not in text
 
 
-async def test_too_many_connections_are_told_to_wait(monkeypatch: pytest.MonkeyPatch):
+async def test_connections_above_the_limit_are_asked_to_wait(monkeypatch: pytest.MonkeyPatch):
     """The server is well: those who are connected go on, and who ends makes room."""
     monkeypatch.setattr(door, "MOST_CONNECTIONS", 2)
     async with doors.hosted() as url, httpx.AsyncClient() as http:

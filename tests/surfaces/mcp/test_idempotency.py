@@ -115,7 +115,7 @@ async def test_a_key_of_a_call_that_was_refused_can_be_used(project: Path, store
     assert (await counted())[:2] == (1, 1)
 
 
-async def test_a_lost_end_is_not_done_to_the_next_session(project: Path, store: str):
+async def test_a_repeated_end_does_not_end_the_next_session(project: Path, store: str):
     """The repeated call means the session that it ended, not the one that was started since."""
     async with doors.inside(project) as client:
         first = (await data(client, "session", operation="start", chatmode="debug"))["session"]

@@ -94,7 +94,7 @@ async def test_a_prompt_that_cannot_be_given_says_why(
     assert refused.value.error.code == -32602
 
 
-async def test_the_names_of_sessions_are_offered_while_somebody_types(connect: doors.Connect):
+async def test_session_names_are_offered_as_completions(connect: doors.Connect):
     """The newest first, each once, for the argument that is a session and for nothing else."""
     resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
     async with connect() as client:
@@ -107,7 +107,7 @@ async def test_the_names_of_sessions_are_offered_while_somebody_types(connect: d
     assert other.completion.values == []
 
 
-async def test_of_many_names_a_hundred_are_offered(project: Path, store: str):
+async def test_at_most_a_hundred_names_are_offered(project: Path, store: str):
     """As many as the protocol allows, and that there are more."""
     resume = types.PromptReference(type="ref/prompt", name="workspace-resume")
     async with App() as app, doors.on_app(app, project) as client:

@@ -102,7 +102,7 @@ async def test_an_agent_saves_after_a_proof_and_not_before(repo: Repo):
         assert again["code"] == "not_verified", "the proof was of other contents"
 
 
-async def test_a_whole_round(repo: Repo):
+async def test_a_round_runs_from_start_to_close(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await do(client, "round", step="start", topic="Where?")
         for role in ("Product Owner", "Architect", "Developer", "Validator"):
@@ -260,7 +260,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-async def test_every_bad_call_is_told_what_is_wrong_and_writes_nothing(repo: Repo):
+async def test_every_bad_call_gets_the_reason_and_writes_nothing(repo: Repo):
     async with doors.inside(repo.folder) as client:
         for arguments, code, words in REFUSED:
             answer = await refused(client, TOOL, **arguments)
@@ -292,7 +292,7 @@ FORGED = [
 ]
 
 
-async def test_a_command_that_nobody_ran_is_no_evidence(repo: Repo):
+async def test_a_forged_command_result_is_refused_as_evidence(repo: Repo):
     """An agent may say where to look. What was seen there, and what a command ended with, is ours
     to say.
     """
@@ -343,7 +343,7 @@ KEYED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("which", range(len(KEYED)))
-async def test_the_same_key_again_changes_nothing_and_another_request_is_told(
+async def test_the_same_key_again_changes_nothing_and_with_another_request_it_is_refused(
     repo: Repo, which: int
 ):
     arguments, other = KEYED[which]
@@ -369,7 +369,7 @@ async def test_the_same_key_again_changes_nothing_and_another_request_is_told(
     "end",
     [{"step": "close", "decisions": ["A table"], "questions": ["How many?"]}, {"step": "abandon"}],
 )
-async def test_the_end_of_a_round_is_told_again_whatever_came_after_it(
+async def test_a_repeated_end_of_a_round_gets_its_first_answer_after_a_new_round_began(
     repo: Repo, end: dict[str, Any]
 ):
     async with doors.inside(repo.folder) as client:
@@ -428,7 +428,7 @@ async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
 # --- other homes ----------------------------------------------------------------------------------
 
 
-async def test_off_and_outside_are_told(
+async def test_calls_are_refused_outside_a_repository_and_without_consent(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with doors.inside(tmp_path) as client:
@@ -474,7 +474,7 @@ async def test_over_serve_the_repository_is_the_one_it_was_started_in(
     assert (repo.folder / FILE).exists()
 
 
-async def test_a_server_for_a_team_has_nobodys_files(
+async def test_a_team_server_has_no_working_tree(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, repo: Repo
 ):
     monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)

@@ -92,7 +92,7 @@ def ask(process: subprocess.Popen[bytes], frame: object) -> Any:
 # --- pipes ----------------------------------------------------------------------------------------
 
 
-def test_what_was_asked_before_the_end_is_answered(project: Path):
+def test_requests_before_the_end_of_input_are_answered(project: Path):
     """A script that writes its requests and closes the pipe gets every answer, and every write is
     stored.
     """
@@ -107,7 +107,7 @@ def test_what_was_asked_before_the_end_is_answered(project: Path):
         assert app.run(app.scope.sessions.store.count_events())[0] == 20
 
 
-def test_nothing_but_the_end_is_no_trouble(project: Path):
+def test_an_empty_input_ends_cleanly(project: Path):
     answers, done = talk(project, b"")
 
     assert (answers, done.returncode, done.stderr) == ([], 0, b"")
@@ -170,7 +170,7 @@ def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
 
 
 @pytest.mark.parametrize("count", [4000, 5000])
-def test_numbers_beyond_all_measure_are_refused(project: Path, count: int):
+def test_numbers_with_thousands_of_digits_are_refused(project: Path, count: int):
     """Up to 4,300 digits Python reads them, and the rules refuse; beyond that nobody does."""
     digits = b"9" * count
     changed = [
@@ -320,7 +320,7 @@ def test_a_client_that_reads_nothing_can_still_end_it(process: subprocess.Popen[
     assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_a_folder_that_was_removed_is_no_reason_not_to_start(tmp_path: Path):
+def test_the_server_starts_in_a_removed_folder(tmp_path: Path):
     """A session is still found by its id or the client's name for it."""
     shell = f"mkdir gone && cd gone && rmdir ../gone && exec {' '.join(doors.COMMAND)}"
     done = subprocess.run(
@@ -361,9 +361,7 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
         ("mysql://localhost/x", "invalid_value"),
     ],
 )
-async def test_a_broken_store_is_told_by_the_tool_and_by_nothing_else(
-    project: Path, url: str, code: str
-):
+async def test_a_broken_store_is_reported_by_tools_only(project: Path, url: str, code: str):
     """The handshake and the lists work without one."""
     async with doors.over_stdio(project, HOLDFAST_DATABASE=url) as client:
         assert len((await client.list_tools()).tools) == 5
@@ -387,7 +385,7 @@ async def test_a_store_that_comes_back_is_used_without_a_restart(project: Path, 
     assert (home / "holdfast.db").exists()
 
 
-async def test_what_a_hook_could_not_store_is_there_when_an_agent_asks(
+async def test_an_event_that_a_hook_spooled_is_stored_before_an_agent_reads(
     project: Path, tmp_path: Path
 ):
     """Spooled events belong to every answer."""

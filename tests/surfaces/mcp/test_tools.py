@@ -64,7 +64,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
     assert ended["ended_at"] is not None
 
 
-async def test_what_a_client_wrote_is_what_the_service_reads(connect: doors.Connect):
+async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
     """The door writes to the store that everybody else reads."""
     async with connect() as client:
         event = (await data(client, "session", operation="append", **MESSAGE))["event"]
