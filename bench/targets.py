@@ -66,8 +66,8 @@ class Found:
 
     def ratio(self, over: tuple[str, str], under: tuple[str, str]) -> Ratio | None:
         """Time of one call in `over`, in times of `under`."""
-        one, two = self.lane(*over), self.lane(*under)
-        return ratio(one, two) if one and two else None
+        first, second = self.lane(*over), self.lane(*under)
+        return ratio(first, second) if first and second else None
 
     def against_bare(self, engine: str, case: str) -> Ratio | None:
         """Ours against the bare call."""

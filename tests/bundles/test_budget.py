@@ -74,7 +74,9 @@ def fitted(parts: list[Section], total: int) -> Layout | None:
     try:
         return budget.fit(HEAD, parts, total)
     except InvalidValueError:
-        pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
+        pinned = [
+            part.write([item.text for item in part.items], 0) for part in parts if part.pinned
+        ]
         assert total < len(render.write_head_line(HEAD)) + sum(len(text) + 2 for text in pinned)
         return None
 
@@ -126,7 +128,7 @@ def test_items_left_out_are_counted(parts, total):
         if shown.text:
             assert (f"+{missing} more" in shown.text) == (missing > 0)
         shortened = sum(
-            one != whole for one, whole in zip(shown.items, shown.section.items, strict=False)
+            item != whole for item, whole in zip(shown.items, shown.section.items, strict=False)
         )
         is_lost_title = (
             not shown.text
@@ -151,8 +153,15 @@ def test_no_free_room_remains_that_a_cut_section_could_use(parts, total):
     head = replace(HEAD, phase="implementation", notice="")
     layout = budget.fit(head, parts, total) if total > len(render.write_head_line(head)) else None
     for at, shown in enumerate(getattr(layout, "shown", ())):
-        others = [one for number, one in enumerate(layout.shown) if one.text and number != at]
-        fixed = [Section("fixed", "", (Item(one.text, "source"),), pinned=True) for one in others]
+        others = [
+            shown_section
+            for number, shown_section in enumerate(layout.shown)
+            if shown_section.text and number != at
+        ]
+        fixed = [
+            Section("fixed", "", (Item(shown_section.text, "source"),), pinned=True)
+            for shown_section in others
+        ]
         assert budget.fit(head, [*fixed, shown.section], total).shown[-1].text == shown.text
 
 
@@ -223,7 +232,7 @@ def test_the_section_with_the_higher_rank_gets_room_first_whatever_its_position(
         replace(HEAD, notice=""), [last, first], len(render.write_head_line(HEAD)) + 310
     )
 
-    assert [len(one.items) for one in layout.shown] == [0, 16]
+    assert [len(shown_section.items) for shown_section in layout.shown] == [0, 16]
     assert len(layout.shown[0].cut) == 20
 
 
@@ -242,7 +251,7 @@ def test_an_item_that_would_stand_alone_is_shortened_and_keeps_its_end():
 
     assert layout.shown[0].text.endswith("word…: a.py edited after the claim; unproven\n+1 more")
     assert layout.shown[1].text == ""
-    assert {one.reason.partition(";")[0].partition(":")[0] for one in layout.cut} == {
+    assert {cut_item.reason.partition(";")[0].partition(":")[0] for cut_item in layout.cut} == {
         "no room",
         "shortened",
     }
@@ -251,7 +260,7 @@ def test_an_item_that_would_stand_alone_is_shortened_and_keeps_its_end():
 def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
     rules = Section("rules", "RULES", (Item("- " + "r" * 250, "pinned rule"),), pinned=True)
 
-    assert [one.text for one in budget.fit(HEAD, [rules], 450).cut] == [HEAD.notice]
+    assert [cut_item.text for cut_item in budget.fit(HEAD, [rules], 450).cut] == [HEAD.notice]
     assert budget.fit(HEAD, [rules], 1_000).cut == ()
 
 
@@ -271,7 +280,7 @@ def test_a_long_sentence_is_shortened_rather_than_lost():
 
     assert layout.shown[0].text.endswith("word…")
     assert layout.shown[0].left_out == 0
-    assert [one.reason for one in layout.cut] == [
+    assert [cut_item.reason for cut_item in layout.cut] == [
         "shortened; no room: the bundle may have 500 characters"
     ]
 

@@ -130,7 +130,9 @@ def laid_out(gathered: Gathered, total: int) -> Layout | None:
     try:
         return budget.fit(head, parts, total)
     except InvalidValueError:
-        pinned = [one.write([item.text for item in one.items], 0) for one in parts if one.pinned]
+        pinned = [
+            part.write([item.text for item in part.items], 0) for part in parts if part.pinned
+        ]
         assert (
             total
             < len(render.write_head_line(head)) + sum(len(text) + 2 for text in pinned if text)
@@ -170,7 +172,7 @@ def test_everything_gathered_is_shown_or_listed_as_cut(gathered, limit):
     if layout is None:
         return
     judged = gathered.judged
-    told = render.render(layout) + "\n".join(one.text for one in layout.cut)
+    told = render.render(layout) + "\n".join(cut_item.text for cut_item in layout.cut)
     given_ = repr(
         replace(gathered, context_sets=tuple(gathered.context_sets.values()), judged=None)
     )
@@ -188,7 +190,7 @@ def test_context_sets_push_nothing_out(gathered):
     if gathered.judged is None:
         return
     total = budget.TOTALS[gathered.phase]
-    both = [laid_out(one, total) for one in (gathered, replace(gathered, context_sets={}))]
+    both = [laid_out(variant, total) for variant in (gathered, replace(gathered, context_sets={}))]
 
     names = (
         "about",
@@ -202,7 +204,13 @@ def test_context_sets_push_nothing_out(gathered):
         "last_pass",
     )
     texts = [
-        [one.text for one in layout.shown if one.section.name in names] for layout in both if layout
+        [
+            shown_section.text
+            for shown_section in layout.shown
+            if shown_section.section.name in names
+        ]
+        for layout in both
+        if layout
     ]
 
     assert texts[0] == texts[1]
@@ -240,7 +248,7 @@ def test_a_full_implementation_bundle_shows_something_of_every_section():
     )
 
     layout = laid_out(gathered, 1_700)
-    shown = {one.section.name: one for one in layout.shown}
+    shown = {shown_section.section.name: shown_section for shown_section in layout.shown}
 
     for name in (
         "changed",

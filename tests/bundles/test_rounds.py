@@ -153,10 +153,10 @@ def test_a_result_is_one_sentence(text, problem):
 
 
 def test_a_round_is_closed_with_its_last_result():
-    one = rounds.persist_one(rounds.close(spoken(*ROLES), ["a"], ["b"]))
+    half_closed = rounds.persist_one(rounds.close(spoken(*ROLES), ["a"], ["b"]))
 
-    assert (one.persisted, one.status) == (1, "closing")
-    assert rounds.persist_one(one).status == "closed"
+    assert (half_closed.persisted, half_closed.status) == (1, "closing")
+    assert rounds.persist_one(half_closed).status == "closed"
 
 
 def test_a_round_that_is_closing_cannot_be_closed_with_other_results():

@@ -161,7 +161,7 @@ def test_only_the_worst_three_changes_are_shown():
         "src/part3.py",
         "src/part2.py",
     ]
-    assert [one.reason for one in changed.held] == ["only the worst 3 are shown"] * 2
+    assert [cut_item.reason for cut_item in changed.held] == ["only the worst 3 are shown"] * 2
 
 
 def test_a_repository_without_a_commit_has_no_head():
@@ -269,7 +269,7 @@ def test_a_claim_whose_evidence_is_gone_leaves_the_bundle():
     claims = named(ALL_STALE)["claims"]
 
     assert not [item for item in claims.items if "table" in item.text]
-    assert [(one.text, one.reason) for one in claims.gone] == [
+    assert [(cut_item.text, cut_item.reason) for cut_item in claims.gone] == [
         ("Part 4 has its own table", "its evidence is gone")
     ]
     assert len(claims.items) == 3
@@ -401,7 +401,7 @@ def test_an_item_shortened_before_the_budget_is_listed_as_cut():
 
     for name in ("decisions", "claims"):
         assert "…" in texts(gathered, name)[0]
-        assert [one.reason for one in named(gathered)[name].gone] == [
+        assert [cut_item.reason for cut_item in named(gathered)[name].gone] == [
             "shortened: it may have 200 characters here"
         ]
 
@@ -438,7 +438,7 @@ def test_each_phase_shows_everything_that_may_be_noted_in_it():
 def test_a_section_of_the_other_phase_is_listed_as_cut():
     told = replace(PLANNING, judged=IMPLEMENTATION.judged, request=IMPLEMENTATION.request)
 
-    cuts = [(one.section, one.text) for one in named(told)["elsewhere"].gone]
+    cuts = [(cut_item.section, cut_item.text) for cut_item in named(told)["elsewhere"].gone]
 
     assert cuts == [
         ("last_run", "4 runs"),
@@ -454,13 +454,15 @@ def test_a_pointer_to_a_removed_file_is_listed_as_cut():
 
     assert "docs/a.md" in [item.text for item in files.items]
     assert not [item for item in files.items if "part4" in item.text]
-    assert {one.reason for one in files.gone} == {"the file is gone"}
+    assert {cut_item.reason for cut_item in files.gone} == {"the file is gone"}
 
 
 def test_evidence_with_changed_lines_points_to_its_file_only():
-    one = judging(PLANNING, claims=(claim(1, "It works", evidence("src/a.py:L1-L9", "changed")),))
+    changed = judging(
+        PLANNING, claims=(claim(1, "It works", evidence("src/a.py:L1-L9", "changed")),)
+    )
 
-    assert texts(one, "files")[-1] == "src/a.py"
+    assert texts(changed, "files")[-1] == "src/a.py"
 
 
 # --- words of others ------------------------------------------------------------------------------

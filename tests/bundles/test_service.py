@@ -115,7 +115,7 @@ async def test_the_last_request_of_the_session_is_quoted_verbatim(bundles, sessi
     assert ", verbatim)\n> stop after 3\n> not 4\n" in bundle.text
     assert "Last session: codex; its log ends " in bundle.text
     assert " without a final answer." in bundle.text
-    told = next(one for one in bundle.sections if one.section.name == "request")
+    told = next(section for section in bundle.sections if section.section.name == "request")
     assert told.items[0].source == f"event {asked.id}"
 
 
@@ -180,7 +180,11 @@ async def test_without_sharing_the_bundle_is_local(local, sessions):
 
     bundle = await local.build("planning", session_id=s.id)
 
-    assert [one.section.name for one in bundle.sections] == ["rules", "request", "context_sets"]
+    assert [section.section.name for section in bundle.sections] == [
+        "rules",
+        "request",
+        "context_sets",
+    ]
     assert "HOLDFAST planning · acme/invoices · main · 2026-11-16 09:04Z" in bundle.text
     assert "Kept on this machine; not checked against any checkout." in bundle.text
     assert "SET files: src/a.py" in bundle.text
@@ -251,7 +255,7 @@ async def test_without_sharing_no_git_is_started(journal, sessions, checkout, mo
         "planning"
     )
 
-    assert [one.section.name for one in bundle.sections] == ["rules"]
+    assert [section.section.name for section in bundle.sections] == ["rules"]
 
 
 # --- frozen ---------------------------------------------------------------------------------------
@@ -327,7 +331,7 @@ async def test_another_phase_session_or_limit_has_bytes_of_its_own(bundles, sess
         await bundles.build("planning", session_id=t.id),
     ]
 
-    assert len({one.id for one in built}) == 4
+    assert len({bundle.id for bundle in built}) == 4
     assert built[2].chars <= 1_000
 
 
@@ -336,7 +340,7 @@ async def test_concurrent_builds_for_one_session_give_the_same_bytes(bundles, se
 
     built = await asyncio.gather(*(bundles.build("planning", session_id=s.id) for _ in range(5)))
 
-    assert len({one.text for one in built}) == 1
+    assert len({bundle.text for bundle in built}) == 1
 
 
 async def test_frozen_bytes_that_were_forgotten_are_made_anew(bundles, sessions, journal):
@@ -530,8 +534,8 @@ async def test_only_one_of_several_concurrent_submissions_for_a_role_is_accepted
         return_exceptions=True,
     )
 
-    assert sum(not isinstance(one, Exception) for one in done) == 1
-    assert {type(one) for one in done if isinstance(one, Exception)} <= {
+    assert sum(not isinstance(outcome, Exception) for outcome in done) == 1
+    assert {type(outcome) for outcome in done if isinstance(outcome, Exception)} <= {
         errors.RoundMovedError,
         errors.WrongRoleError,
     }
@@ -545,8 +549,8 @@ async def test_only_one_of_several_concurrent_round_starts_is_accepted(bundles):
         *(rounds.start(f"topic {n}") for n in range(4)), return_exceptions=True
     )
 
-    assert sum(not isinstance(one, Exception) for one in done) == 1
-    assert {type(one) for one in done if isinstance(one, Exception)} <= {
+    assert sum(not isinstance(outcome, Exception) for outcome in done) == 1
+    assert {type(outcome) for outcome in done if isinstance(outcome, Exception)} <= {
         errors.RoundMovedError,
         errors.RoundOpenError,
     }
@@ -702,7 +706,10 @@ async def test_an_abandoned_round_keeps_its_submissions_and_no_results(bundles, 
 
     assert (left.status, left.results, decisions.kept) == ("abandoned", [], [])
     [kept] = await journal.newest("round", KEY)
-    assert [one["role"] for one in kept.content["submissions"]] == ["Product Owner", "Architect"]
+    assert [submission["role"] for submission in kept.content["submissions"]] == [
+        "Product Owner",
+        "Architect",
+    ]
     with pytest.raises(errors.RoundNotFoundError):
         await rounds.next()
     assert (await rounds.start("another")).role == "Product Owner"
@@ -726,8 +733,8 @@ async def test_only_one_of_several_concurrent_abandons_succeeds(bundles):
 
     done = await asyncio.gather(*(rounds.abandon() for _ in range(4)), return_exceptions=True)
 
-    lost = {type(one) for one in done if isinstance(one, Exception)}
-    assert sum(not isinstance(one, Exception) for one in done) == 1
+    lost = {type(outcome) for outcome in done if isinstance(outcome, Exception)}
+    assert sum(not isinstance(outcome, Exception) for outcome in done) == 1
     assert lost <= {errors.RoundMovedError, errors.RoundNotFoundError}
 
 
@@ -739,8 +746,10 @@ async def test_a_submission_during_an_abandon_is_stored_or_refused(bundles, is_f
 
     done = await asyncio.gather(*(verbs if is_first else reversed(verbs)), return_exceptions=True)
 
-    lost = [type(one) for one in done if isinstance(one, Exception)]
-    was_heard, is_left = (any(isinstance(one, kind) for one in done) for kind in (RoundStep, Round))
+    lost = [type(outcome) for outcome in done if isinstance(outcome, Exception)]
+    was_heard, is_left = (
+        any(isinstance(outcome, kind) for outcome in done) for kind in (RoundStep, Round)
+    )
     assert set(lost) <= {errors.RoundMovedError, errors.RoundNotFoundError}
     assert len(lost) < 2
     ended = await rounds.find_ended(begun.started_at)
@@ -761,8 +770,8 @@ async def test_a_concurrent_close_and_abandon_keep_all_results_or_none(bundles, 
 
     done = await asyncio.gather(*(verbs if is_first else reversed(verbs)), return_exceptions=True)
 
-    [ended] = [one for one in done if not isinstance(one, Exception)]
-    [lost] = [type(one) for one in done if isinstance(one, Exception)]
+    [ended] = [outcome for outcome in done if not isinstance(outcome, Exception)]
+    [lost] = [type(outcome) for outcome in done if isinstance(outcome, Exception)]
     assert lost in (errors.RoundMovedError, errors.RoundNotFoundError, errors.RoundClosingError)
     assert len(decisions.kept) == {"closed": 3, "abandoned": 0}[ended.status]
     assert await rounds.find_ended(ended.started_at) == ended

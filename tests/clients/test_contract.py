@@ -61,7 +61,7 @@ def test_a_client_has_a_name_a_title_and_payloads(name: str):
 def test_a_client_has_payloads_of_its_whole_life(name: str):
     """From the start of a session to its end, with a request, a tool and an answer."""
     assert {"SessionStart", "SessionEnd"} <= payloads(name).keys()
-    assert [one["event_type"] for one in expected(name).values()] == [
+    assert [kept["event_type"] for kept in expected(name).values()] == [
         "user_message",
         "tool_result",
         "model_message",
@@ -108,7 +108,7 @@ def test_another_turn_session_or_text_is_another_event(name: str):
             {**payload, key: "another text"} for key, value in payload.items() if value == text
         ]
 
-        events = [found(name).parse(event_name, one) for one in (payload, *changed)]
+        events = [found(name).parse(event_name, given) for given in (payload, *changed)]
 
         assert marks
         assert len({event.event_id for event in events if event}) == len(events)
@@ -157,7 +157,7 @@ def test_a_payload_of_another_event_or_shape_is_ignored(name: str):
     """Another event than the one that was installed, and payloads of other shapes."""
     for event_name in expected(name):
         payload = payloads(name)[event_name]
-        others = [one for one in payloads(name) if one != event_name]
+        others = [other_name for other_name in payloads(name) if other_name != event_name]
         for other in others:
             assert found(name).parse(other, payload) is None
         assert found(name).parse(event_name, {}) is None

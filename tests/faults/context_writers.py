@@ -82,19 +82,19 @@ def failing_at(number: int, name: str) -> Iterator[None]:
     """The n-th of the calls that touch the files fails with this error."""
     left = [number]
     names = ("open", "write", "fsync", "rename", "mkdir", "stat")
-    real = {one: getattr(os, one) for one in names}
+    real = {call_name: getattr(os, call_name) for call_name in names}
 
-    def failing(one: str) -> Any:
+    def failing(call_name: str) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if "dir_fd" in kwargs or "src_dir_fd" in kwargs or one in ("write", "fsync"):
+            if "dir_fd" in kwargs or "src_dir_fd" in kwargs or call_name in ("write", "fsync"):
                 left[0] -= 1
                 if left[0] == 0:
                     raise OSError(getattr(errno, name), os.strerror(getattr(errno, name)))
-            return real[one](*args, **kwargs)
+            return real[call_name](*args, **kwargs)
 
         return call
 
     with contextlib.ExitStack() as stack:
-        for one in names:
-            stack.enter_context(mock.patch.object(os, one, failing(one)))
+        for call_name in names:
+            stack.enter_context(mock.patch.object(os, call_name, failing(call_name)))
         yield

@@ -53,7 +53,8 @@ async def append_one(sessions: SessionService, session_id: str) -> None:
 
 async def append_several(sessions: SessionService, session_id: str) -> None:
     events = [
-        {"type": "tool_result", "role": "tool", "content": LONG, "event_id": one} for one in NEW_IDS
+        {"type": "tool_result", "role": "tool", "content": LONG, "event_id": event_id}
+        for event_id in NEW_IDS
     ]
     await sessions.append_events(session_id, events)
 

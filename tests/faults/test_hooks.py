@@ -117,7 +117,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
     chance, count = random.Random(seed), scale(hooks)
     fired = [Fired(number // 2) for number in range(count)]
     chance.shuffle(fired)
-    codes: dict[str, list[int]] = {one.content: [] for one in fired}
+    codes: dict[str, list[int]] = {hook.content: [] for hook in fired}
 
     for start in range(0, count, AT_ONCE):
         wave = fired[start : start + AT_ONCE]
@@ -153,13 +153,13 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
 def fire_wave(
     wave: list[Fired], chance: random.Random, url: str, codes: dict[str, list[int]]
 ) -> None:
-    for one in wave:
-        one.start({**os.environ, "HOLDFAST_DATABASE": url})
-    for one in wave:
+    for hook in wave:
+        hook.start({**os.environ, "HOLDFAST_DATABASE": url})
+    for hook in wave:
         if chance.random() < 0.25:
-            one.kill_after(chance.uniform(0, 0.15))
-    for one in wave:
-        codes[one.content].append(one.end())
+            hook.kill_after(chance.uniform(0, 0.15))
+    for hook in wave:
+        codes[hook.content].append(hook.end())
 
 
 def stored_contents() -> list[str]:
@@ -167,8 +167,8 @@ def stored_contents() -> list[str]:
         sessions = app.run(app.scope.sessions.list_all_sessions())
         events = [
             event
-            for one in sessions
-            for event in app.run(app.scope.sessions.get_recent_events(one.id, 10_000))
+            for session in sessions
+            for event in app.run(app.scope.sessions.get_recent_events(session.id, 10_000))
         ]
     assert len(sessions) <= len(SESSIONS)
     return [event.content for event in events]

@@ -273,7 +273,7 @@ async def write_through_losses(server: Server, chance: random.Random, count: int
         found = api.get(f"{path}/events", params={"limit": 1000}).json()["events"]
         assert [event["content"] for event in found] == contents[:1000]
         sessions = api.get("/api/sessions", params={"limit": 1000}).json()["sessions"]
-        assert [one["id"] for one in sessions if one["name"]] == named[::-1]
+        assert [listed["id"] for listed in sessions if listed["name"]] == named[::-1]
         assert api.get(path).json()["revision"] == revision
 
 

@@ -46,9 +46,11 @@ async def test_a_cancelled_append_does_not_affect_other_appends(
             ids = [new_id() for _ in range(20)]
             tasks = [
                 asyncio.create_task(
-                    sessions.append_event(session.id, "user_message", "user", "…", event_id=one)
+                    sessions.append_event(
+                        session.id, "user_message", "user", "…", event_id=event_id
+                    )
                 )
-                for one in ids
+                for event_id in ids
             ]
             for _ in range(chance.randrange(4)):
                 await asyncio.sleep(0)
@@ -73,7 +75,7 @@ async def test_a_cancelled_append_does_not_affect_other_appends(
         }
 
     assert len(acked) >= 13 * rounds
-    assert {one: stored[one] for one in acked} == acked
+    assert {event_id: stored[event_id] for event_id in acked} == acked
     assert set(stored) <= set(asked)
     print(
         f"{rounds} rounds, {len(asked) - len(acked)} cancelled, {len(stored) - len(acked)} of them stored, seed {seed}"
@@ -166,8 +168,8 @@ def test_a_forked_child_must_open_its_own_store_and_leaves_the_parents_intact(
     said = child.hear_all()
 
     assert child.wait() == 0
-    assert [one for one in said if one in ("refused", "ended")] == ["refused", "ended"] * forks
-    acked = [one for one in said if one not in ("refused", "ended")]
+    assert [line for line in said if line in ("refused", "ended")] == ["refused", "ended"] * forks
+    acked = [line for line in said if line not in ("refused", "ended")]
     assert [event.id for event in audit(sqlite_url, session_id)] == acked
     assert len(acked) == 3 * forks
 

@@ -89,7 +89,7 @@ def test_a_kill_at_a_named_point_of_an_append_keeps_what_was_acknowledged(
     chance, session_id, sent = random.Random(point), new_session(sqlite_url), 0
     for _ in range(scale(20)):
         wanted = [[new_id() for _ in range(4)] for _ in range(6)]
-        every = [one for mine in wanted for one in mine]
+        every = [event_id for mine in wanted for event_id in mine]
         number = chance.randrange(
             1, 5 if point in ("before_begin", "before_commit", "after_commit") else 25
         )

@@ -182,7 +182,7 @@ def test_removing_permissions_from_an_open_store_loses_no_acknowledged_event(
     folder.chmod(0o700)
     (folder / "test.db").chmod(0o600)
 
-    acked = [first, *(one for one in [second] if one != "store_read_only")]
+    acked = [first, *(answer for answer in [second] if answer != "store_read_only")]
     assert [event.id for event in audit(url, session_id)] == acked
 
 

@@ -106,7 +106,9 @@ async def test_a_lost_answer_is_repeated_and_has_one_effect(
         events = await audit_open(sessions, session.id, sent)
         assert sorted(event.id for event in events) == sorted(sent)
         assert (await sessions.get_state(session.id)).scratchpad == scratchpad
-        natives = [one.native_id for one in await sessions.list_sessions(10_000) if one.native_id]
+        natives = [
+            listed.native_id for listed in await sessions.list_sessions(10_000) if listed.native_id
+        ]
         assert len(natives) == len(set(natives))
     print(f"R11: {writes} writes, {proxy.lost} answers lost, seed {seed}")
 
@@ -154,7 +156,10 @@ async def test_tasks_that_submit_the_same_event_write_it_once(
         mine = random.Random(seed).sample(ids, count)
         append = sessions.append_event
         events = await asyncio.gather(
-            *(append(session.id, "user_message", "user", one, event_id=one) for one in mine)
+            *(
+                append(session.id, "user_message", "user", event_id, event_id=event_id)
+                for event_id in mine
+            )
         )
         return {event.id: event.sequence for event in events}
 
@@ -169,13 +174,13 @@ async def test_the_same_event_for_two_sessions_goes_to_one_of_them(
 ) -> None:
     """R11: whoever comes second is told that the id is taken, however close they are."""
     sessions, count = sessions_of(OWNER), scale(200)
-    one, other = [await sessions.create_session("coder", "u1") for _ in range(2)]
+    session, other = [await sessions.create_session("coder", "u1") for _ in range(2)]
     for _ in range(count):
         event_id = new_id()
         outcomes = await asyncio.gather(
             *(
                 sessions.append_event(s.id, "user_message", "user", "…", event_id=event_id)
-                for s in (one, other)
+                for s in (session, other)
             ),
             return_exceptions=True,
         )
@@ -184,7 +189,7 @@ async def test_the_same_event_for_two_sessions_goes_to_one_of_them(
             "SessionEvent",
         ]
 
-    stored = await audit_open(sessions, one.id) + await audit_open(sessions, other.id)
+    stored = await audit_open(sessions, session.id) + await audit_open(sessions, other.id)
     assert len(stored) == count
 
 

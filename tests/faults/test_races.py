@@ -87,13 +87,13 @@ def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
     children = [nursery.start(writers.take_turns, database_url, session_id, 4) for _ in range(2)]
     turns = [[child.hear()] for child in children]
     for stop in range(stops):
-        one, other = stop % 2, 1 - stop % 2
-        turns[one] += children[one].hear_for(chance.uniform(0, 0.005))
-        children[one].stop()
+        stopped, other = stop % 2, 1 - stop % 2
+        turns[stopped] += children[stopped].hear_for(chance.uniform(0, 0.005))
+        children[stopped].stop()
         turns[other] += children[other].hear_for(
             0.03
         )  # or it waits for the lock of the one that is stopped
-        children[one].thaw()
+        children[stopped].thaw()
     say_to_all(children, "end")
     for number, child in enumerate(children):
         turns[number] += child.hear_all()
@@ -192,8 +192,8 @@ def test_a_tailing_reader_misses_nothing_that_is_committed_late(
     reader = nursery.start(writers.tail_outbox, postgres_url)
     sessions = [new_session(postgres_url) for _ in range(8)]
     children = [
-        nursery.start(writers.tell_slowly, postgres_url, one, n, each)
-        for n, one in enumerate(sessions)
+        nursery.start(writers.tell_slowly, postgres_url, session_id, n, each)
+        for n, session_id in enumerate(sessions)
     ]
     assert hear_from_all(children) == ["open"] * 8
     say_to_all(children)

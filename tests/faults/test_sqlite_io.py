@@ -231,7 +231,7 @@ def test_a_kill_at_any_call_leaves_the_old_or_the_new_state(
 ) -> None:
     """F1 with kills: before the call, or after half of it."""
     session_id = prepare(tmp_path / "start")
-    name = next(name for name, one in OPERATIONS.items() if one is operation)
+    name = next(name for name, known in OPERATIONS.items() if known is operation)
     for number, folder in attempts(
         tmp_path, scale, fault, lambda folder: attempt(folder, operation, session_id)
     ):

@@ -360,7 +360,8 @@ def append_ids(line: Line, url: str, session_id: str, event_ids: list[str]) -> N
         line.hear()
         append = sessions.append_event
         events = [
-            await append(session_id, "user_message", "user", one, event_id=one) for one in event_ids
+            await append(session_id, "user_message", "user", event_id, event_id=event_id)
+            for event_id in event_ids
         ]
         return [[event.id, event.sequence] for event in events]
 

@@ -29,9 +29,11 @@ def test_a_moment_comes_back_from_its_text_in_utc(moment: datetime) -> None:
 
 
 @given(MOMENTS, MOMENTS)
-def test_texts_sort_as_the_moments_do_whatever_their_zones(one: datetime, other: datetime) -> None:
-    assert (clock.to_text(one) < clock.to_text(other)) == (one < other)
-    assert (clock.to_text(one) == clock.to_text(other)) == (one == other)
+def test_texts_sort_as_the_moments_do_whatever_their_zones(
+    first: datetime, other: datetime
+) -> None:
+    assert (clock.to_text(first) < clock.to_text(other)) == (first < other)
+    assert (clock.to_text(first) == clock.to_text(other)) == (first == other)
 
 
 @pytest.mark.parametrize(

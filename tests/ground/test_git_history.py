@@ -112,8 +112,8 @@ def test_all_commits_that_begin_the_same_are_listed(work: Work):
             break
         known[commit[:7]] = (commit, data)
     twin, of_twin = known[commit[:7]]
-    for one in (data, of_twin):
-        work.write("commit.txt", one)
+    for content in (data, of_twin):
+        work.write("commit.txt", content)
         work.git("hash-object", "-t", "commit", "-w", "commit.txt")
 
     assert sorted(git.list_commits(work.found(), commit[:7])) == sorted([commit, twin])

@@ -121,14 +121,14 @@ def test_a_remote_on_this_machine_is_never_the_name(work: Work, url: str):
 def test_a_repository_that_nothing_names_gets_a_distinct_name_without_its_path(
     tmp_path: Path, work: Work
 ):
-    one, two = make(tmp_path / "secret-one").found(), make(tmp_path / "secret-two").found()
+    first, second = make(tmp_path / "secret-one").found(), make(tmp_path / "secret-two").found()
     work.commit("second")
     shallow = clone(work, tmp_path / "shallow", "--depth=1").found()
 
-    assert len({one.repo, two.repo, shallow.repo}) == 3
-    for found in (one, two, shallow):
+    assert len({first.repo, second.repo, shallow.repo}) == 3
+    for found in (first, second, shallow):
         assert re.fullmatch("local-[0-9a-f]{16}", found.repo)
-    assert (one.branch, shallow.is_shallow) == ("main", True)
+    assert (first.branch, shallow.is_shallow) == ("main", True)
 
 
 def test_all_working_trees_share_the_name_and_have_their_own_branch(work: Work, tmp_path: Path):

@@ -55,7 +55,7 @@ class Store:
         return found
 
     def read(self, ids: list[bytes]) -> list[Tree]:
-        return [dict(self.trees[one]) for one in ids]
+        return [dict(self.trees[tree_id]) for tree_id in ids]
 
 
 def possible(files: dict[bytes, TreeEntry]) -> dict[bytes, TreeEntry]:

@@ -15,7 +15,7 @@ def test_tokens_are_about_one_per_four_characters(text: str, count: int):
 
 
 @given(st.text(), st.text())
-def test_no_text_costs_nothing_and_together_they_cost_no_more(one: str, two: str):
-    assert (tokens(one) > 0) == bool(one)
-    assert tokens(one + two) <= tokens(one) + tokens(two)
-    assert len(one) <= tokens(one) * CHARS_PER_TOKEN
+def test_no_text_costs_nothing_and_together_they_cost_no_more(first: str, second: str):
+    assert (tokens(first) > 0) == bool(first)
+    assert tokens(first + second) <= tokens(first) + tokens(second)
+    assert len(first) <= tokens(first) * CHARS_PER_TOKEN

@@ -65,7 +65,8 @@ def test_the_branch_is_the_one_that_git_names(tmp_path: Path):
     repo.git("submodule", "add", "-q", str(tmp_path / "repo"), "inner")
 
     found = {
-        one: find_branch(str(tmp_path / one)) for one in ("young", "repo", "linked", "repo/inner")
+        folder: find_branch(str(tmp_path / folder))
+        for folder in ("young", "repo", "linked", "repo/inner")
     }
 
     assert found == {

@@ -281,8 +281,8 @@ def test_both_engines_take_the_same_arguments_and_answer_with_the_same_columns(
             ), query.name
         answers = [
             columns
-            for one in query.statements
-            if (columns := sqlite_columns(sqlite.connection, one))
+            for statement in query.statements
+            if (columns := sqlite_columns(sqlite.connection, statement))
         ]
         assert answers, query.name
         assert {len(columns) for columns in answers} == {len(function.columns)}, query.name

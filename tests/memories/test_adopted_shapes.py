@@ -98,16 +98,18 @@ async def test_every_row_that_says_something_is_found_listed_exported_and_forgot
             ("k1", metadata),
             ("k1", {"metadata": metadata}),
         ]
-        assert sorted(one.id for one in listed) == ["k1", "k2"]
-        assert [one.id for one in paged] == [one.id for one in listed]
+        assert sorted(memory.id for memory in listed) == ["k1", "k2"]
+        assert [memory.id for memory in paged] == [memory.id for memory in listed]
         assert len(await memories.list_memories_with_text("port")) == 1
 
         new = (await memories.remember("Icons come from Lucide", session_id="s-1")).memory
         assert (await memories.remember(PORT, session_id="s-2")).memory.lineage == ("s-2",)
         assert (await memories.corroborate("k2", "s-3")).lineage == ("s-3",)
-        assert [one.memory.id for one in await memories.recall("lucide icons")] == [new.id]
-        for one in ("k1", "k2", new.id):
-            assert (await memories.forget(one)).content == ""
+        assert [recalled.memory.id for recalled in await memories.recall("lucide icons")] == [
+            new.id
+        ]
+        for memory_id in ("k1", "k2", new.id):
+            assert (await memories.forget(memory_id)).content == ""
         assert await memories.list_memories() == []
         elsewhere = await import_memories(
             MemoryService(memories.db, owner=Owner("w", "d")), str(tmp_path / "out.jsonl")
@@ -263,7 +265,7 @@ async def test_the_remedy_in_the_refusal_makes_the_adoption_work(
         assert await memories.recall("staging port")
     if shape == "too many words":
         async with opened(postgres, name) as memories:
-            assert [one.memory.user_id for one in await memories.recall("w7")] == ["a"]
+            assert [recalled.memory.user_id for recalled in await memories.recall("w7")] == ["a"]
 
 
 async def test_row_level_security_added_later_also_limits_a_recall(
@@ -322,7 +324,9 @@ async def test_a_text_is_forgotten_wherever_it_stands_and_whenever_it_comes_back
         execute(postgres.dsn(name, OWNER), f"{add} ('a', '{PORT}')")
 
         assert await memories.recall("staging database port", min_relevance=0.5) == []
-        assert [one.content for one in await memories.list_memories(1)] == ["Staging is shared"]
+        assert [memory.content for memory in await memories.list_memories(1)] == [
+            "Staging is shared"
+        ]
         assert await export_memories(memories, str(tmp_path / "out.jsonl")) == 1
         with pytest.raises(errors.MemoryForgottenError):
             await memories.remember(PORT)
@@ -351,5 +355,7 @@ async def test_a_table_that_was_adopted_before_is_looked_at_again(
     assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0002_notes"]
 
     async with opened(postgres, name) as memories:
-        assert [one.memory.content for one in await memories.recall("staging port")] == [PORT]
-        assert [one.content for one in await memories.list_memories()] == [PORT]
+        assert [recalled.memory.content for recalled in await memories.recall("staging port")] == [
+            PORT
+        ]
+        assert [memory.content for memory in await memories.list_memories()] == [PORT]

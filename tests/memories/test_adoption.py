@@ -91,9 +91,9 @@ async def test_rows_that_were_there_are_kept_backfilled_and_found(
         "bootstrap",
         1.0,
     )
-    assert [one.memory.content for one in await adopted.recall("on which day are deployments")] == [
-        TEXTS[1]
-    ]
+    assert [
+        recalled.memory.content for recalled in await adopted.recall("on which day are deployments")
+    ] == [TEXTS[1]]
     assert await adopted.recall("who owns the reconciliation service") == []
     assert await adopted.is_adopted() is True
 
@@ -138,7 +138,7 @@ async def test_every_verb_works_on_an_adopted_table(
     assert await adopted.recall("redis rejected", min_relevance=0) == []
     assert await adopted.recall("staging postgres port", min_relevance=0.5) == []
     assert len(await adopted.list_memories_with_text("Tuesdays")) == 1
-    assert {one.content for one in await adopted.list_memories()} == {
+    assert {memory.content for memory in await adopted.list_memories()} == {
         *TEXTS[1:],
         "Redis streams were rejected",
     }

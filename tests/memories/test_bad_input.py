@@ -135,14 +135,18 @@ async def test_a_question_of_signs_is_a_question(memories: MemoryService, kept: 
 async def test_a_word_is_found_with_any_punctuation_around_it(
     memories: MemoryService, kept: Any, query: str
 ):
-    assert [one.memory.id for one in await memories.recall(query, min_relevance=0)] == [kept.id]
+    assert [recalled.memory.id for recalled in await memories.recall(query, min_relevance=0)] == [
+        kept.id
+    ]
 
 
 async def test_ten_thousand_words_are_answered_or_refused_and_never_break_an_index(
     memories: MemoryService, kept: Any
 ):
     fitting = " ".join(f"w{number}" for number in range(2_000)) + " stays"
-    assert [one.memory.id for one in await memories.recall(fitting, min_relevance=0)] == [kept.id]
+    assert [recalled.memory.id for recalled in await memories.recall(fitting, min_relevance=0)] == [
+        kept.id
+    ]
     with pytest.raises(InvalidValueError, match=r"query .* is longer than 16,?384 bytes"):
         await memories.recall("stays " * 10_000)
 
@@ -156,7 +160,7 @@ async def test_the_same_words_in_another_case_or_spacing_are_the_same_memory(
     again = await memories.remember(text, session_id="s-2")
 
     assert (again.is_new, again.memory.id, again.memory.content) == (False, kept.id, kept.content)
-    assert [one.id for one in await memories.list_memories()] == [kept.id]
+    assert [memory.id for memory in await memories.list_memories()] == [kept.id]
 
 
 @pytest.mark.parametrize("memory_id", NO_ID, ids=lambda value: repr(value)[:20])

@@ -74,12 +74,14 @@ async def test_an_import_keeps_what_a_line_says(memories: MemoryService, tmp_pat
 
     assert (report.imported, report.known, report.forgotten) == (3, 0, 0)
     port, money, redis = sorted(
-        await memories.list_memories(), key=lambda one: "TMR".index(one.content[0])
+        await memories.list_memories(), key=lambda memory: "TMR".index(memory.content[0])
     )
     assert (port.confidence, port.created_at.year, port.source_type) == (0.9, 2026, "bootstrap")
     assert (money.lineage, money.use_count, money.source_type) == (("s-1",), 4, "implicit")
     assert (redis.category, redis.metadata) == ("decision", {"by": "ops"})
-    assert [one.memory.id for one in await memories.recall("why was redis rejected")] == [redis.id]
+    assert [recalled.memory.id for recalled in await memories.recall("why was redis rejected")] == [
+        redis.id
+    ]
 
 
 async def test_to_import_again_changes_nothing(memories: MemoryService, tmp_path: Path):
@@ -241,7 +243,7 @@ async def test_an_edit_by_hand_is_not_overwritten(memories: MemoryService, tmp_p
         if is_taken:
             assert await export_memories(memories, str(file)) == 1
 
-    assert {one.content for one in await memories.list_memories()} == {
+    assert {memory.content for memory in await memories.list_memories()} == {
         kept.content,
         "Icons come from Feather",
     }
@@ -340,8 +342,8 @@ async def test_a_file_and_a_service_are_searched_alike(memories: MemoryService, 
     ):
         of_file = await TemporalMemoryStore(file).search(question)
         of_service = await TemporalMemoryStore(memories).search(question)
-        assert [(one.memory.content, one.relevance) for one in of_file] == [
-            (one.memory.content, one.relevance) for one in of_service
+        assert [(recalled.memory.content, recalled.relevance) for recalled in of_file] == [
+            (recalled.memory.content, recalled.relevance) for recalled in of_service
         ]
 
 
@@ -356,7 +358,7 @@ async def test_a_file_is_read_as_it_is_now(tmp_path: Path):
         {"content": 7},
     )
 
-    assert [one.memory.content for one in await store.search("staging port")] == [
+    assert [recalled.memory.content for recalled in await store.search("staging port")] == [
         RECORDS[0]["content"]
     ]
     assert await store.search("redis streams") == []

@@ -30,7 +30,7 @@ async def ask(
 ) -> Figures:
     figures = Figures()
     for question, right in questions:
-        found = [keys[one.memory.id] for one in await memories.recall(question, limit=5)]
+        found = [keys[recalled.memory.id] for recalled in await memories.recall(question, limit=5)]
         figures.asked += 1
         figures.first += found[:1] == [right]
         figures.among_five += right in found

@@ -81,8 +81,8 @@ def test_a_lineage_keeps_the_newest():
 def test_a_repeated_statement_keeps_the_later_of_two_expiry_times(
     kept_for: int | None, said_for: int | None, days: int | None
 ):
-    def at(one: int | None) -> datetime | None:
-        return None if one is None else NOW + timedelta(days=one)
+    def at(days_from_now: int | None) -> datetime | None:
+        return None if days_from_now is None else NOW + timedelta(days=days_from_now)
 
     assert rules.repeat(memory(expires_at=at(kept_for)), at(said_for), "s-1").expires_at == at(days)
 
@@ -135,7 +135,7 @@ def test_a_rarer_word_never_weighs_less(first: int, second: int, total: int):
 
 
 def ranked(*memories: Memory, query: str = "kept", **changes: Any) -> list[str]:
-    candidates = [(one, extract_words(one.content)) for one in memories]
+    candidates = [(memory, extract_words(memory.content)) for memory in memories]
     weights = rules.weigh(extract_words(query), {}, len(memories))
     options = {"now": NOW, "limit": 10, "min_relevance": 0.35} | changes
     return [found.memory.id for found in rules.rank(candidates, weights, **options)]

@@ -93,10 +93,12 @@ async def test_an_expired_memory_is_not_recalled_until_it_is_remembered_again(
     assert expired.expires_at is not None
     assert once_more == expired
     assert await memories.recall("staging database port") == []
-    assert [one.id for one in await memories.list_memories()] == [kept.id]
+    assert [memory.id for memory in await memories.list_memories()] == [kept.id]
     again = await memories.remember(TEXT, session_id="s-2")
     assert again.memory.expires_at is None
-    assert [one.memory.id for one in await memories.recall("staging database port")] == [kept.id]
+    assert [recalled.memory.id for recalled in await memories.recall("staging database port")] == [
+        kept.id
+    ]
 
 
 async def test_a_memory_with_days_to_live_says_when_it_ends(memories: MemoryService):
@@ -168,13 +170,13 @@ async def test_all_memories_are_read_page_by_page(memories: MemoryService):
     second = await memories.list_memories(3, first[-1].id)
     last = await memories.list_memories(3, second[-1].id)
 
-    assert [one.id for one in [*first, *second, *last]] == kept[::-1]
+    assert [memory.id for memory in [*first, *second, *last]] == kept[::-1]
     assert await memories.list_memories(3, last[-1].id) == []
     with pytest.raises(errors.MemoryNotFoundError):
         await memories.list_memories(3, "nobody")
     with pytest.raises(InvalidValueError):
         await memories.list_memories(0)
-    assert [one.id async for one in memories.read_memories()] == kept
+    assert [memory.id async for memory in memories.read_memories()] == kept
 
 
 async def test_a_memory_is_found_by_its_id_and_by_any_piece_of_it(memories: MemoryService):

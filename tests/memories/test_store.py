@@ -49,7 +49,7 @@ def test_both_engines_give_the_same_answers_in_the_same_order(
         for text in texts:
             both.run(service.remember(" ".join(text)))
         found = both.run(service.recall(" ".join(question), limit=50, min_relevance=0.0))
-        answers.append([(one.memory.content, one.relevance) for one in found])
+        answers.append([(recalled.memory.content, recalled.relevance) for recalled in found])
         both.run(finish_noting())
 
     assert [share for _, share in answers[0]] == [share for _, share in answers[1]]
@@ -67,8 +67,8 @@ async def test_one_statement_that_many_make_at_once_is_one_memory(
     )
 
     [memory] = await memories.list_memories()
-    assert {one.memory.id for one in kept} == {memory.id}
-    assert sum(one.is_new for one in kept) == 1
+    assert {answer.memory.id for answer in kept} == {memory.id}
+    assert sum(answer.is_new for answer in kept) == 1
     assert sorted(memory.lineage) == sorted(f"s-{n}" for n in range(count))
 
 
@@ -82,8 +82,8 @@ async def test_a_memory_forgotten_while_others_remember_it_stays_forgotten(
         said = [memories.remember(text, session_id=f"s-{n}") for n in range(4)]
         results = await asyncio.gather(memories.forget(kept.id), *said, return_exceptions=True)
         assert all(
-            not isinstance(one, Exception) or isinstance(one, MemoryForgottenError)
-            for one in results
+            not isinstance(outcome, Exception) or isinstance(outcome, MemoryForgottenError)
+            for outcome in results
         )
         with pytest.raises(MemoryForgottenError):
             await memories.remember(text)
@@ -94,13 +94,16 @@ async def test_only_the_owner_recalls_changes_and_lists_a_memory(database: Any, 
     """Another developer, and another workspace, find nothing and say the same again as their own."""
     owners = (Owner(workspace, "ana"), Owner(new_workspace(), "bo"), Owner(workspace, "cy"))
     services = [MemoryService(database, owner=owner) for owner in owners]
-    kept = [(await one.remember("The port of staging is 6543")).memory for one in services]
+    kept = [
+        (await service_of_owner.remember("The port of staging is 6543")).memory
+        for service_of_owner in services
+    ]
 
     assert len({memory.id for memory in kept}) == 3
     for service, own in zip(services, kept, strict=True):
-        assert [one.memory.id for one in await service.recall("staging port")] == [own.id]
-        assert [one.id for one in await service.list_memories()] == [own.id]
-        assert [one.id for one in await service.list_memories_with_text("6543")] == [own.id]
+        assert [recalled.memory.id for recalled in await service.recall("staging port")] == [own.id]
+        assert [memory.id for memory in await service.list_memories()] == [own.id]
+        assert [memory.id for memory in await service.list_memories_with_text("6543")] == [own.id]
         for other in kept:
             if other.id != own.id:
                 with pytest.raises(HoldfastError):
@@ -174,9 +177,9 @@ async def test_a_vacuum_keeps_the_index_and_its_rows_together(sqlite_url: str, t
     connection.close()
 
     async with holdfast.open_database(sqlite_url) as database:
-        assert [one.memory.id for one in await MemoryService(database).recall("staging port")] == [
-            kept.id
-        ]
+        assert [
+            recalled.memory.id for recalled in await MemoryService(database).recall("staging port")
+        ] == [kept.id]
 
 
 SPOILING = [

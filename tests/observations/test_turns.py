@@ -195,12 +195,13 @@ def test_the_recorded_hooks_of_each_client_form_one_turn(client: str):
     expected = json.loads((PAYLOADS / client / "expected.json").read_text())
     order = {"user_message": 0, "tool_result": 1, "model_message": 2}
     kept = sorted(
-        (one for one in expected.values() if one), key=lambda one: order[one["event_type"]]
+        (given for given in expected.values() if given),
+        key=lambda given: order[given["event_type"]],
     )
     turn = only(
         *(
-            event(n, one["event_type"], one["content"], one["parts"])
-            for n, one in enumerate(kept, 1)
+            event(n, given["event_type"], given["content"], given["parts"])
+            for n, given in enumerate(kept, 1)
         )
     )
 
@@ -232,13 +233,13 @@ def test_every_event_is_in_exactly_one_turn_for_any_parts(told: list[tuple[str, 
     turns = gather_turns(events)
 
     shown = [
-        one.sequence
+        shown_event.sequence
         for turn in turns
-        for one in [
+        for shown_event in [
             turn.request,
             *turn.answers,
             *(e for step in turn.steps for e in (step.event, step.result)),
         ]
-        if one
+        if shown_event
     ]
     assert sorted(shown) == list(range(1, len(events) + 1))

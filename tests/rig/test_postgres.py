@@ -83,9 +83,9 @@ async def test_a_row_outside_of_the_tests_workspaces_is_refused_where_tests_shar
             )
 
         assert os.environ["HOLDFAST_WORKSPACE"] == workspace
-        assert [one.id for one in await holdfast.SessionService(database).list_sessions()] == [
-            session.id
-        ]
+        assert [
+            listed.id for listed in await holdfast.SessionService(database).list_sessions()
+        ] == [session.id]
 
 
 @pytest.mark.own_database

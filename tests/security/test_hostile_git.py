@@ -89,8 +89,8 @@ class Scene:
 
     def lose(self, *objects: str) -> None:
         """As in a clone that fetches an object when somebody needs it."""
-        for one in objects:
-            name = self.work.git("rev-parse", one)
+        for object_name in objects:
+            name = self.work.git("rev-parse", object_name)
             (self.git_dir / "objects" / name[:2] / name[2:]).unlink(missing_ok=True)
 
 

@@ -413,11 +413,11 @@ def test_a_session_of_another_developer_is_answered_as_missing(
             answers = [
                 bob.request(
                     method,
-                    path.replace("ID", one),
-                    content=body.replace('"ID"', f'"{one}"'),
+                    path.replace("ID", session_id),
+                    content=body.replace('"ID"', f'"{session_id}"'),
                     headers={"Content-Type": "application/json"},
                 )
-                for one in (foreign, absent)
+                for session_id in (foreign, absent)
             ]
             texts = [re.sub(r"[0-9a-f-]{36}", "ID", answer.text) for answer in answers]
             assert texts[0] == texts[1]

@@ -393,7 +393,7 @@ def test_a_feature_branch_sets_no_rule_and_names_no_folder_server_or_command(rep
     assert not (repo.folder / "evil-hook").exists()
     assert not (repo.folder / "evil-home").exists()
     written = json.loads((repo.folder / FILE).read_text())
-    assert [one["text"] for one in written["contexts"][0]["open_decisions"]] == ["x"]
+    assert [decision["text"] for decision in written["contexts"][0]["open_decisions"]] == ["x"]
 
 
 def test_a_repository_can_only_take_away(repo: Repo, tmp_path: Path):

@@ -519,18 +519,28 @@ async def test_the_rows_hold_the_hashes_and_the_owner(sessions):
 async def test_a_repeated_call_that_grew_is_checked_against_what_came_in_between(sessions):
     """Its first event is there already, so the second one carries the expectation."""
     s = await sessions.create_session("architect", "u1")
-    one = {"type": "user_message", "role": "user", "content": "one", "event_id": str(uuid.uuid4())}
-    two = {"type": "user_message", "role": "user", "content": "two", "event_id": str(uuid.uuid4())}
-    await sessions.append_events(s.id, [one], expected_sequence=0)
+    first = {
+        "type": "user_message",
+        "role": "user",
+        "content": "one",
+        "event_id": str(uuid.uuid4()),
+    }
+    second = {
+        "type": "user_message",
+        "role": "user",
+        "content": "two",
+        "event_id": str(uuid.uuid4()),
+    }
+    await sessions.append_events(s.id, [first], expected_sequence=0)
 
     assert [
-        e.sequence for e in await sessions.append_events(s.id, [one, two], expected_sequence=0)
+        e.sequence for e in await sessions.append_events(s.id, [first, second], expected_sequence=0)
     ] == [1, 2]
     await sessions.append_event(s.id, "tool_call", "tool", "somebody else's")
-    three = {**two, "content": "three", "event_id": str(uuid.uuid4())}
+    three = {**second, "content": "three", "event_id": str(uuid.uuid4())}
     with pytest.raises(SequenceConflictError):
-        await sessions.append_events(s.id, [one, two, three], expected_sequence=0)
+        await sessions.append_events(s.id, [first, second, three], expected_sequence=0)
     assert [
-        e.sequence for e in await sessions.append_events(s.id, [one, two], expected_sequence=0)
+        e.sequence for e in await sessions.append_events(s.id, [first, second], expected_sequence=0)
     ] == [1, 2]
     assert (await sessions.get_session(s.id)).last_sequence == 3

@@ -201,9 +201,9 @@ async def test_listeners_get_the_added_and_removed_files(sessions):
     await sessions.set_relevant_context(s.id, "files", ["/b", "/c"])
     await sessions.set_relevant_context(s.id, "files", [])
 
-    one, several, none = await context_events(sessions)
+    single, several, none = await context_events(sessions)
 
-    assert one == {
+    assert single == {
         "reason": "changed",
         "session_id": s.id,
         "context": {"files": ["/a"]},

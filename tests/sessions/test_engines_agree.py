@@ -205,7 +205,7 @@ class Example:
     def outcome(self, answer: Any) -> Any:
         match answer:
             case list():
-                return [self.outcome(one) for one in answer]
+                return [self.outcome(item) for item in answer]
             case model.Session():
                 kept = {
                     key: value for key, value in answer.metadata.items() if key != "lastObservedAt"

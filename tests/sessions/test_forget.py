@@ -353,7 +353,7 @@ async def test_a_text_is_found_in_content_that_is_json_itself(sessions):
 
     found = await sessions.find_events_to_forget(match='KEY-LINE-1\nKEY-LINE-2 "quoted"')
 
-    assert [one.id for one in found] == [event.id]
+    assert [session.id for session in found] == [event.id]
 
 
 async def test_forgetting_a_session_while_it_is_resumed_copies_all_of_it_or_nothing(sessions):

@@ -124,8 +124,8 @@ async def test_the_same_native_id_is_another_session_for_another_owner(ada, stra
         other = await stranger.create_session("codex", "u1", client="codex", native_id="n1")
 
         assert other.id != s.id
-        assert [one.id for one in await stranger.list_sessions()] == [other.id]
-        assert [one.id for one in await ada.list_sessions()] == [s.id]
+        assert [session.id for session in await stranger.list_sessions()] == [other.id]
+        assert [session.id for session in await ada.list_sessions()] == [s.id]
 
 
 async def test_an_event_id_of_another_workspace_is_free(database, workspace):
@@ -152,8 +152,8 @@ async def test_an_event_id_of_a_colleague_is_a_conflict_that_shows_nothing(datab
 
     assert "secret" not in str(refusal.value)
     two = [
-        {"type": "user_message", "role": "user", "content": "x", "event_id": one}
-        for one in (None, event.id)
+        {"type": "user_message", "role": "user", "content": "x", "event_id": event_id}
+        for event_id in (None, event.id)
     ]
     with pytest.raises(EventConflictError, match="One of the 2 event ids|Event id " + event.id):
         await bob.append_events(own.id, two)

@@ -54,7 +54,7 @@ async def test_the_workspace_of_a_plain_pool_comes_from_the_environment(postgres
 
         assert acme.owner.workspace_id == "acme"
         assert acme.owner.developer_id == settings.owner_of("acme", "ada").developer_id
-        assert [one.id for one in await acme.list_sessions()] == [session.id]
+        assert [listed.id for listed in await acme.list_sessions()] == [session.id]
         assert await local.list_sessions() == []
 
 

@@ -86,7 +86,7 @@ async def test_a_short_log_is_its_own_sample(sessions, events, limit, expected):
     for _ in range(events):
         await sessions.append_event(session.id, "user_message", "user", "hello", {"a": 1})
 
-    assert [one.sequence for one in await sessions.sample_events(session.id, limit)] == expected
+    assert [event.sequence for event in await sessions.sample_events(session.id, limit)] == expected
 
 
 async def test_the_first_request_is_cut_and_may_be_missing(sessions):

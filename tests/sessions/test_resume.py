@@ -126,7 +126,11 @@ async def test_two_concurrent_resumes_of_a_session_are_both_in_its_thread(sessio
     )
 
     assert first.id != second.id
-    assert {one.id for one in await sessions.list_thread(first.id)} == {s.id, first.id, second.id}
+    assert {session.id for session in await sessions.list_thread(first.id)} == {
+        s.id,
+        first.id,
+        second.id,
+    }
 
 
 async def test_a_session_that_does_not_exist_is_not_resumed(sessions):
@@ -219,8 +223,11 @@ async def test_sessions_of_one_name_are_listed_newest_first(sessions):
     newer = await sessions.create_session("architect", "u1", name="webhook retry")
     await sessions.create_session("architect", "u1", name="another")
 
-    assert [one.id for one in await sessions.list_named("webhook retry")] == [newer.id, older.id]
-    assert [one.id for one in await sessions.list_named("webhook retry", 1)] == [newer.id]
+    assert [session.id for session in await sessions.list_named("webhook retry")] == [
+        newer.id,
+        older.id,
+    ]
+    assert [session.id for session in await sessions.list_named("webhook retry", 1)] == [newer.id]
     assert await sessions.list_named("nobody") == []
 
 

@@ -114,10 +114,10 @@ def test_an_event_id_is_a_uuid(event_id):
 
 
 def test_a_list_of_events_is_checked_one_by_one():
-    one = {"type": "user_message", "role": "user", "content": "hi"}
-    full = {**one, "parts": {}, "event_id": EVENT_ID}
+    first = {"type": "user_message", "role": "user", "content": "hi"}
+    full = {**first, "parts": {}, "event_id": EVENT_ID}
 
-    assert [event.id for event in rules.check_events([one, full])][1] == EVENT_ID
+    assert [event.id for event in rules.check_events([first, full])][1] == EVENT_ID
     assert rules.check_events(()) == []
 
 

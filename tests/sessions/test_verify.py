@@ -148,10 +148,10 @@ async def test_a_clean_session_verifies_from_its_first_event_on(sessions):
 
     empty = await sessions.verify_session(s.id)
     await sessions.append_event(s.id, "user_message", "user", "hi")
-    one = await sessions.verify_session(s.id.upper())
+    single = await sessions.verify_session(s.id.upper())
 
     assert (empty.ok, empty.checked, empty.erased, empty.damage) == (True, 0, 0, ())
-    assert (one.session_id, one.ok, one.checked) == (s.id, True, 1)
+    assert (single.session_id, single.ok, single.checked) == (s.id, True, 1)
 
 
 async def test_each_damage_is_named_by_its_number(sessions, tampering):

@@ -54,11 +54,14 @@ def window(events, max_turns, max_tokens):
 
 async def fill(sessions, session_id, events):
     if events:
-        await sessions.append_events(session_id, [event(*one) for one in events])
+        await sessions.append_events(session_id, [event(*fields) for fields in events])
 
 
 async def numbers(sessions, session_id, *limits):
-    return [one.sequence for one in await sessions.get_recent_events(session_id, *limits)]
+    return [
+        event_found.sequence
+        for event_found in await sessions.get_recent_events(session_id, *limits)
+    ]
 
 
 async def test_the_last_turns_come_back_whole_and_oldest_first(sessions):
@@ -162,12 +165,14 @@ def test_a_window_over_any_log_equals_a_simple_reference_implementation(both, sc
             await fill(sessions, s.id, events)
             for max_turns, max_tokens in limits:
                 found = await sessions.get_recent_events(s.id, max_turns, max_tokens)
-                assert [one.sequence for one in found] == window(events, max_turns, max_tokens)
+                assert [event_found.sequence for event_found in found] == window(
+                    events, max_turns, max_tokens
+                )
                 # What the reference above promises, said once more without it.
                 assert not events or found[-1].sequence == len(events)
-                costs = [-(-len(one.content) // 4) for one in found]
+                costs = [-(-len(event_found.content) // 4) for event_found in found]
                 assert len(found) <= 1 or max_tokens is None or sum(costs) <= max_tokens
-                turns = sum(one.type == "user_message" for one in found)
+                turns = sum(event_found.type == "user_message" for event_found in found)
                 assert turns <= max(max_turns, 1)
 
         for sessions in both.services:

@@ -24,11 +24,11 @@ async def test_the_newest_about_a_subject_comes_first(journal: Journal):
     await journal.add("proof", ["repo", "b"], {"number": 9})
     await journal.add("receipt", ["repo", "a"], {"number": 8})
 
-    assert [one.content for one in await journal.newest("proof", ["repo", "a"], 2)] == [
+    assert [entry.content for entry in await journal.newest("proof", ["repo", "a"], 2)] == [
         {"number": 2},
         {"number": 1},
     ]
-    assert [one.content for one in await journal.newest_of_kind("proof", 2)] == [
+    assert [entry.content for entry in await journal.newest_of_kind("proof", 2)] == [
         {"number": 9},
         {"number": 2},
     ]
@@ -61,7 +61,7 @@ async def test_an_erased_entry_keeps_its_place_without_content(journal: Journal)
     assert not await journal.erase(kept.id)
 
     assert await journal.list_with_text('se"cret') == []
-    assert [one.content for one in await journal.newest("proof", ["r"], 5)] == [
+    assert [entry.content for entry in await journal.newest("proof", ["r"], 5)] == [
         {"token": "none"},
         None,
     ]

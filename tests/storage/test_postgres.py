@@ -405,7 +405,7 @@ async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_
 
     assert (new.id != old.id, new.native_id, new.ended_at) == (True, "n1", None)
     assert (await sessions.get_state(new.id)).scratchpad == {}
-    assert [one.id for one in await sessions.list_sessions()] == [new.id, old.id]
+    assert [session.id for session in await sessions.list_sessions()] == [new.id, old.id]
 
 
 async def test_creating_a_session_with_an_id_of_another_developer_is_refused(

@@ -38,8 +38,8 @@ class Store:
         self.wrong = wrong
         self.taken: list[str] = []
 
-    async def __call__(self, one: dict[str, Any]) -> None:
-        event_id = one["event"]["id"]
+    async def __call__(self, spooled: dict[str, Any]) -> None:
+        event_id = spooled["event"]["id"]
         if event_id in self.wrong:
             raise self.wrong[event_id]
         self.taken.append(event_id)
@@ -206,10 +206,10 @@ async def test_two_concurrent_drains_store_each_record_once(spool: Spool):
     fill(spool, 1, 2)
     store, outcomes = Store(), list[object]()
 
-    async def slow(one: dict[str, Any]) -> None:
+    async def slow(spooled: dict[str, Any]) -> None:
         with pytest.raises(StoreBusyError):
             await hurried(spool).drain(store)
-        await store(one)
+        await store(spooled)
 
     outcomes.append(await spool.drain(slow))
     outcomes.append(await spool.drain(store))
@@ -470,7 +470,9 @@ def test_an_obstacle_in_place_of_a_spool_file_is_reported_and_blocks_no_drain(
 
     assert store.taken == ["e1", "e3"]
     assert (mine.count_spooled(), mine.count_rejected(), mine.count_lost()) == (1, 0, 0)
-    assert [(one.path, one.put_aside) for one in mine.list_unreadable()] == [(path, False)]
+    assert [(unreadable.path, unreadable.put_aside) for unreadable in mine.list_unreadable()] == [
+        (path, False)
+    ]
 
 
 def test_a_record_that_can_be_neither_stored_nor_rejected_stays_spooled(spool: Spool):

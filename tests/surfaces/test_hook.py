@@ -50,8 +50,8 @@ def stored() -> dict[str, list[SessionEvent]]:
     with App() as app:
         sessions: list[Session] = app.run(app.scope.sessions.list_all_sessions())
         return {
-            str(one.native_id): app.run(app.scope.sessions.get_recent_events(one.id, 1000))
-            for one in reversed(sessions)
+            str(session.native_id): app.run(app.scope.sessions.get_recent_events(session.id, 1000))
+            for session in reversed(sessions)
         }
 
 
@@ -97,7 +97,8 @@ def test_a_whole_turn_of_each_client_is_kept_in_order(client: str):
     [(native_id, events)] = stored().items()
     assert native_id == payload(client, others[0])["session_id"]
     assert [(event.type, event.role, event.content, event.parts) for event in events] == [
-        (one["event_type"], one["role"], one["content"], one["parts"]) for one in expected.values()
+        (kept["event_type"], kept["role"], kept["content"], kept["parts"])
+        for kept in expected.values()
     ]
     with App() as app:
         [session] = app.run(app.scope.sessions.list_sessions())
@@ -700,17 +701,17 @@ def test_a_stopped_writer_of_the_spool_costs_nothing(locked: apsw.Connection, tm
 
 
 def test_a_repeated_prompt_of_an_ended_session_is_stored_once():
-    one, two = (
+    first, second = (
         payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text)
         for text in ("one", "two")
     )
-    fire("claude", "UserPromptSubmit", one)
+    fire("claude", "UserPromptSubmit", first)
     with App() as app:
         [session] = app.run(app.scope.sessions.list_sessions())
         app.run(app.scope.sessions.end_session(session.id))
-    fire("claude", "UserPromptSubmit", two)
+    fire("claude", "UserPromptSubmit", second)
 
-    assert fire("claude", "UserPromptSubmit", one) == SILENT
+    assert fire("claude", "UserPromptSubmit", first) == SILENT
 
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
 

@@ -85,7 +85,7 @@ async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionServic
     for record in (first, older):
         await capture.store_record(hers.db, ANA, record)
 
-    assert {one.native_id: one.git_branch for one in await hers.list_sessions()} == {
+    assert {session.native_id: session.git_branch for session in await hers.list_sessions()} == {
         "n1": "main",
         "n2": None,
     }
@@ -114,9 +114,13 @@ def test_an_event_of_two_developers_gets_an_id_for_each(tmp_path: Path):
     ]
     named, by_chance = ids.named_id("x"), ids.new_id()
 
-    made = [capture.make_record(hook_event(event_id=named), one)["event"]["id"] for one in people]
+    made = [
+        capture.make_record(hook_event(event_id=named), settings_of_person)["event"]["id"]
+        for settings_of_person in people
+    ]
     kept = [
-        capture.make_record(hook_event(event_id=by_chance), one)["event"]["id"] for one in people
+        capture.make_record(hook_event(event_id=by_chance), settings_of_person)["event"]["id"]
+        for settings_of_person in people
     ]
 
     assert len({named, *made}) == 3
@@ -150,7 +154,7 @@ async def test_an_event_of_an_ended_session_is_known_also_when_another_has_begun
 
     await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
 
-    assert [one.last_sequence for one in await hers.list_sessions()] == [1, 1]
+    assert [session.last_sequence for session in await hers.list_sessions()] == [1, 1]
     if not forgotten:
         with pytest.raises(EventConflictError):
             await capture.store_record(
@@ -198,7 +202,7 @@ async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(
 
     await capture.store_record(hers.db, ANA, record)
 
-    assert [one.id for one in await hers.list_sessions()] == [session.id]
+    assert [listed.id for listed in await hers.list_sessions()] == [session.id]
 
 
 async def test_a_new_event_after_the_end_starts_another_session(

@@ -33,7 +33,9 @@ class Person:
         return self.types(*words, "--json").document
 
     def decisions(self) -> list[str]:
-        return sorted(one["text"] for one in self.reads("workstream", "show")["open_decisions"])
+        return sorted(
+            decision["text"] for decision in self.reads("workstream", "show")["open_decisions"]
+        )
 
 
 def join(tmp_path: Path, name: str) -> Person:
@@ -82,7 +84,7 @@ def test_a_colleague_sees_notes_as_fresh_and_after_an_edit_which_claims_changed(
     ben.clone.git("pull", "-q", "--ff-only")
     shown = ben.reads("workstream", "show")
     assert shown["key"] == ana.reads("workstream", "show")["key"]
-    assert (shown["stale"], [one["verdict"] for one in shown["claims"]]) == (
+    assert (shown["stale"], [claim["verdict"] for claim in shown["claims"]]) == (
         False,
         ["ok", "ok", "ok"],
     )
@@ -91,16 +93,16 @@ def test_a_colleague_sees_notes_as_fresh_and_after_an_edit_which_claims_changed(
     for words in ("Failed webhooks are retried.", "[ok] The pause doubles", "Redis"):
         assert words in bundle
     planned = ben.reads("workstream", "show", "--phase", "planning")["open_decisions"]
-    assert [one["text"] for one in planned] == ["Retries are rows in a table"]
+    assert [decision["text"] for decision in planned] == ["Retries are rows in a table"]
 
     ben.clone.write("src/retry.py", RETRY.replace("30", "60"))
     checked = ben.reads("workstream", "check")
-    assert {one["claim"]: one["verdict"] for one in checked["claims"]} == {
+    assert {claim["claim"]: claim["verdict"] for claim in checked["claims"]} == {
         "The pause doubles": "changed",
         "Attempts are numbered": "ok",
         "All tests pass": "changed",
     }
-    assert [one["path"] for one in checked["staleness"]["changed"]] == ["src/retry.py"]
+    assert [change["path"] for change in checked["staleness"]["changed"]] == ["src/retry.py"]
     assert "[ok] The pause doubles" not in ben.types("bundle", "show").out
     assert ana.reads("workstream", "check")["stale"] is False, "her checkout is as it was"
 
@@ -137,7 +139,12 @@ def test_two_developers_who_decide_at_the_same_time_lose_nothing(tmp_path: Path)
     for person in (ana, ben):
         shown = person.reads("workstream", "show")
         assert person.decisions() == ["after the merge", "ana's", "before", "ben's"]
-        assert sorted(one["id"] for one in shown["open_decisions"]) == ["D1", "D2", "D3", "D4"]
-        assert [one["claim"] for one in shown["claims"]] == ["Attempts are numbered"]
+        assert sorted(decision["id"] for decision in shown["open_decisions"]) == [
+            "D1",
+            "D2",
+            "D3",
+            "D4",
+        ]
+        assert [claim["claim"] for claim in shown["claims"]] == ["Attempts are numbered"]
         assert shown["working_summary"]["text"] == "ben was here"
         assert shown["read_only"] is None

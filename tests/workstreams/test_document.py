@@ -183,18 +183,18 @@ def test_the_later_of_two_changes_to_a_decision_wins_and_both_histories_stay():
 
 
 def test_a_summary_stays_with_its_own_checkpoint_and_the_other_is_kept():
-    one = context(
+    first = context(
         working_summary={"text": "one", "updated_at": at(1)},
         checkpoint={"git_head": "a"},
         updated_at=at(9),
     )
-    two = context(
+    second = context(
         working_summary={"text": "two", "updated_at": at(2)},
         checkpoint={"git_head": "b"},
         updated_at=at(3),
     )
 
-    merged = merge_contexts(one, two)
+    merged = merge_contexts(first, second)
 
     assert (merged.working_summary.text, merged.checkpoint.git_head) == ("two", "b")
     assert [summary.text for summary in merged.other_summaries] == ["one"]
@@ -234,23 +234,23 @@ def words_of(side: ContextFields) -> set[str | None]:
 
 @given(SIDES, SIDES)
 def test_merging_loses_no_entry_whichever_side_comes_first(
-    one: ContextFields, other: ContextFields
+    first: ContextFields, other: ContextFields
 ):
-    merged = merge_contexts(one, other)
-    again = merge_contexts(other, one)
+    merged = merge_contexts(first, other)
+    again = merge_contexts(other, first)
 
-    uids = {entry.uid for side in (one, other) for entry in side.open_decisions}
+    uids = {entry.uid for side in (first, other) for entry in side.open_decisions}
     assert {entry.uid for entry in merged.open_decisions} == uids
     assert len({entry.id for entry in merged.open_decisions}) == len(uids)
-    assert set(merged.checklist) == {*one.checklist, *other.checklist}
-    assert words_of(merged) == words_of(one) | words_of(other)
+    assert set(merged.checklist) == {*first.checklist, *other.checklist}
+    assert words_of(merged) == words_of(first) | words_of(other)
     assert merged.open_decisions == again.open_decisions
     assert merged.working_summary == again.working_summary
 
 
 @given(SIDES, SIDES)
-def test_merging_again_changes_nothing(one: ContextFields, other: ContextFields):
-    merged = merge_contexts(one, other)
+def test_merging_again_changes_nothing(first: ContextFields, other: ContextFields):
+    merged = merge_contexts(first, other)
 
     again = merge_contexts(merged, other)
 

@@ -274,7 +274,11 @@ def test_two_hundred_edits_have_the_right_verdict_each_time(scale):
     for seed in range(1 + scale(2000) // (len(edits.KINDS) * len(edits.EDITS))):
         for kind in edits.KINDS:
             file = edits.make_file(kind, seed)
-            wrong += [one for name in edits.EDITS for one in wrong_verdicts(file, name, seed)]
+            wrong += [
+                wrong_verdict
+                for name in edits.EDITS
+                for wrong_verdict in wrong_verdicts(file, name, seed)
+            ]
 
     assert wrong == []
 

@@ -43,7 +43,7 @@ def work(repo: Repo, database: Any) -> WorkstreamService:
 
 
 def changed(judged: JudgedContext) -> list[tuple[str, str]]:
-    return [(one.path, one.what) for one in judged.staleness.changed]
+    return [(change.path, change.what) for change in judged.staleness.changed]
 
 
 async def is_on(work: WorkstreamService) -> bool:
@@ -186,9 +186,9 @@ async def test_the_commit_and_author_of_a_changed_file_are_named(
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     commit = repo.commit("slower")
 
-    (one,) = (await work.load("implementation")).staleness.changed
+    (change,) = (await work.load("implementation")).staleness.changed
 
-    assert (one.commit, one.author, one.is_committed) == (commit[:7], "Ana", True)
+    assert (change.commit, change.author, change.is_committed) == (commit[:7], "Ana", True)
 
 
 async def test_rebase_merge_switch_and_rename(repo: Repo, work: WorkstreamService):
@@ -228,7 +228,10 @@ async def test_a_branch_has_a_context_of_its_own(repo: Repo, work: WorkstreamSer
     judged = await work.load("implementation")
     assert judged.context.summary is not None
     assert "retried" in judged.context.summary.text
-    listed = {one.key.branch: one.judged is not None for one in await work.list_judged()}
+    listed = {
+        workstream.key.branch: workstream.judged is not None
+        for workstream in await work.list_judged()
+    }
     assert listed == {"main": True, "feat": False}
 
 
@@ -344,11 +347,14 @@ async def test_a_removed_worktree_loses_nothing(
 
     judged = await work.load("implementation")
 
-    assert [one.decision.text for one in judged.decisions] == ["keep the queue"]
+    assert [decision.decision.text for decision in judged.decisions] == ["keep the queue"]
     assert "from the log" in judged.context.notes[0]
     await work.decide("and go on")
     judged = await work.load("implementation")
-    assert [one.decision.text for one in judged.decisions] == ["keep the queue", "and go on"]
+    assert [decision.decision.text for decision in judged.decisions] == [
+        "keep the queue",
+        "and go on",
+    ]
     assert judged.context.notes == ()
 
 
@@ -480,7 +486,7 @@ async def test_decisions_have_numbers_reasons_and_a_history(work: WorkstreamServ
 
     assert (changed_.id, changed_.status, changed_.history[0].status) == ("D1", "accepted", "open")
     judged = await work.load("implementation")
-    assert [one.decision.id for one in judged.decisions] == ["D1", "D2"]
+    assert [decision.decision.id for decision in judged.decisions] == ["D1", "D2"]
     with pytest.raises(InvalidValueError, match="because"):
         await work.decide("x", status="rejected")
     with pytest.raises(InvalidValueError, match="is unknown"):
@@ -498,7 +504,7 @@ async def test_one_phase_shows_the_others_decisions_without_reading_its_file(
     judged = await work.load("implementation")
 
     assert judged.decisions == ()
-    assert [one.decision.text for one in judged.shared_decisions] == ["integer cents"]
+    assert [decision.decision.text for decision in judged.shared_decisions] == ["integer cents"]
 
 
 async def test_secrets_are_not_committed(repo: Repo, work: WorkstreamService):
@@ -600,7 +606,7 @@ async def test_a_changed_mode_or_line_end_marks_a_noted_file_as_changed(
     (repo.folder / "src/retry.py").chmod(0o755)
     judged = await work.load("implementation")
     assert (judged.staleness.stale, changed(judged)) == (True, [("src/retry.py", "changed")])
-    assert [one.verdict for one in judged.claims] == ["ok"]
+    assert [claim.verdict for claim in judged.claims] == ["ok"]
 
     (repo.folder / "src/retry.py").chmod(0o644)
     repo.write("src/retry.py", RETRY.removesuffix("\n"))
@@ -650,11 +656,11 @@ async def test_a_claim_that_is_made_again_has_the_newer_evidence(
 ):
     await work.claim("The retry is done.", ["src/retry.py#schedule"])
     repo.write("src/retry.py", RETRY.replace("30", "60"))
-    assert [one.verdict for one in (await work.load("implementation")).claims] == ["changed"]
+    assert [claim.verdict for claim in (await work.load("implementation")).claims] == ["changed"]
 
     await work.claim("The retry is done.", ["src/retry.py#schedule"])
 
-    assert [one.verdict for one in (await work.load("implementation")).claims] == ["ok"]
+    assert [claim.verdict for claim in (await work.load("implementation")).claims] == ["ok"]
 
 
 async def test_where_nothing_is_noted_other_branches_are_named(repo: Repo, work: WorkstreamService):
@@ -701,7 +707,9 @@ async def test_nothing_but_a_save_makes_a_summary_fresh(
     assert (await work.load("implementation")).staleness.stale
 
     contexts = json.loads(file.read_text())
-    mine, other = sorted(contexts["contexts"], key=lambda one: str(one["key"]["workstream_id"]))
+    mine, other = sorted(
+        contexts["contexts"], key=lambda context: str(context["key"]["workstream_id"])
+    )
     merged = {**mine, "checkpoint": other["checkpoint"]}
     repo.write(
         str(file.relative_to(repo.folder)), json.dumps({**contexts, "contexts": [merged, other]})
@@ -738,7 +746,7 @@ async def test_one_phase_never_opens_the_others_file(repo: Repo, work: Workstrea
     await work.set_checklist(["z"])
     judged = await work.load("implementation")
 
-    assert [one.decision.text for one in judged.decisions] == ["x"]
+    assert [decision.decision.text for decision in judged.decisions] == ["x"]
     assert (await work.load("planning")).context.read_only
 
 
@@ -760,8 +768,8 @@ async def test_the_author_is_looked_up_for_a_limited_number_of_files(
 
     judged = await work.load("implementation")
 
-    assert [one.path for one in judged.staleness.changed] == names
-    assert [one.path for one in judged.staleness.changed if one.is_committed] == names[:50]
+    assert [change.path for change in judged.staleness.changed] == names
+    assert [change.path for change in judged.staleness.changed if change.is_committed] == names[:50]
 
 
 # Whatever somebody writes into any place of the committed file.
@@ -871,7 +879,7 @@ async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work:
     repo.git("checkout", "--", "data")
 
     judged = await work.load("implementation")
-    assert [one.decision.text for one in judged.decisions] == ["Queue or table?"]
+    assert [decision.decision.text for decision in judged.decisions] == ["Queue or table?"]
     assert judged.context.summary is None
     [note] = judged.context.notes
     assert note.startswith("Saved here and no longer in the file: D2, c-")
@@ -879,8 +887,11 @@ async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work:
 
     await work.restore()
     judged = await work.load("implementation")
-    assert [one.decision.text for one in judged.decisions] == ["Queue or table?", "Precious note"]
-    assert [one.claim for one in judged.claims] == ["schedule() doubles"]
+    assert [decision.decision.text for decision in judged.decisions] == [
+        "Queue or table?",
+        "Precious note",
+    ]
+    assert [claim.claim for claim in judged.claims] == ["schedule() doubles"]
     assert judged.context.summary.text == "Where it stands."
     assert judged.context.notes == ()
     again = await work.restore()
@@ -907,12 +918,12 @@ async def test_discarded_entries_are_named_until_they_are_restored(
     await work.restore()
 
     judged = await work.load("implementation")
-    assert {one.decision.text: one.decision.status for one in judged.decisions} == {
+    assert {decision.decision.text: decision.decision.status for decision in judged.decisions} == {
         "first": "rejected",
         "second": "open",
         "third": "open",
     }
-    assert len({one.decision.id for one in judged.decisions}) == 3
+    assert len({decision.decision.id for decision in judged.decisions}) == 3
     assert len(judged.claims) == 1
     assert judged.context.notes == ()
 
@@ -950,7 +961,9 @@ async def test_an_entry_removed_from_the_file_stays_removed_until_it_is_restored
 
     await work.decide("right")
 
-    assert [one.decision.text for one in (await work.load("implementation")).decisions] == ["right"]
+    assert [
+        decision.decision.text for decision in (await work.load("implementation")).decisions
+    ] == ["right"]
 
 
 async def test_a_claim_or_decision_that_was_a_mistake_is_withdrawn_for_good(
@@ -992,23 +1005,23 @@ async def test_decisions_of_a_merged_branch_hold_where_it_was_merged(
     repo.git("branch", "-qd", "feature")
 
     judged = await work.load("implementation")
-    assert [(one.of, one.decision.text) for one in judged.shared_decisions] == [
+    assert [(decision.of, decision.decision.text) for decision in judged.shared_decisions] == [
         ("feature", "Retry by table")
     ]
     assert judged.claims == ()
 
     there = await work.load("implementation", "feature")
-    assert [one.verdict for one in there.claims] == ["ok"]
+    assert [claim.verdict for claim in there.claims] == ["ok"]
     assert there.context.notes == ("These notes were made on branch feature.",)
 
     await work.decide("go on here", workstream_id="feature")
     on = await work.load("implementation", "feature")
     assert (on.context.key.branch, len(on.claims)) == ("feature", 1)
-    assert [one.decision.text for one in on.decisions] == ["Retry by table", "go on here"]
+    assert [decision.decision.text for decision in on.decisions] == ["Retry by table", "go on here"]
     await work.withdraw("go on here", workstream_id="feature")
     await work.decide("Retry by table", status="rejected", because="it was slow")
     judged = await work.load("implementation")
-    assert [one.decision.status for one in judged.decisions] == ["rejected"]
+    assert [decision.decision.status for decision in judged.decisions] == ["rejected"]
     assert judged.shared_decisions == (), "the same words count as they were said last, here"
 
 
@@ -1017,7 +1030,7 @@ async def test_the_same_words_are_the_same_decision(work: WorkstreamService):
     again = await work.decide("Use SQLite", status="accepted")
     kept = await work.decide(None, decision_id="D1", status="rejected", because="too small")
 
-    assert {one.id for one in (first, again, kept)} == {"D1"}
+    assert {decision.id for decision in (first, again, kept)} == {"D1"}
     assert (kept.text, kept.status, len(kept.history)) == ("Use SQLite", "rejected", 2)
     with pytest.raises(errors.NoteNotFoundError, match="There are D1"):
         await work.decide(None, decision_id="D7", status="accepted")
@@ -1043,10 +1056,10 @@ async def test_a_merged_decision_keeps_the_reasons_of_both_sides(
     await work.decide("Queue?")
     base = (repo.folder / CONTEXT).read_bytes()
     await work.decide("Queue?", status="accepted", because="measured")
-    one = (repo.folder / CONTEXT).read_bytes()
+    accepted = (repo.folder / CONTEXT).read_bytes()
     (repo.folder / CONTEXT).write_bytes(base)
     await work.decide("Queue?", status="rejected", because="ops")
-    merged = document.merge_bytes(one, (repo.folder / CONTEXT).read_bytes(), CONTEXT)
+    merged = document.merge_bytes(accepted, (repo.folder / CONTEXT).read_bytes(), CONTEXT)
     assert merged
     (repo.folder / CONTEXT).write_bytes(merged)
 

@@ -56,10 +56,10 @@ def test_every_command_answers_the_same_on_both_engines(cli: Call, project: Path
     assert (change["session_id"], change["added"]) == (session, files[:2])
     assert resumed["metadata"]["context"] == {"files": files}
     assert resumed["resume_text"] == "Relevant files:\n(3 files not found)"
-    assert [one["id"] for one in thread] == [session, resumed["id"]]
+    assert [listed["id"] for listed in thread] == [session, resumed["id"]]
     assert (forgotten["erased"], forgotten["event_ids"]) == (1, [appended["id"]])
     assert [(event["content"], event["sequence"]) for event in events] == [("", 1), ("harmless", 2)]
-    assert (verified["ok"], sum(one["erased"] for one in verified["sessions"])) == (True, 1)
+    assert (verified["ok"], sum(listed["erased"] for listed in verified["sessions"])) == (True, 1)
     assert [
         status[key] for key in ("accepted", "stored", "spooled", "rejected", "lost", "sessions")
     ] == [

@@ -124,12 +124,14 @@ def test_help_all_has_a_line_for_every_command(cli: Call):
     lines = cli("help", "all").out.splitlines()
     document = cli("help", "all", "--json").document["commands"]
 
-    assert [one["command"] for one in document] == [f"holdfast {' '.join(path)}" for path in LEAVES]
+    assert [entry["command"] for entry in document] == [
+        f"holdfast {' '.join(path)}" for path in LEAVES
+    ]
     width = max(len(" ".join(path)) for path in LEAVES)
     assert [line[:width].rstrip() for line in lines] == [" ".join(path) for path in LEAVES]
-    assert [line[width + 1 :] for line in lines] == [one["help"] for one in document]
+    assert [line[width + 1 :] for line in lines] == [entry["help"] for entry in document]
     assert max(map(len, lines)) <= 80
-    assert not [one for one in document if one["help"].endswith("...")]
+    assert not [entry for entry in document if entry["help"].endswith("...")]
 
 
 def test_commands_are_listed_in_the_order_in_which_they_are_used(cli: Call):

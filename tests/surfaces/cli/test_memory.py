@@ -40,7 +40,7 @@ def test_a_statement_is_remembered_and_recalled(cli: Call):
         "ana",
     )
     assert said["is_new"] is True
-    assert [one["id"] for one in found] == [said["id"]]
+    assert [memory["id"] for memory in found] == [said["id"]]
     assert found[0]["relevance"] == 1.0
     text = cli("memory", "recall", "staging port")
     assert text.out == f"{said['id']}  0.80  {TEXT}  (100%)\n"
@@ -83,15 +83,17 @@ def test_memories_are_listed_newest_first_and_marked_when_expired(cli: Call):
     text, document = cli("memory", "list"), cli("memory", "list", "--json").document
 
     assert text.out == f"{new}  0.80  Icons come from Lucide\n{old}  0.80  {TEXT}  (expired)\n"
-    assert [(one["id"], one["expired"]) for one in document["memories"]] == [
+    assert [(memory["id"], memory["expired"]) for memory in document["memories"]] == [
         (new, False),
         (old, True),
     ]
     assert [
-        one["id"] for one in cli("memory", "list", "--limit", "1", "--json").document["memories"]
+        memory["id"]
+        for memory in cli("memory", "list", "--limit", "1", "--json").document["memories"]
     ] == [new]
     assert [
-        one["id"] for one in cli("memory", "list", "--below", new, "--json").document["memories"]
+        memory["id"]
+        for memory in cli("memory", "list", "--below", new, "--json").document["memories"]
     ] == [old]
 
 
@@ -178,7 +180,8 @@ def test_a_text_is_forgotten_in_events_and_memories_alike(cli: Call):
     assert f"1 memory:\n{memory}  0.80  The key is sk-4711" in look.out
     assert (done["erased"], done["event_ids"], done["memory_ids"]) == (1, [event], [memory])
     assert [
-        one["id"] for one in cli("memory", "recall", "staging port", "--json").document["memories"]
+        kept_memory["id"]
+        for kept_memory in cli("memory", "recall", "staging port", "--json").document["memories"]
     ] == [kept]
     assert cli("memory", "recall", "key", "--min-relevance", "0", "--json").document == {
         "memories": []

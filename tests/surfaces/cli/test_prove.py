@@ -186,7 +186,7 @@ def test_a_proof_shows_a_claim_on_its_own_files_only(run: Call, repo: Repo):
 
     assert "[changed] It works now (unproven)" in run("workstream", "check").out
     shown = run("workstream", "show", "--json").document["proofs"]
-    assert [(one["id"], one["passed"], one["is_of_this_tree"]) for one in shown] == [
+    assert [(proof["id"], proof["passed"], proof["is_of_this_tree"]) for proof in shown] == [
         (proof_id, True, False)
     ]
     again = run("prove", "--json", "--again", proof_id).document["proof"]

@@ -53,7 +53,7 @@ def test_four_roles_speak_and_the_chair_closes(cli: Call, repo: Repo):
 
     assert closed.out == "Decided: A table\nOpen: How many attempts?\n"
     noted = cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"]
-    assert [(one["text"], one["status"]) for one in noted] == [
+    assert [(decision["text"], decision["status"]) for decision in noted] == [
         ("integer cents", "accepted"),
         ("A table", "accepted"),
         ("How many attempts?", "open"),

@@ -99,16 +99,16 @@ def test_the_beginning_of_several_ids_is_answered_with_them(cli: Call):
     """An id begins with its time, so the one in the middle begins like a neighbour."""
     found = [start(cli)["id"] for _ in range(3)]
     beginning = found[1][:8]
-    alike = [one for one in reversed(found) if one.startswith(beginning)]
+    alike = [session_id for session_id in reversed(found) if session_id.startswith(beginning)]
 
     answer = cli("session", "end", beginning, "--json")
 
     assert (answer.code, answer.document["code"]) == (2, "invalid_value")
     said = f"Session '{beginning}' is the beginning of {len(alike)} ids. Known: {', '.join(alike)}."
     assert answer.document["message"] == said
-    assert {one["ended_at"] for one in cli("session", "list", "--json").document["sessions"]} == {
-        None
-    }
+    assert {
+        session["ended_at"] for session in cli("session", "list", "--json").document["sessions"]
+    } == {None}
 
 
 def test_show_prints_the_facts_that_are_there(cli: Call):
@@ -136,13 +136,13 @@ def test_list_is_newest_first_and_goes_on_below_the_last(cli: Call):
 
 
 def test_list_has_a_line_for_each_session(cli: Call):
-    one, two = start(cli, "--name", "one"), start(cli)
-    say(cli, one["id"], "a", "b")
-    cli("session", "end", one["id"])
+    first, second = start(cli, "--name", "one"), start(cli)
+    say(cli, first["id"], "a", "b")
+    cli("session", "end", first["id"])
 
     newest, oldest = cli("session", "list").out.splitlines()
 
-    assert newest.startswith(two["id"])
+    assert newest.startswith(second["id"])
     assert newest.endswith("open       0  architect")
     assert oldest.endswith("ended      2  one")
     assert len(newest) < 80
@@ -288,10 +288,10 @@ def test_events_are_lines_that_fit_a_terminal(cli: Call):
     session = start(cli)["id"]
     say(cli, session, "one\n  two", "long " * 100)
 
-    day, one, long = cli("session", "events", session).out.splitlines()
+    day, short, long = cli("session", "events", session).out.splitlines()
 
     assert day.endswith(" (UTC)")
-    assert one.endswith("user_message     one two")
+    assert short.endswith("user_message     one two")
     assert long.endswith("…")
     assert len(long) < 140
     assert cli("session", "events", start(cli)["id"]).out == "No events yet.\n"
@@ -417,8 +417,8 @@ def test_a_thread_is_read_as_one(cli: Call):
 
     text = cli("session", "thread", "web hook").out
 
-    for one in (old, new):
-        document = cli("session", "thread", one, "--json").document
+    for session_id in (old, new):
+        document = cli("session", "thread", session_id, "--json").document
         assert [session["id"] for session in document["sessions"]] == [old, new]
         assert [event["content"] for event in document["events"]] == ["before", "after"]
     sessions, events = text.split("\n\n")
@@ -430,12 +430,12 @@ def test_a_thread_is_read_as_one(cli: Call):
 
 
 def test_verify_counts_what_it_checked(cli: Call):
-    one, two = start(cli)["id"], start(cli)["id"]
-    say(cli, one, "a", "b")
-    say(cli, two, "c")
+    first, second = start(cli)["id"], start(cli)["id"]
+    say(cli, first, "a", "b")
+    say(cli, second, "c")
 
     assert cli("session", "verify").out == "Sound: 3 events in 2 sessions\n"
-    assert cli("session", "verify", two).out == "Sound: 1 event in 1 session\n"
+    assert cli("session", "verify", second).out == "Sound: 1 event in 1 session\n"
     verified = cli("session", "verify", "--json").document
     assert (verified["ok"], [s["checked"] for s in verified["sessions"]]) == (True, [1, 2])
 

@@ -84,8 +84,11 @@ def test_check_names_an_edited_file_and_doubts_only_its_claims(cli: Call, repo: 
     assert "src/retry.py +1 -1, uncommitted" in checked.out
     assert "[changed] It doubles (unproven)" in checked.out
     assert "[ok] Attempts are numbered" in checked.out
-    assert (data["stale"], [one["verdict"] for one in data["claims"]]) == (True, ["changed", "ok"])
-    assert [one["path"] for one in data["staleness"]["changed"]] == ["src/retry.py"]
+    assert (data["stale"], [claim["verdict"] for claim in data["claims"]]) == (
+        True,
+        ["changed", "ok"],
+    )
+    assert [change["path"] for change in data["staleness"]["changed"]] == ["src/retry.py"]
 
 
 def test_each_command_answers_with_one_document(cli: Call):
@@ -128,7 +131,7 @@ def test_phases_and_workstreams_are_apart(cli: Call):
 
     assert cli("workstream", "show", "--json").document.get("open_decisions") == []
     planned = cli("workstream", "show", "--phase", "planning", "--json").document["open_decisions"]
-    assert [one["text"] for one in planned] == ["plan it"]
+    assert [decision["text"] for decision in planned] == ["plan it"]
     other = cli("workstream", "show", "--workstream", "a/../b", "--json").document
     assert (other["key"]["workstream_id"], other["open_decisions"][0]["text"]) == (
         "a/../b",
@@ -332,13 +335,13 @@ def test_three_programs_meet_three_schemas(
             continue
         assert answer.code == 0, answer
         found = read(repo)
-        mine = next(one for one in found["contexts"] if one["key"] == key)  # type: ignore[attr-defined]
+        mine = next(context for context in found["contexts"] if context["key"] == key)  # type: ignore[attr-defined]
         assert found["top_later"] == {"a": [1]}
         assert found["schema_version"] == knows
         assert mine["context_later"] == {"deep": [None, "x"]}
         assert mine["open_decisions"][0]["decision_later"] == [1]
         assert mine["evidence_ledger"][0]["claim_later"] == {"x": 1}
-        assert any(one["context_later"] == 1 for one in found["contexts"])  # type: ignore[attr-defined]
+        assert any(context["context_later"] == 1 for context in found["contexts"])  # type: ignore[attr-defined]
     assert cli("workstream", "show").code == 0
 
 
@@ -401,8 +404,8 @@ def test_git_merges_by_the_ids_of_entries(cli: Call, repo: Repo):
 
     assert b"<<<<" not in (repo.folder / FILE).read_bytes()
     found = cli("workstream", "show", "--workstream", "w", "--json").document["open_decisions"]
-    assert sorted(one["text"] for one in found) == ["before", "here", "there"]
-    assert sorted(one["id"] for one in found) == ["D1", "D2", "D3"]
+    assert sorted(decision["text"] for decision in found) == ["before", "here", "there"]
+    assert sorted(decision["id"] for decision in found) == ["D1", "D2", "D3"]
     assert repo.git("status", "--porcelain") == ""
 
 
@@ -413,7 +416,7 @@ def test_without_the_driver_the_loader_loses_nothing_either(cli: Call, repo: Rep
     repo.git("merge", "-q", "--no-edit", "other", check=False)
 
     answer = cli("workstream", "show", "--workstream", "w", "--json")
-    assert sorted(one["text"] for one in answer.document["open_decisions"]) == [
+    assert sorted(decision["text"] for decision in answer.document["open_decisions"]) == [
         "before",
         "here",
         "there",

@@ -236,5 +236,5 @@ def _filled(event: Told, repo: str) -> Told:
 
 def _fill(value: Any, repo: str) -> Any:
     if isinstance(value, dict):
-        return {key: _fill(one, repo) for key, one in value.items()}
+        return {key: _fill(inner, repo) for key, inner in value.items()}
     return value.replace("{repo}", repo) if isinstance(value, str) else value

@@ -80,7 +80,7 @@ def test_a_file_named_through_a_link_opens_by_its_own_name(tmp_path: Path):
 def test_endpoints_are_links_only_where_a_click_is_harmless():
     card = make_card(session(endpoints=["http://localhost:1", "javascript:alert(1)"]), ROOTS)
 
-    assert [one.link for one in card.endpoints] == ["http://localhost:1", None]
+    assert [endpoint.link for endpoint in card.endpoints] == ["http://localhost:1", None]
 
 
 def test_the_last_applet_is_offered():

@@ -116,7 +116,7 @@ def test_a_files_diff_knows_where_the_diff_of_all_files_is(repo: Repo, roots: li
         ([below], repo.folder / "src"),
     ):
         assert open_diff(some, path).folder == str(folder)
-        assert path in [one.path for one in open_folder(some, str(folder)).files]
+        assert path in [file.path for file in open_folder(some, str(folder)).files]
 
 
 def test_a_file_that_git_does_not_know_is_all_new(repo: Repo, roots: list[ConfinedRoot]):
@@ -310,7 +310,7 @@ def test_a_repository_runs_nothing_of_its_own(
 
 
 def listed(found: FolderDiff) -> list[tuple[str, str, tuple[int | None, int | None]]]:
-    return [(one.below, one.status, tuple(one.count or (None, None))) for one in found.files]
+    return [(file.below, file.status, tuple(file.count or (None, None))) for file in found.files]
 
 
 def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(
@@ -335,7 +335,7 @@ def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(
             ("src/models.py", "gone", (0, 2)),
             ("src/retry.py", "changed", (1, 0)),
         ]
-        assert [open_diff(roots, one.path).state for one in found.files] == [
+        assert [open_diff(roots, file.path).state for file in found.files] == [
             "changed",
             "gone",
             "changed",

@@ -66,7 +66,7 @@ def test_activity_counts_every_event_once(moments: list[float]):
     assert min(counts, default=0) >= 0
     assert (
         sum(counts) == pytest.approx(len(samples) - 1)
-        or len({one.created_at for one in samples}) == 1
+        or len({sampled.created_at for sampled in samples}) == 1
     )
 
 

@@ -276,7 +276,7 @@ def test_only_our_own_page_starts_a_proof(console: Console, repo: Repo):
 
     proof_id = noting.note(console.settings, repo, prove)
     (repo.folder / "made").unlink()
-    cookies = {one["name"]: one["value"] for one in console.context.cookies()}
+    cookies = {cookie["name"]: cookie["value"] for cookie in console.context.cookies()}
     with console.server.client() as api:
         api.headers.pop("authorization")
         api.cookies.update(cookies)

@@ -67,8 +67,8 @@ def repo(tmp_path: Path) -> Repo:
 @pytest.fixture
 async def screen(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Screen]:
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
-    async for one in opened(repo.folder):
-        yield one
+    async for opened_screen in opened(repo.folder):
+        yield opened_screen
 
 
 # --- instead of the screen ------------------------------------------------------------------------

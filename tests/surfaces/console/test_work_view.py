@@ -59,8 +59,14 @@ async def test_claims_come_worst_first_beside_the_lines_as_they_are_now(
 
     work = await look(workstreams, repo.folder)
 
-    assert [one.claim.verdict for one in work.claims] == ["gone", "changed", "moved", "said", "ok"]
-    gone, changed, moved, said, ok = [one.places for one in work.claims]
+    assert [claim.claim.verdict for claim in work.claims] == [
+        "gone",
+        "changed",
+        "moved",
+        "said",
+        "ok",
+    ]
+    gone, changed, moved, said, ok = [claim.places for claim in work.claims]
     assert gone[0].words == "The file is no longer there."
     assert "applet=git-diff" in str(gone[0].link)
     assert (changed[0].first, changed[0].lines) == (
@@ -123,8 +129,8 @@ async def test_a_link_leads_only_to_a_diff_that_knows_the_file(
 
     work = await look(workstreams, repo.folder)
 
-    places = {one.claim.claim: one.places[0] for one in work.claims}
-    assert [one.words for one in places.values()] == ["The file is no longer there."] * 3
+    places = {claim.claim.claim: claim.places[0] for claim in work.claims}
+    assert [place.words for place in places.values()] == ["The file is no longer there."] * 3
     known, later, never = (
         places[f"it is in {path}:1"].link for path in ("src/models.py", "later.py", "never.py")
     )
@@ -190,7 +196,7 @@ async def test_many_claims_are_counted_and_the_worst_are_shown(
     assert len(work.claims) == work_view.CLAIMS_SHOWN
     assert work.claims_left_out == 81 - work_view.CLAIMS_SHOWN
     assert work.claims[0].claim.id == "c-x"
-    assert len({one.anchor for one in work.claims}) == work_view.CLAIMS_SHOWN
+    assert len({claim.anchor for claim in work.claims}) == work_view.CLAIMS_SHOWN
 
 
 # --- the summary ----------------------------------------------------------------------------------
@@ -214,7 +220,7 @@ async def test_the_view_shows_how_stale_the_summary_is_and_which_files_changed(
     work = await look(workstreams, repo.folder)
     assert work.how_stale == "Stale: 1 of the 2 files noted here changed."
     head = repo.git("rev-parse", "HEAD")
-    assert [one.link for one in work.changes] == [
+    assert [change.link for change in work.changes] == [
         f"/?applet=git-diff&path={str(repo.folder / 'src/retry.py').replace('/', '%2F')}&since={head}"
     ]
 
@@ -244,7 +250,9 @@ async def test_decisions_come_open_first_and_rejected_last_with_their_reasons(
     judged = await workstreams.load("implementation")
     shown = work_view.list_decisions(judged)
 
-    assert [(one.text, one.status, one.because, one.of) for one in shown] == [
+    assert [
+        (decision.text, decision.status, decision.because, decision.of) for decision in shown
+    ] == [
         ("in the plan", "open", "", "planning"),
         ("table or queue?", "open", "", ""),
         ("8 attempts", "accepted", "", ""),
@@ -273,16 +281,24 @@ async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(
     )
 
     failed = await workstreams.prove(["false"])
-    [shown] = [one for one in (await look(workstreams, repo.folder)).proofs if one.again == failed]
+    [shown] = [
+        shown_proof
+        for shown_proof in (await look(workstreams, repo.folder)).proofs
+        if shown_proof.again == failed
+    ]
     assert (shown.verdict, shown.words) == ("changed", "It failed, on the files as they are now.")
     repo.write("README.md", "yet another\n")
-    [shown] = [one for one in (await look(workstreams, repo.folder)).proofs if one.again == failed]
+    [shown] = [
+        shown_proof
+        for shown_proof in (await look(workstreams, repo.folder)).proofs
+        if shown_proof.again == failed
+    ]
     assert shown.words == "It failed, on other files than these."
 
     again = await workstreams.prove([], again=first.id)
     work = await look(workstreams, repo.folder)
-    assert [one.again for one in work.claims[0].proofs] == [again]
-    assert [one.again for one in work.proofs] == [again, failed]
+    assert [shown_proof.again for shown_proof in work.claims[0].proofs] == [again]
+    assert [shown_proof.again for shown_proof in work.proofs] == [again, failed]
 
 
 async def test_a_button_runs_the_command_of_the_journal_and_not_of_the_file(

@@ -28,7 +28,9 @@ def test_a_statement_is_remembered_and_recalled(api):
         "explicit",
         "fault-tester",
     )
-    assert [(one["id"], one["relevance"]) for one in found] == [(memory["id"], 1.0)]
+    assert [(kept_memory["id"], kept_memory["relevance"]) for kept_memory in found] == [
+        (memory["id"], 1.0)
+    ]
     assert found[0]["use_count"] == 0
 
 
@@ -49,7 +51,7 @@ def test_without_a_question_the_newest_are_listed(api):
         "memories"
     ]
 
-    assert [one["id"] for one in (*first, *rest)] == ids[::-1]
+    assert [memory["id"] for memory in (*first, *rest)] == ids[::-1]
     assert is_problem(
         api.get("/api/memories", params={"below": "nothing"}), 404, "memory_not_found"
     )

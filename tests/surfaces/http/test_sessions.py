@@ -440,12 +440,12 @@ def test_ending_and_resuming_take_a_key_as_well(api, verb):
 
 
 def test_a_key_counts_for_one_operation_of_one_session(api):
-    one, two = wrote(api), wrote(api)
+    first, second = wrote(api), wrote(api)
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
 
-    answers = [append(api, session["id"], "hi", **key).json() for session in (one, two)]
+    answers = [append(api, session["id"], "hi", **key).json() for session in (first, second)]
 
-    assert [answer["session_id"] for answer in answers] == [one["id"], two["id"]]
+    assert [answer["session_id"] for answer in answers] == [first["id"], second["id"]]
 
 
 def test_a_repeated_change_does_not_conflict_with_itself(api):

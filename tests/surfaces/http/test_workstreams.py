@@ -80,7 +80,8 @@ def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, 
     answer = here.get("/api/workstreams")
 
     found = {
-        (one["key"]["branch"], one["phase"]): one["context"] for one in answer.json()["workstreams"]
+        (workstream["key"]["branch"], workstream["phase"]): workstream["context"]
+        for workstream in answer.json()["workstreams"]
     }
     assert answer.status_code == 200
     assert set(found) == {
@@ -90,7 +91,7 @@ def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, 
     }
     assert found["feat", "implementation"] is None, "only what is checked out can be judged"
     main = found["main", "implementation"]
-    assert (main["stale"], [one["verdict"] for one in main["claims"]]) == (True, ["changed"])
+    assert (main["stale"], [claim["verdict"] for claim in main["claims"]]) == (True, ["changed"])
 
 
 def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, here: httpx.Client):
@@ -229,6 +230,6 @@ def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
     found = here.get("/api/workstreams").json()["workstreams"]
 
     assert len(found) == 300
-    assert [one["key"]["workstream_id"] for one in found if one["context"]] == [
-        f"w{n:04}" for n in range(250, 300)
-    ]
+    assert [
+        workstream["key"]["workstream_id"] for workstream in found if workstream["context"]
+    ] == [f"w{n:04}" for n in range(250, 300)]

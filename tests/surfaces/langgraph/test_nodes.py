@@ -49,7 +49,10 @@ def test_the_next_run_gets_what_an_earlier_run_learned(repo: Repo):
 
     loaded = second["context"]["shared_context"]
     assert loaded["working_summary"]["text"] == "Goal: failed webhooks are retried."
-    assert [one["text"] for one in loaded["open_decisions"]] == ["Redis streams", "a table?"]
+    assert [decision["text"] for decision in loaded["open_decisions"]] == [
+        "Redis streams",
+        "a table?",
+    ]
     assert second["context"]["stale"] is False
     assert "409 counts as success" in second["context"]["context_bundle"]
     assert second["context"]["context_receipt"]
@@ -67,7 +70,7 @@ def test_changed_files_are_listed_for_a_rescan(repo: Repo):
     context = result["context"]
     assert context["stale"] is True
     assert context["validation"]["rescan"] == ["src/retry.py"]
-    assert [one["verdict"] for one in context["validation"]["unproven"]] == ["changed"]
+    assert [claim["verdict"] for claim in context["validation"]["unproven"]] == ["changed"]
     bundle = context["context_bundle"]
     assert "src/retry.py" in bundle
     assert "[changed]" in bundle
@@ -133,12 +136,12 @@ def test_refusals_by_rules_are_in_the_state_and_stop_nothing(repo: Repo):
 
     written = result["context"]["context_write"]
     assert written["written"] == ["decision"]
-    assert [one["code"] for one in written["refused"]] == [
+    assert [refusal["code"] for refusal in written["refused"]] == [
         "evidence_missing",
         "evidence_not_there",
         "not_verified",
     ]
-    assert all(one["message"] for one in written["refused"])
+    assert all(refusal["message"] for refusal in written["refused"])
     assert result["seen"][-1] == "memory"
 
 
@@ -331,7 +334,7 @@ def test_a_round_of_roles_is_a_graph(repo: Repo):
     found = json.loads((repo.folder / "data/context/planning_context.json").read_text())[
         "contexts"
     ][0]
-    assert [(one["text"], one["status"]) for one in found["open_decisions"]] == [
+    assert [(decision["text"], decision["status"]) for decision in found["open_decisions"]] == [
         ("retry in a table", "accepted"),
         ("who pays?", "open"),
     ]

@@ -37,7 +37,7 @@ def a_round(repo: Repo, speaker: Any = speak, chair: Any = conclude) -> Any:
 
 
 def decided(repo: Repo) -> list[str]:
-    return [one["text"] for one in written(repo, "planning").get("open_decisions", [])]
+    return [decision["text"] for decision in written(repo, "planning").get("open_decisions", [])]
 
 
 @pytest.mark.parametrize("failing", [*ROLES, "Chair"])

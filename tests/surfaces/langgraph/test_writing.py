@@ -45,8 +45,8 @@ def write(repo: Repo, **context: Any) -> dict[str, Any]:
 def untimed(value: Any) -> Any:
     """Without what tells when, and by which number."""
     if isinstance(value, dict):
-        return {name: untimed(one) for name, one in value.items() if name not in TIMES}
-    return [untimed(one) for one in value] if isinstance(value, list) else value
+        return {name: untimed(inner) for name, inner in value.items() if name not in TIMES}
+    return [untimed(inner) for inner in value] if isinstance(value, list) else value
 
 
 # --- what is understood ---------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_a_single_value_is_accepted_in_place_of_a_list(repo: Repo):
 
     assert done == {"written": ["decision", "claim", "checklist", "file_pointers"], "refused": []}
     found = written(repo)
-    assert [one["text"] for one in found["open_decisions"]] == ["use a table"]
+    assert [decision["text"] for decision in found["open_decisions"]] == ["use a table"]
     assert found["evidence_ledger"][0]["files"][0]["symbol"] == "schedule"
     assert (found["checklist"], found["file_pointers"]) == (["finish"], ["README.md"])
 
@@ -142,7 +142,7 @@ def test_valid_entries_are_written_although_others_are_refused(repo: Repo):
     done = write(repo, checklist=5, decisions=["a table", 5], file_pointers=["README.md"])
 
     assert done["written"] == ["decision", "file_pointers"]
-    assert [one["what"] for one in done["refused"]] == ["decision", "checklist"]
+    assert [refusal["what"] for refusal in done["refused"]] == ["decision", "checklist"]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,10 @@ def test_a_failure_that_is_written_again_is_one_failure(repo: Repo):
     assert untimed(written(repo)) == untimed(once)
     assert len(written(repo)["last_errors"]) == 1
     write(repo, error="another", failed_step="pytest")
-    assert [one["error"] for one in written(repo)["last_errors"]] == ["assert 9 == 8", "another"]
+    assert [failure["error"] for failure in written(repo)["last_errors"]] == [
+        "assert 9 == 8",
+        "another",
+    ]
 
 
 def test_loading_and_validating_write_nothing_into_the_repository(repo: Repo):
@@ -354,7 +357,7 @@ def test_a_run_that_got_through_ends_the_failure_of_an_earlier_one(
     assert done["refused"] == []
     assert "last_run" in done["written"]
     assert written(repo)["last_run"]["status"] == "ok"
-    assert [one["error"] for one in written(repo)["last_errors"]] == ["assert 9 == 8"]
+    assert [failure["error"] for failure in written(repo)["last_errors"]] == ["assert 9 == 8"]
     assert "LAST RUN" not in run(repo)["context"]["context_bundle"]
 
 

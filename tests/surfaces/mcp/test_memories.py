@@ -38,7 +38,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
     assert (kept["content"], kept["category"], kept["source_type"]) == (TEXT, "setup", "explicit")
     assert again["data"]["memory"]["id"] == kept["id"]
     assert "not kept twice" in again["warnings"][0]
-    assert [(one["id"], one["relevance"]) for one in found] == [(kept["id"], 1.0)]
+    assert [(memory["id"], memory["relevance"]) for memory in found] == [(kept["id"], 1.0)]
     assert nothing["data"] == {"memories": []}
     assert "Do not guess" in nothing["next_actions"][0]
     assert more["confidence"] > kept["confidence"] > less["confidence"]
@@ -105,7 +105,7 @@ async def test_a_repeated_key_is_done_once(project: Path, store: str):
         )
 
     assert again["data"]["memory"] == kept
-    assert {one["confidence"] for one in less} == {0.4}
+    assert {memory["confidence"] for memory in less} == {0.4}
     assert gone[0] == gone[1]
     assert reused["code"] == "idempotency_key_reused"
 

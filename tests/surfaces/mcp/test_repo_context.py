@@ -62,7 +62,7 @@ async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
 
     assert (decided["decision"]["id"], decided["context"]["phase"]) == ("D1", "implementation")
     assert changed["decision"]["history"][0]["text"] == "table or queue?"
-    assert [one["verdict"] for one in claimed["claims"]] == ["ok"]
+    assert [claim["verdict"] for claim in claimed["claims"]] == ["ok"]
     assert saved["context"]["working_summary"]["verified_by"] == "commit"
     assert failed["context"]["last_run"]["failed_step"] == "push"
     assert (loaded["context"]["stale"], loaded["context"]["feature_request"]) == (False, "Retry")
@@ -121,7 +121,10 @@ async def test_a_round_runs_from_start_to_close(repo: Repo):
         planned = await do(client, "load", phase="planning")
 
     assert closed["round"]["status"] == "closed"
-    assert [one["text"] for one in planned["context"]["open_decisions"]] == ["A table", "How many?"]
+    assert [decision["text"] for decision in planned["context"]["open_decisions"]] == [
+        "A table",
+        "How many?",
+    ]
 
 
 async def test_a_round_is_abandoned(repo: Repo):
@@ -321,7 +324,7 @@ async def test_evidence_is_taken_as_texts_and_as_objects(repo: Repo):
     async with doors.inside(repo.folder) as client:
         (claim,) = (await do(client, "claim", text="It is done", evidence=given))["claims"]
 
-    assert [one["verdict"] for one in claim["evidence"]] == ["ok"] * 7
+    assert [evidence_item["verdict"] for evidence_item in claim["evidence"]] == ["ok"] * 7
     assert claim["evidence"][-1]["text"] == "true → exit 0"
 
 
@@ -362,7 +365,7 @@ async def test_the_same_key_again_changes_nothing_and_with_another_request_it_is
     if "decision" in again["data"]:
         assert again["data"]["decision"]["text"] == "a table"
     if arguments["operation"] == "claim":
-        assert [one["claim"] for one in again["data"]["claims"]] == ["x"]
+        assert [claim["claim"] for claim in again["data"]["claims"]] == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -420,7 +423,7 @@ async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
     async with doors.inside(repo.folder) as client:
         again = await do(client, "decide", text="a table", idempotency_key="k1")
 
-    assert [one["id"] for one in again["context"]["open_decisions"]] == ["D1"]
+    assert [decision["id"] for decision in again["context"]["open_decisions"]] == ["D1"]
     async with doors.inside(repo.folder) as client:
         await do(client, "decide", text="another", idempotency_key="k2")
 

@@ -34,7 +34,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
             client, "set_relevant_context", setName="ports", items=["8080"], mode="merge"
         )
         got = await data(client, "get_relevant_context")
-        one = await data(client, "get_relevant_context", setName="ports")
+        single = await data(client, "get_relevant_context", setName="ports")
         cleared = await data(client, "set_relevant_context", setName="files", items=[])
         ended = (await data(client, "session", operation="end"))["session"]
 
@@ -58,7 +58,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
         "session_id": started["id"],
     }
     assert merged["context"] == got["context"] == {"files": ["/r/spec.md"], "ports": ["8080"]}
-    assert one["context"] == {"ports": ["8080"]}
+    assert single["context"] == {"ports": ["8080"]}
     assert (cleared["context"], cleared["removed"]) == ({"ports": ["8080"]}, ["/r/spec.md"])
     assert ended["id"] == started["id"]
     assert ended["ended_at"] is not None
