@@ -44,7 +44,9 @@ def fresh_texts(count: int) -> list[str]:
 
 @asynccontextmanager
 async def fresh_sessions(contestant: Contestant, count: int = 1) -> AsyncIterator[list[Any]]:
-    """New sessions for one block, let go of afterwards: some libraries hold a connection for each."""
+    """New sessions for one block, let go of afterwards: some libraries hold a
+    connection for each.
+    """
     handles = [await contestant.create() for _ in range(count)]
     try:
         yield handles
@@ -125,7 +127,9 @@ def recent_run(entry: Entry) -> Run:
 
 
 def tasks_run(entry: Entry, tasks: int, sessions: int) -> Run:
-    """Many tasks of one event loop write at once; afterwards everything acknowledged must be there."""
+    """Many tasks of one event loop write at once; afterwards everything
+    acknowledged must be there.
+    """
     contestant = entry.contestant
 
     async def run(calls: int) -> Block:

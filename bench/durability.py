@@ -13,7 +13,9 @@ SYNCHRONOUS = {0: "OFF", 1: "NORMAL", 2: "FULL", 3: "EXTRA"}
 
 
 def sqlite_durability(pragma: Callable[[str], Any]) -> str:
-    """Journal mode and synchronous; WAL with NORMAL may lose the last commits when the power fails."""
+    """Journal mode and synchronous; WAL with NORMAL may lose the last commits when
+    the power fails.
+    """
     return (
         f"journal_mode={pragma('journal_mode')}, synchronous={SYNCHRONOUS[pragma('synchronous')]}"
     )

@@ -34,10 +34,16 @@ def describe_machine(folder: Path, server_version: str) -> dict[str, str]:
         "Date": time.strftime("%Y-%m-%d", time.gmtime()),
         "Cores": f"{os.cpu_count()} ({platform.machine()})",
         "System": f"{platform.system()} {platform.release()}",
-        "File system": f"{file_system(folder)}; a 4 kB write with fsync: {fsync_microseconds(folder):.0f} µs (median)",
+        "File system": (
+            f"{file_system(folder)}; a 4 kB write with "
+            f"fsync: {fsync_microseconds(folder):.0f} "
+            "µs (median)"
+        ),
         "Python": platform.python_version(),
         "PostgreSQL": f"{server_version} over TCP on loopback, fsync on",
-        "SQLite": f"{apsw.sqlite_lib_version()} in apsw, {sqlite3.sqlite_version} in the standard library",
+        "SQLite": (
+            f"{apsw.sqlite_lib_version()} in apsw, {sqlite3.sqlite_version} in the standard library"
+        ),
         "Packages": ", ".join(f"{name} {package_version(name)}" for name in PACKAGES),
     }
 

@@ -108,7 +108,9 @@ class Ratio:
 
 
 def ratio(lane: Lane, base: Lane) -> Ratio | None:
-    """How many times the base's time one call of the lane takes; only rounds that both ran count."""
+    """How many times the base's time one call of the lane takes; only rounds that
+    both ran count.
+    """
     rounds = lane.blocks.keys() & base.blocks.keys()
     both = [n for n in sorted(rounds) if lane.blocks[n].done and base.blocks[n].done]
     return spread([lane.blocks[n].each / base.blocks[n].each for n in both])
@@ -157,7 +159,9 @@ async def one_by_one(call: Callable[[Any], Awaitable[Any]], items: Sequence[Any]
 def count_damage(
     acknowledged: Sequence[str], stored: Sequence[tuple[int | None, str]]
 ) -> tuple[int, int]:
-    """How many acknowledged texts are not there, and how many numbers are missing or taken twice."""
+    """How many acknowledged texts are not there, and how many numbers are missing
+    or taken twice.
+    """
     lost = len(set(acknowledged) - {text for _, text in stored})
     numbers = [number for number, _ in stored if number is not None]
     gaps = len(set(range(1, len(numbers) + 1)) ^ set(numbers)) + len(numbers) - len(set(numbers))

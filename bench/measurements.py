@@ -183,7 +183,9 @@ async def start_up(bench: Bench) -> list[Row]:
 
 
 async def doors(bench: Bench) -> list[Row]:
-    """The first answers apart from the calls: a process that starts disturbs a call that is timed."""
+    """The first answers apart from the calls: a process that starts disturbs a call
+    that is timed.
+    """
     rows: list[Row] = []
     folder = bench.places.folder
     starts = first_answer_lanes(folder)

@@ -34,7 +34,7 @@ the median of those ratios and, in brackets, their tenth to ninetieth percentile
 
 To repeat it: `make bench` (about 20 minutes, no root, no daemon); `make bench ARGS="--quick"` for a first look and
 `make bench ARGS="--only append"` for one measurement. `TMPDIR` chooses the disk.
-"""
+"""  # noqa: E501 - the lines of the page
 
 QUICK = """
 > This is a quick run: three short rounds. Its figures are for looking, not for quoting.
@@ -44,14 +44,14 @@ READING = f"""
 "About what one costs" is read as at most {ABOUT_THE_SAME:g} times, "several times faster" as at least
 {SEVERAL_TIMES:g}, and a writer counts as starved below {NOT_STARVED} of an equal share. A row is met or missed by its
 median.
-"""
+"""  # noqa: E501 - the lines of the page
 
 BARE_CALL = """
 The bare call is the least that the work can be, on tables of its own: bump the counter on the session row, insert the
 event under a foreign key and a unique constraint, take a sha256. On SQLite one apsw connection on the event loop's own
 thread (`BEGIN IMMEDIATE`, WAL, synchronous=FULL); on PostgreSQL one CTE on a held asyncpg connection. It validates
 nothing, chains no hashes and has no row-level security.
-"""
+"""  # noqa: E501 - the lines of the page
 
 TITLES = {
     "create": "Create a session",
@@ -73,20 +73,20 @@ Every block starts on a fresh session.
 """,
     "ten": """
 A peer without a verb for several writes ten times. *own one* is the time of ten in times of its own single append.
-""",
+""",  # noqa: E501 - the lines of the page
     "tasks": """
 *own rate* is how many times its own sequential rate it reaches. After every block everything acknowledged is read
 back: *lost* was acknowledged and is not there, *gaps* are missing or double numbers (– where events have none). The
 tasks of one process share the library's session object where it has one.
-""",
+""",  # noqa: E501 - the lines of the page
     "processes": """
 *slowest* is the share of the slowest writer (1 would be equal), median of the rounds and the worst of them. After a
 refusal a process loads the session again and goes on; the refused event is not repeated.
-""",
+""",  # noqa: E501 - the lines of the page
     "recent": """
 Every event is a user message, so that 30 turns are 30 events for everybody. Sessions are alone in their store. Ours
 are loaded through `append_events`, ADK's are clones of one event made in its own tables by SQL.
-""",
+""",  # noqa: E501 - the lines of the page
     "update-state": """
 ADK writes an event for it, LangGraph a checkpoint.
 """,
@@ -95,11 +95,11 @@ Multiples of `python -c pass`, wall time and processor time.
 """,
     "doors": """
 Real processes on SQLite. The first answer is the time from the start of the process to the answer to `initialize`.
-""",
+""",  # noqa: E501 - the lines of the page
     "staleness": """
 `git status` gives names, ours gives names and one id for all contents; nothing of the repository runs in ours.
 A bundle looks up ten pieces of evidence, opens its store and writes a receipt; while the flag is off no git is started.
-""",
+""",  # noqa: E501 - the lines of the page
 }
 
 
@@ -180,7 +180,9 @@ def met(value: float, limit: float) -> str:
 
 
 def durability_table(durability: dict[str, str], results: dict[str, list[Row]]) -> str:
-    """The settings as read from the contestant's own connection, and what concurrent writers saw."""
+    """The settings as read from the contestant's own connection, and what
+    concurrent writers saw.
+    """
     rows = [
         (name, settings, harm(results, "tasks", name), harm(results, "processes", name))
         for name, settings in durability.items()

@@ -174,7 +174,9 @@ def scale(record_property: Callable[[str, object], None]) -> Callable[[int], int
 
 @pytest.fixture(scope="session")
 def postgres(pytestconfig: pytest.Config) -> rig.Cluster:
-    """The run's PostgreSQL, shared by all workers: never stop it. To stop one, take `own_postgres`."""
+    """The run's PostgreSQL, shared by all workers: never stop it. To stop one, take
+    `own_postgres`.
+    """
     return pytestconfig.stash[RUN].server()
 
 
@@ -210,7 +212,9 @@ def shared_database(postgres: rig.Cluster, postgres_template: str) -> Iterator[s
 def postgres_database(
     request: pytest.FixtureRequest, postgres: rig.Cluster, postgres_template: str
 ) -> Iterator[str]:
-    """The database that this test uses: a clone if it is marked `own_database`, or the shared one."""
+    """The database that this test uses: a clone if it is marked `own_database`, or
+    the shared one.
+    """
     if has_own_database(request):
         name = postgres.create_database(postgres_template)
         yield name

@@ -47,7 +47,10 @@ def test_another_name_is_an_attribute_error():
 
 def test_importing_the_package_loads_no_engine_and_no_expensive_module():
     """A hook imports it dozens of times an hour."""
-    script = "import sys; before = set(sys.modules); import holdfast; print(*sorted(set(sys.modules) - before))"
+    script = (
+        "import sys; before = set(sys.modules); import holdfast; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

@@ -31,7 +31,7 @@ Written by `make docs` from the code. There are five kinds, and a kind decides t
 classes have a status of their own. A program decides by `code`. The message says what is wrong; what to do next is
 given by verb, and each door words it in its own grammar: the CLI as a command, MCP as a tool call, HTTP as a route.
 Messages have example values here.
-"""
+"""  # noqa: E501 - the lines of the page
 KINDS = {
     errors.NotFound: "something that is asked for does not exist",
     errors.Conflict: "the state is another than the caller expects",
@@ -153,7 +153,8 @@ def print_page() -> None:
     print(HEAD)
     for kind, meaning in KINDS.items():
         print(
-            f"## {kind.__name__}: {meaning}\n\nExit code {kind.exit_code}, HTTP {kind.http_status}\n"
+            f"## {kind.__name__}: {meaning}\n\n"
+            f"Exit code {kind.exit_code}, HTTP {kind.http_status}\n"
         )
         print("| code | class | HTTP | message | next |\n| --- | --- | --- | --- | --- |")
         rows = [_row(error) for error in EXAMPLES if kind_of(error) is kind]

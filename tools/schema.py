@@ -28,20 +28,22 @@ HEAD = """# The schema
 Written by `make docs` from a migrated store of each engine. On PostgreSQL every table has a policy for every command,
 so that a developer sees rows of their own; on SQLite a file is one person's. Functions are those of PostgreSQL; on
 SQLite a verb is a query of the same name in the room's `queries.sqlite.sql`.
-"""
+"""  # noqa: E501 - the lines of the page
 ROOMS = {"storage": "holdfast", "sessions": "context", "memories": "memori"}
 ON_SQLITE = {
     "migrations": "holdfast_migrations"
 }  # what has another name there, for want of schemas
 NAMES = "n.nspname = any ($1)"
 TABLES = f"""
-select c.oid, n.nspname::text as schema, c.relname::text as name, obj_description(c.oid, 'pg_class') as comment
+select c.oid, n.nspname::text as schema, c.relname::text as name,
+    obj_description(c.oid, 'pg_class') as comment
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and {NAMES}
 order by n.nspname, c.relname
 """
 COLUMNS = """
-select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as is_filled,
+select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type,
+    a.attnotnull as is_filled,
        pg_get_expr(d.adbin, d.adrelid) as expression, a.attgenerated <> '' as is_generated,
        a.attidentity <> '' as is_identity, col_description(a.attrelid, a.attnum) as comment
 from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
@@ -57,12 +59,14 @@ INDEXES = """
 select c.relname::text as name, pg_get_indexdef(i.indexrelid) as sql
 from pg_index i join pg_class c on c.oid = i.indexrelid
 where i.indrelid = $1
-  and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u'))
+  and not exists (select from pg_constraint k
+      where k.conindid = i.indexrelid and k.contype in ('p', 'u'))
 order by 1
 """
 POLICIES = """
 select polname::text as name,
-       case polcmd when '*' then 'all' when 'r' then 'select' when 'a' then 'insert' else polcmd::text end as command,
+       case polcmd when '*' then 'all' when 'r' then 'select' when 'a' then 'insert'
+           else polcmd::text end as command,
        pg_get_expr(polqual, polrelid) as using, pg_get_expr(polwithcheck, polrelid) as with_check
 from pg_policy where polrelid = $1
 order by 1
@@ -73,8 +77,10 @@ where tgrelid = $1 and not tgisinternal
 order by 1
 """
 FUNCTIONS = f"""
-select n.nspname || '.' || p.proname as name, pg_get_function_identity_arguments(p.oid) as arguments,
-       coalesce(pg_get_function_result(p.oid), 'nothing') as result, obj_description(p.oid, 'pg_proc') as comment
+select n.nspname || '.' || p.proname as name,
+    pg_get_function_identity_arguments(p.oid) as arguments,
+       coalesce(pg_get_function_result(p.oid), 'nothing') as result,
+           obj_description(p.oid, 'pg_proc') as comment
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where {NAMES}
 order by 1
@@ -190,7 +196,10 @@ def _read_sqlite_table(connection: apsw.Connection, name: str) -> Table:
     )
     objects = list(
         connection.execute(
-            "select type, name, sql from sqlite_schema where tbl_name = ? and sql is not null order by name",
+            (
+                "select type, name, sql from sqlite_schema where tbl_name = ? and sql is not "
+                "null order by name"
+            ),
             (name,),
         )
     )

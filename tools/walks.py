@@ -53,7 +53,9 @@ WALKS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Recorder:
-    """The functions of the package in the order in which they are first entered, on every thread."""
+    """The functions of the package in the order in which they are first entered, on
+    every thread.
+    """
 
     def __init__(self) -> None:
         self.is_on = False

@@ -101,9 +101,9 @@ def engine_of(name: str) -> str:
 
 
 FILLER = (
-    "The staleness check hashes tracked files, so a commit of our own files leaves a context fresh. "
-    * 2
-)
+    "The staleness check hashes tracked files, so a commit of our own files leaves a "
+    "context fresh. "
+) * 2
 
 
 def messages(count: int, tag: str) -> list[str]:

@@ -36,7 +36,8 @@ from events, n where session_id = '{key}'
 
 CLONE_POSTGRES = """
 insert into events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)
-select id || '-' || i, app_name, user_id, session_id, invocation_id, timestamp - i * interval '1 ms', event_data
+select id || '-' || i, app_name, user_id, session_id, invocation_id,
+    timestamp - i * interval '1 ms', event_data
 from events, generate_series(1, {count}) as i where session_id = '{key}'
 """
 

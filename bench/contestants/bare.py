@@ -31,14 +31,16 @@ create table if not exists session_events (
   id text primary key, session_id text not null references sessions(id), sequence integer not null,
   type text not null, role text not null, content text not null, parts text, hash blob not null,
   created_at text not null default current_timestamp, unique (session_id, sequence));
-create index if not exists turns on session_events (session_id, sequence) where type = 'user_message';
+create index if not exists turns on session_events (session_id, sequence)
+  where type = 'user_message';
 create table if not exists session_state (
   session_id text primary key references sessions(id), scratchpad text not null default '{}',
   updated_at text not null default current_timestamp);
 """
 
 SQLITE_BUMP = """
-update sessions set last_sequence = last_sequence + ? where id = ? and ended_at is null returning last_sequence
+update sessions set last_sequence = last_sequence + ? where id = ? and ended_at is null
+  returning last_sequence
 """
 
 SQLITE_INSERT = """
@@ -144,9 +146,12 @@ create table if not exists sessions (
   started_at timestamptz not null default now(), last_sequence integer not null default 0);
 create table if not exists session_events (
   id uuid primary key default gen_random_uuid(), session_id uuid not null references sessions(id),
-  sequence integer not null, type text not null, role text not null, content text not null, parts jsonb,
-  hash bytea not null, created_at timestamptz not null default now(), unique (session_id, sequence));
-create index if not exists turns on session_events (session_id, sequence) where type = 'user_message';
+  sequence integer not null, type text not null, role text not null, content text not null,
+      parts jsonb,
+  hash bytea not null, created_at timestamptz not null default now(),
+      unique (session_id, sequence));
+create index if not exists turns on session_events (session_id, sequence)
+  where type = 'user_message';
 create table if not exists session_state (
   session_id uuid primary key references sessions(id), scratchpad jsonb not null default '{}',
   updated_at timestamptz not null default now());
@@ -159,9 +164,11 @@ insert into session_state (session_id) select id from made returning session_id
 
 POSTGRES_APPEND = """
 with bumped as (
-  update sessions set last_sequence = last_sequence + 1 where id = $1 and ended_at is null returning last_sequence)
+  update sessions set last_sequence = last_sequence + 1 where id = $1 and ended_at is null
+      returning last_sequence)
 insert into session_events (session_id, sequence, type, role, content, hash)
-select $1, last_sequence, 'user_message', 'user', $2::text, sha256(convert_to($2, 'UTF8')) from bumped
+select $1, last_sequence, 'user_message', 'user', $2::text, sha256(convert_to($2, 'UTF8'))
+  from bumped
 returning id, sequence, created_at
 """
 

@@ -128,7 +128,10 @@ def test_stale_says_how_much(staleness, said):
                 commits=3,
                 uncommitted=1,
             ),
-            "STALE IN PART, 1 of the 2 files noted here; HEAD 9c41e2d, 3 commits later; 1 file uncommitted",
+            (
+                "STALE IN PART, 1 of the 2 files noted here; HEAD 9c41e2d, 3 commits later; 1 "
+                "file uncommitted"
+            ),
         ),
         (
             Staleness(True, ("files",), noted=2, others=4, commits=0),
@@ -136,7 +139,10 @@ def test_stale_says_how_much(staleness, said):
         ),
         (
             Staleness(True, ("summary",), commits=None),
-            "STALE, the summary was edited without a checkpoint of its own; HEAD 9c41e2d; nothing uncommitted",
+            (
+                "STALE, the summary was edited without a checkpoint of its own; HEAD 9c41e2d; "
+                "nothing uncommitted"
+            ),
         ),
     ],
 )
@@ -207,9 +213,9 @@ def test_open_decisions_come_first_then_the_newest():
 def test_a_rejected_decision_comes_with_its_reason():
     said = texts(PLANNING, "decisions")[2]
 
-    assert (
-        said
-        == 'D2 rejected: A second queue for letters, "ops won\'t run another broker". [said] user, 11-14 16:04'
+    assert said == (
+        'D2 rejected: A second queue for letters, "ops won\'t run another broker". [said] '
+        "user, 11-14 16:04"
     )
 
 
@@ -259,9 +265,9 @@ def test_an_implementation_bundle_shows_rejected_decisions_among_failures():
 def test_a_claim_whose_evidence_changed_is_quoted_as_unproven():
     told = texts(IMPLEMENTATION, "claims")
 
-    assert (
-        told[0]
-        == '[changed] "send() is idempotent": src/invoices/letters.py#send edited after the claim; unproven'
+    assert told[0] == (
+        '[changed] "send() is idempotent": src/invoices/letters.py#send edited after the '
+        "claim; unproven"
     )
 
 

@@ -1,4 +1,6 @@
-"""One contract for every client, held against payloads in the shape that its program really sends."""
+"""One contract for every client, held against payloads in the shape that its
+program really sends.
+"""
 
 import copy
 import json

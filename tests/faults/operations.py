@@ -79,7 +79,8 @@ async def see_context(sessions: SessionService, session_id: str) -> object:
     """The set, and what listeners were told of it last."""
     connection = sessions.db.connection  # type: ignore[attr-defined]
     told = connection.execute(
-        "select json_extract(data, '$.context.files') from outbox where topic = 'caco.context' order by id desc limit 1"
+        "select json_extract(data, '$.context.files') from outbox where topic = "
+        "'caco.context' order by id desc limit 1"
     ).get
     return await sessions.get_relevant_context(session_id, "files"), told
 

@@ -226,7 +226,9 @@ def leave_log_behind(folder: Path) -> tuple[str, Path]:
 def test_a_log_that_was_cut_gives_a_beginning_of_what_was_written(
     tmp_path: Path, scale: Scale, keep: str
 ) -> None:
-    """R20: between two openings nobody can know; but what is there is whole, numbered and verified."""
+    """R20: between two openings nobody can know; but what is there is whole,
+    numbered and verified.
+    """
     for attempt in range(scale(20)):
         (tmp_path / str(attempt)).mkdir()
         session_id, path = leave_log_behind(tmp_path / str(attempt))

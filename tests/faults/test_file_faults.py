@@ -164,7 +164,8 @@ KILLER = """
 import fcntl, json, os, shutil, signal, sys
 from holdfast.ground import files, jsonl
 
-root, operation, half, names = sys.argv[1], sys.argv[2], sys.argv[3] == "half", json.loads(sys.argv[4])
+root, operation = sys.argv[1:3]
+half, names = sys.argv[3] == "half", json.loads(sys.argv[4])
 new, new_records = sys.argv[5].encode(), json.loads(sys.argv[6])
 
 def kill_at(number):
@@ -213,7 +214,9 @@ def test_a_kill_at_any_system_call_leaves_the_old_or_the_new_state(
     start: bytes | None,
     how: str,
 ) -> None:
-    """F1 with kills: before the Nth call, and after it, with half of the bytes where it is a write."""
+    """F1 with kills: before the Nth call, and after it, with half of the bytes
+    where it is a write.
+    """
     _, check, name = operation
     root = tmp_path / "root"
     root.mkdir()

@@ -1,4 +1,6 @@
-"""R12: hooks that are killed, fired twice and out of order, on a store that is up, locked or down."""
+"""R12: hooks that are killed, fired twice and out of order, on a store that is up,
+locked or down.
+"""
 
 import asyncio
 import json
@@ -183,7 +185,9 @@ def rejected() -> list[dict[str, Any]]:
 
 
 def drain_and_die(line: Line, environment: dict[str, str], number: int) -> None:
-    """Stores what waits, and dies when so many are in the store and the spool does not know it yet."""
+    """Stores what waits, and dies when so many are in the store and the spool does
+    not know it yet.
+    """
     stored = 0
     with App(load_settings(environment)) as app:
 

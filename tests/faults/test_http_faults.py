@@ -54,7 +54,9 @@ def change_contexts(line: Line, url: str, count: int) -> None:
 
 
 class Listener:
-    """Reads the stream, leaves after a tenth of a second, and comes back with the last id it saw."""
+    """Reads the stream, leaves after a tenth of a second, and comes back with the
+    last id it saw.
+    """
 
     def __init__(self, servers: list[Server]):
         self.servers = servers
@@ -155,7 +157,9 @@ async def listen_until(listener: Listener, is_over: Callable[[], bool]) -> None:
 
 
 class Losses:
-    """A TCP proxy: passes a request on, waits for the answer, and by chance keeps it and hangs up."""
+    """A TCP proxy: passes a request on, waits for the answer, and by chance keeps
+    it and hangs up.
+    """
 
     def __init__(self, port: int, chance: random.Random, loss: float):
         self.port, self.chance, self.loss = port, chance, loss
@@ -427,7 +431,9 @@ def test_health_sees_what_was_done_to_the_store_and_writes_are_refused(
 
 
 def test_a_full_disk_is_reported_and_writes_work_again_when_it_has_space(tmp_path: Path) -> None:
-    """R20: the kernel refuses every write beyond a size; then it no longer does. Nothing is lost."""
+    """R20: the kernel refuses every write beyond a size; then it no longer does.
+    Nothing is lost.
+    """
     with filled(tmp_path) as (server, api, session_id):
         _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, most))

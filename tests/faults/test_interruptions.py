@@ -78,7 +78,8 @@ async def test_a_cancelled_append_does_not_affect_other_appends(
     assert {event_id: stored[event_id] for event_id in acked} == acked
     assert set(stored) <= set(asked)
     print(
-        f"{rounds} rounds, {len(asked) - len(acked)} cancelled, {len(stored) - len(acked)} of them stored, seed {seed}"
+        f"{rounds} rounds, {len(asked) - len(acked)} cancelled, {len(stored) - len(acked)} "
+        f"of them stored, seed {seed}"
     )
 
 

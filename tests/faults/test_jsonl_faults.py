@@ -52,7 +52,8 @@ def test_no_acknowledged_record_is_lost_when_its_writer_is_killed(
         assert set(numbers) <= set(stored)
     torn = len(list(tmp_path.glob(".recovered/*")))
     print(
-        f"R2: {kills} kills, {line_bytes} B, {sum(map(len, acked.values()))} acked, {torn} torn tails, seed {seed}"
+        f"R2: {kills} kills, {line_bytes} B, {sum(map(len, acked.values()))} acked, {torn} "
+        f"torn tails, seed {seed}"
     )
 
 

@@ -39,7 +39,8 @@ def test_no_acknowledged_event_is_lost_when_its_writer_is_killed(
 
     assert len(acked) == len(set(acked)) >= kills
     print(
-        f"R1: {kills} kills, {len(acked)} acknowledged, {len(events) - len(acked)} stored without, seed {seed}"
+        f"R1: {kills} kills, {len(acked)} acknowledged, {len(events) - len(acked)} stored "
+        f"without, seed {seed}"
     )
 
 

@@ -55,7 +55,8 @@ def test_a_long_life_grows_neither_memory_nor_descriptors_nor_the_log(
         assert late["kilobytes"] <= early["kilobytes"] * 1.1
         print(f"TW2: {early} → {late}")
     print(
-        f"TW2: {sum(acked)} acknowledged, file {os.path.getsize(tmp_path / 'test.db') >> 20} MiB, seed {seed}"
+        f"TW2: {sum(acked)} acknowledged, file "
+        f"{os.path.getsize(tmp_path / 'test.db') >> 20} MiB, seed {seed}"
     )
 
 

@@ -53,7 +53,8 @@ def test_no_acknowledged_event_is_lost_when_the_server_crashes(
     events = audit(own_postgres_url, session_id, acked)
     assert sorted(event.id for event in events) == sorted(acked)
     print(
-        f"R10: {crashes} crashes, {len(acked)} acknowledged, {failures} attempts failed, seed {seed}"
+        f"R10: {crashes} crashes, {len(acked)} acknowledged, {failures} attempts failed, "
+        f"seed {seed}"
     )
 
 

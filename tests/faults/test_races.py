@@ -109,7 +109,8 @@ def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
         )
         assert whole == (len(numbers) == 4)
     print(
-        f"R4b: {stops} stops, {len(events)} events, {sum(not whole for _, whole in turns[0] + turns[1])} turns refused"
+        f"R4b: {stops} stops, {len(events)} events, "
+        f"{sum(not whole for _, whole in turns[0] + turns[1])} turns refused"
     )
 
 

@@ -5,7 +5,8 @@ import unicodedata
 from typing import NamedTuple
 
 OPENING = re.compile(
-    r'\[untrusted text (?P<nonce>[0-9a-f]{32}) author="(?P<author>[^"\n]*)" source="(?P<source>[^"\n]*)"'
+    r'\[untrusted text (?P<nonce>[0-9a-f]{32}) author="(?P<author>[^"\n]*)" '
+    r'source="(?P<source>[^"\n]*)"'
     r' at="(?P<at>[^"\n]*)" verified=no\]'
 )
 # Signs that are written around numbers in Arabic, Syriac and Kaithi: formats by name, seen by
@@ -15,7 +16,8 @@ HIDDEN_ALPHABETS = [(0xFE00, 0xFE0F), (0xE0000, 0xE0FFF)]
 BLANKS = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
 # What a client, a model's template or another fence would act on, whatever its case.
 LIVE = re.compile(
-    r"<[ \t]?/|<[^\W\d]|<!|<\||\|>|<<<|>>>|\[[ \t]?/?(?:INST|SYS|SYSTEM|END|RESUMED|UNTRUSTED)\b(?=[\s\]])|```|~~~|!\["
+    r"<[ \t]?/|<[^\W\d]|<!|<\||\|>|<<<|>>>|\[[ "
+    r"\t]?/?(?:INST|SYS|SYSTEM|END|RESUMED|UNTRUSTED)\b(?=[\s\]])|```|~~~|!\["
     r"|[-=#*_]{3}[ \t]?(?:BEGIN|END|SYSTEM|USER|HUMAN|ASSISTANT)\b",
     re.IGNORECASE,
 )

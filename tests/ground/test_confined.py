@@ -169,7 +169,9 @@ def test_a_device_below_a_root_is_refused():
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(root: ConfinedRoot):
-    """Two gigabytes with nothing in them, and a file of /proc that says it has none and has some."""
+    """Two gigabytes with nothing in them, and a file of /proc that says it has none
+    and has some.
+    """
     with open(f"{root.folder}/sparse", "wb") as file:
         file.truncate(2 << 30)
 

@@ -78,7 +78,8 @@ def test_a_text_stands_under_a_line_that_says_whose_it_is() -> None:
     nonce = read_fence(fenced("Retries work.\n\nNext: the migration."), 1700).nonce
 
     assert fenced("Retries work.\n\nNext: the migration.") == (
-        f'[untrusted text {nonce} author="dev-a" source="ctx_41" at="2026-11-16 12:51Z" verified=no]\n'
+        f'[untrusted text {nonce} author="dev-a" source="ctx_41" at="2026-11-16 12:51Z" '
+        "verified=no]\n"
         "| Retries work.\n"
         "| \n"
         "| Next: the migration.\n"

@@ -158,7 +158,9 @@ def test_the_lock_file_is_private_and_stays(tmp_path: Path) -> None:
 def test_a_lock_file_that_was_removed_while_locking_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two holders would be the result: one of the removed file, one of the file that came after it."""
+    """Two holders would be the result: one of the removed file, one of the file
+    that came after it.
+    """
     path, real = tmp_path / "data", fcntl.flock
     removed: list[int] = []
 
@@ -450,7 +452,10 @@ def test_a_file_below_a_file_cannot_be_reached(tmp_path: Path) -> None:
 
 def test_a_hook_that_imports_these_files_pays_for_no_heavy_module() -> None:
     source = str(Path(files.__file__).parents[2])
-    code = "import sys; import holdfast.ground.files, holdfast.ground.log, holdfast.ground.text; print(*sys.modules)"
+    code = (
+        "import sys; import holdfast.ground.files, holdfast.ground.log, holdfast.ground.text; "
+        "print(*sys.modules)"
+    )
 
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],

@@ -86,7 +86,10 @@ def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "API_KEY=your_key_here DB_PASSWORD=changeme TOKEN=${TOKEN} SECRET=<secret> PASSWORD=********",
+        (
+            "API_KEY=your_key_here DB_PASSWORD=changeme TOKEN=${TOKEN} SECRET=<secret> "
+            "PASSWORD=********"
+        ),
         "postgres://user:password@localhost/db and https://example.org:8080/a@b",
         "token = next_token2(text)\npassword = self.config.password1\nsecret: Optional[str]",
         "max_tokens=200000 tokens: 12345678 token_count=99999999 token_id=abc12345678",
@@ -97,12 +100,27 @@ def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) ->
         "password_file=/run/secrets/db1 tokenizer: cl100k_base2",
         "task-1234567890abcdef1234567890abcdef risk-ant-hill",
         "git@github.com:acme/payouts.git ssh://git@host/x",
-        "token: next_page_2 session_token: 'page_cursor_3' api_key: main-menu-1 tool --token next_page_2",
-        "password: 'Enter your password' \"password\": \"must be at least 12 characters\" 'password': 'Mot de passe'",
+        (
+            "token: next_page_2 session_token: 'page_cursor_3' api_key: main-menu-1 tool "
+            "--token next_page_2"
+        ),
+        (
+            'password: \'Enter your password\' "password": "must be at least 12 characters" '
+            "'password': 'Mot de passe'"
+        ),
         '"token": "New York City" "password": "see below"',
-        "docker run -u 1000:1000 -p 8080:80 image; ssh -l login -p 2222 host; python -u main:app1234",
-        'mysql -p payouts; mysql -p$DB_PASSWORD; mysql -p"$PW"; curl -u admin:$PW x; curl -u user:password x',
-        "find . -name mysql -print; gcc -o mysql -pthread x.c; mysql -e q | tar -pxzf1 a; curl x\nsudo -u a:S3cretPw9",
+        (
+            "docker run -u 1000:1000 -p 8080:80 image; ssh -l login -p 2222 host; python -u "
+            "main:app1234"
+        ),
+        (
+            'mysql -p payouts; mysql -p$DB_PASSWORD; mysql -p"$PW"; curl -u admin:$PW x; curl '
+            "-u user:password x"
+        ),
+        (
+            "find . -name mysql -print; gcc -o mysql -pthread x.c; mysql -e q | tar -pxzf1 a; "
+            "curl x\nsudo -u a:S3cretPw9"
+        ),
     ],
 )
 def test_placeholders_and_mentions_of_secrets_are_left_unchanged(text: str) -> None:
@@ -404,7 +422,9 @@ def test_a_megabyte_of_the_worst_returns(piece: str) -> None:
 
 
 def test_every_pattern_is_bounded_or_takes_what_it_takes_for_good() -> None:
-    """`*`, `+` and `{n,}` may only stand with a `+` behind them: then no step is ever taken back."""
+    """`*`, `+` and `{n,}` may only stand with a `+` behind them: then no step is
+    ever taken back.
+    """
     loose = [
         (rule.name, found[0])
         for rule in RULES
@@ -419,7 +439,10 @@ def test_every_pattern_is_bounded_or_takes_what_it_takes_for_good() -> None:
 
 def test_a_hook_that_imports_it_pays_for_no_heavy_module() -> None:
     source = str(Path(module.__file__).parents[2])
-    code = "import sys; import holdfast.ground.redaction as r; r.redact_value({'a': 'b'}); print(*sys.modules)"
+    code = (
+        "import sys; import holdfast.ground.redaction as r; r.redact_value({'a': 'b'}); "
+        "print(*sys.modules)"
+    )
 
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],

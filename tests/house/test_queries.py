@@ -35,10 +35,16 @@ READS_ALL = {
     "context.session_names": "the index of names holds all that is asked for",
     "context.count_ends": "one step into an index for each session, however long its log",
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
-    "context.clear_session": "forgetting a session is rare, and empties whatever listeners were told of it",
+    "context.clear_session": (
+        "forgetting a session is rare, and empties whatever listeners were told of it"
+    ),
     "memori.matching_memories": "forgetting by words must miss none",
-    "memori.find_candidates": "the owner's rows are met with those that have the words, each by its index",
-    "memori.count_words": "how many memories there are decides what is rare; ten thousand are enough to tell",
+    "memori.find_candidates": (
+        "the owner's rows are met with those that have the words, each by its index"
+    ),
+    "memori.count_words": (
+        "how many memories there are decides what is rare; ten thousand are enough to tell"
+    ),
     "holdfast.entries_with_text": "forgetting by words must miss none",
     "holdfast.outbox_end": "the last entry of the index answers max()",
     "holdfast.beat": "a developer has one heart",
@@ -58,7 +64,9 @@ MOST_ROWS = 50
 
 
 def rooms() -> dict[str, Room]:
-    """Every room with queries, found by its file: a file that no code reads would be missing here."""
+    """Every room with queries, found by its file: a file that no code reads would
+    be missing here.
+    """
     found = {}
     for path in source.files():
         if (path.parent / "queries.sqlite.sql").exists():
@@ -136,7 +144,9 @@ def test_a_function_is_called_as_its_block_says(kind: str):
 
 
 def test_every_function_is_made_from_a_room_s_file(postgres_owner_url: str):
-    """And no migration has one, except for what it looked for once and the tools of the migrations."""
+    """And no migration has one, except for what it looked for once and the tools of
+    the migrations.
+    """
     made = {row["name"] for row in execute(postgres_owner_url, FUNCTIONS)}
     known = {full_name(block) for kind in ("guards", "queries") for block in read_functions(kind)}
 
@@ -217,7 +227,8 @@ class Function:
 FUNCTIONS = """
 select n.nspname || '.' || p.proname as name, p.prorettype = 'trigger'::regtype as returns_trigger,
        p.proargmodes::text[] as modes, p.proargnames as names,
-       array(select t.typcategory = 'A' from unnest(p.proargtypes::oid[]) with ordinality a (oid, place)
+       array(select t.typcategory = 'A' from unnest(p.proargtypes::oid[]) with ordinality a (oid,
+           place)
              join pg_type t on t.oid = a.oid order by a.place) as arrays,
        (select array_agg(a.attname::text order by a.attnum)
         from pg_type t join pg_attribute a on a.attrelid = t.typrelid
@@ -343,44 +354,57 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
 # few.
 FILL = """
 set session_replication_role = replica;
-insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id, worktree, metadata,
+insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id,
+    worktree, metadata,
                               resumed_from, head_hash, started_at, ended_at)
-select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || s % 5, 'claude', 'n' || s,
+select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || s % 5, 'claude',
+    'n' || s,
        '/r' || s % 20, jsonb_build_object('name', 'name ' || s % 30),
        case when s % 3 = 0 then md5(format('%s %s %s', w, d, s - 1))::uuid end,
        '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end
 from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
-insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1 from generate_series(1, 40) w, generate_series(1, 100) d;
+insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1
+  from generate_series(1, 40) w, generate_series(1, 100) d;
 insert into holdfast.idempotency_keys
 select 'w' || w, 'd' || d, 'op' || k % 3, 'k' || k, '', '', now()
 from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) k;
 insert into context.session_state (workspace_id, developer_id, session_id, updated_at)
 select workspace_id, developer_id, id, now() from context.sessions;
-insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
+insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type,
+    role, content,
                                     created_at, content_hash, chain_hash, erased_at)
 select workspace_id, developer_id, md5(format('%s %s', id, n))::uuid, id, n,
        case when n % 4 = 0 then 'user_message' else 'tool_call' end, 'user', '', now(), '', '',
        case when n = 1 then now() end
-from context.sessions, generate_series(1, case when id = md5('2 5 40')::uuid then 4000 else 8 end) n;
-insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
-select workspace_id, developer_id, id, session_id, '', 'asked for', now() from context.session_events
+from context.sessions, generate_series(1, case when id = md5('2 5 40')::uuid then 4000
+    else 8 end) n;
+insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash,
+    reason, created_at)
+select workspace_id, developer_id, id, session_id, '', 'asked for', now()
+  from context.session_events
 where sequence = 1;
 insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
-select workspace_id, developer_id, 'caco.context', jsonb_build_object('session_id', id), now() from context.sessions;
+select workspace_id, developer_id, 'caco.context', jsonb_build_object('session_id', id), now()
+  from context.sessions;
 insert into holdfast.journal (workspace_id, developer_id, id, kind, subject, content, created_at)
-select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3, 's' || n % 50, 'x', now()
+select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3, 's' || n % 50,
+    'x', now()
 from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 400) n;
-insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv, source_type, created_at,
+insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv,
+    source_type, created_at,
                              updated_at, content_hash)
 select 'w' || w, 'd' || d, format('m %s %s %s', w, d, n), 'u1', 'x',
-       array_to_tsvector(array['common', 'word' || n, 'some' || n % 10]), 'explicit', now() - n * interval '1 minute',
+       array_to_tsvector(array['common', 'word' || n, 'some' || n % 10]), 'explicit',
+           now() - n * interval '1 minute',
        now(), sha256(format('%s %s %s', w, d, n)::bytea)
 from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 300) n;
 insert into memori.memory_tombstones
-select workspace_id, developer_id, sha256(content_hash), id, 'asked for', now() from memori.memories;
+select workspace_id, developer_id, sha256(content_hash), id, 'asked for', now()
+  from memori.memories;
 update context.sessions set last_sequence = case when id = md5('2 5 40')::uuid then 4000 else 8 end;
 set session_replication_role = origin;
-vacuum analyze context.sessions, context.session_state, context.session_events, context.erasures, holdfast.outbox,
+vacuum analyze context.sessions, context.session_state, context.session_events, context.erasures,
+    holdfast.outbox,
                holdfast.journal, memori.memories, memori.memory_tombstones
 """
 # A value for each argument of each verb, by the argument's name: those of a developer in the
@@ -533,7 +557,8 @@ def full_scans(plan: dict[str, Any]) -> list[str]:
             columns |= set(re.findall(r"ROW\((\w+)", node.get("Index Cond", "")))
             if columns <= OWNER_COLUMNS and not node.get("Relation Name", "").startswith("pg_"):
                 found.append(
-                    f"{node['Node Type']} {node['Index Name']} {node.get('Index Cond')}: {plan['Query Text']}"
+                    f"{node['Node Type']} {node['Index Name']} {node.get('Index Cond')}: "
+                    f"{plan['Query Text']}"
                 )
     return found
 
@@ -552,7 +577,9 @@ def rows_read(plan: dict[str, Any]) -> float:
 async def test_postgres_reaches_every_row_by_an_index(
     plans: str, postgres: Cluster, postgres_database: str, functions: dict[str, Function]
 ):
-    """With row-level security in force, as the application, on the first call and on the hundredth."""
+    """With row-level security in force, as the application, on the first call and
+    on the hundredth.
+    """
     execute(postgres.dsn(postgres_database), *FILL.split(";\n"))
     connection = await asyncpg.connect(postgres.dsn(postgres_database))
     try:

@@ -144,7 +144,8 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(
     here = set(
         file.execute(
             "select s.name, c.name from pragma_table_list s, pragma_table_xinfo(s.name) c"
-            " where s.schema = 'main' and s.type = 'table' and s.name not like 'sqlite\\_%' escape '\\'"
+            " where s.schema = 'main' and s.type = 'table' and s.name not like "
+            "'sqlite\\_%' escape '\\'"
         )
     )
     rows = await owner.fetch(
@@ -191,12 +192,15 @@ GOOD_POLICY = """
      and developer_id = nullif(current_setting('holdfast.developer', true), ''))
 """
 GOOD_TABLE = f"""
-create table context.notes (workspace_id text, developer_id text, id uuid, primary key (workspace_id, id));
+create table context.notes (workspace_id text, developer_id text, id uuid,
+    primary key (workspace_id, id));
 alter table context.notes enable row level security;
 alter table context.notes force row level security;
 create policy owner_only on context.notes for all using {GOOD_POLICY} with check {GOOD_POLICY};
-create trigger a before update or delete on context.notes for each row execute function holdfast.refuse();
-create trigger b before truncate on context.notes for each statement execute function holdfast.refuse();
+create trigger a before update or delete on context.notes for each row
+    execute function holdfast.refuse();
+create trigger b before truncate on context.notes for each statement
+    execute function holdfast.refuse();
 """
 
 
@@ -253,7 +257,10 @@ MISTAKES = [
         "unique index context.notes_id_idx does not begin with workspace_id",
     ),
     (
-        "alter table context.notes add foreign key (workspace_id, id) references context.sessions on delete cascade",
+        (
+            "alter table context.notes add foreign key (workspace_id, id) references "
+            "context.sessions on delete cascade"
+        ),
         "cascades",
     ),
     (f"grant delete on context.notes to {RUNTIME}", f"{RUNTIME} may DELETE"),
@@ -273,7 +280,10 @@ MISTAKES = [
         "looks past the policies",
     ),
     (
-        "create function context.peek() returns bigint language sql security definer as 'select 1::bigint'",
+        (
+            "create function context.peek() returns bigint language sql security definer as "
+            "'select 1::bigint'"
+        ),
         "SECURITY DEFINER without search_path",
     ),
     (
@@ -320,7 +330,8 @@ def test_a_new_table_without_anything_fails_on_sqlite(file: apsw.Connection):
 
 def test_a_key_that_cascades_fails_on_sqlite(file: apsw.Connection):
     file.execute(
-        "create table notes (workspace_id text, id text, session_id text, primary key (workspace_id, id), unique (id),"
+        "create table notes (workspace_id text, id text, session_id text, primary key "
+        "(workspace_id, id), unique (id),"
         " foreign key (session_id) references sessions (id) on delete cascade) strict"
     )
 

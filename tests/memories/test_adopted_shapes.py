@@ -83,8 +83,14 @@ async def test_every_row_that_says_something_is_found_listed_exported_and_forgot
         columns += ", category text"
     name = make(
         f"create table memori.memories ({columns})",
-        f"insert into memori.memories (id, user_id, content, {column}) values ('k1', 'a', '{PORT}', {value})",
-        "insert into memori.memories (id, content) values ('k2', 'Deployments happen on Fridays'), ('k3', null)",
+        (
+            f"insert into memori.memories (id, user_id, content, {column}) values ('k1', 'a', "
+            f"'{PORT}', {value})"
+        ),
+        (
+            "insert into memori.memories (id, content) values ('k2', 'Deployments happen on "
+            "Fridays'), ('k3', null)"
+        ),
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
 
@@ -165,7 +171,10 @@ REFUSED = {
     ),
     "its own sources": (
         [
-            f"create table memori.memories ({UUID}, source_type text constraint chat check (source_type = 'chat'))",
+            (
+                f"create table memori.memories ({UUID}, source_type text constraint chat check "
+                "(source_type = 'chat'))"
+            ),
             "insert into memori.memories (user_id, content, source_type) values ('a', 'x', 'chat')",
         ],
         'constraint "chat"',
@@ -173,7 +182,10 @@ REFUSED = {
     ),
     "its own sources, not filled in": (
         [
-            f"create table memori.memories ({UUID}, source_type text constraint chat check (source_type = 'chat'))",
+            (
+                f"create table memori.memories ({UUID}, source_type text constraint chat check "
+                "(source_type = 'chat'))"
+            ),
             "insert into memori.memories (user_id, content) values ('a', 'x')",
         ],
         'constraint "chat"',
@@ -187,8 +199,14 @@ REFUSED = {
     "a trigger that refuses": (
         [
             f"create table memori.memories ({UUID})",
-            "create function memori.no() returns trigger language plpgsql as 'begin raise ''not here''; end'",
-            "create trigger no before insert on memori.memories for each row execute function memori.no()",
+            (
+                "create function memori.no() returns trigger language plpgsql as 'begin raise "
+                "''not here''; end'"
+            ),
+            (
+                "create trigger no before insert on memori.memories for each row execute "
+                "function memori.no()"
+            ),
         ],
         "not here",
         "Nothing was changed",
@@ -240,8 +258,10 @@ async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_
     assert remedy in refused.value.message
     [left] = execute(
         postgres.dsn(name),
-        "select to_regclass('holdfast.migrations') is null, to_regprocedure('memori.is_adopted()') is null,"
-        " (select count(*) from pg_attribute where attrelid = 'memori.memories'::regclass and attname = 'erased_at')",
+        "select to_regclass('holdfast.migrations') is null, "
+        "to_regprocedure('memori.is_adopted()') is null,"
+        " (select count(*) from pg_attribute where attrelid = 'memori.memories'::regclass "
+        "and attname = 'erased_at')",
     )
     assert tuple(left) == (True, True, 0)
 
@@ -293,7 +313,8 @@ async def test_a_value_that_the_table_refuses_is_reported_as_a_table_error(
     make: Callable[..., str], postgres: Cluster
 ):
     name = make(
-        "create table memori.memories (id serial primary key, user_id varchar(9), content varchar(60))"
+        "create table memori.memories (id serial primary key, user_id varchar(9), content "
+        "varchar(60))"
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
 
@@ -310,7 +331,10 @@ async def test_a_text_is_forgotten_wherever_it_stands_and_whenever_it_comes_back
     add = "insert into memori.memories (user_id, content) values"
     name = make(
         "create table memori.memories (id serial primary key, user_id text, content text)",
-        f"{add} ('a', '{PORT}'), ('b', '{PORT}'), ('b', '{PORT.upper()}'), ('b', 'Staging is shared')",
+        (
+            f"{add} ('a', '{PORT}'), ('b', '{PORT}'), ('b', '{PORT.upper()}'), ('b', 'Staging "
+            "is shared')"
+        ),
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
 

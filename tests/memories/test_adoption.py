@@ -20,12 +20,20 @@ from tests.rig.postgres import APP, OWNER, Cluster, execute
 # As the earlier program may have made it: ids of any kind, and its own full-text column, plain or
 # made by the engine.
 COLUMNS = {
-    "uuid": "id uuid primary key default gen_random_uuid(), user_id text not null, content text not null",
-    "bigserial": "id bigserial primary key, user_id text not null, content text not null, metadata jsonb",
-    "identity": "id bigint generated always as identity primary key, user_id text not null, content text not null,"
+    "uuid": (
+        "id uuid primary key default gen_random_uuid(), user_id text not null, content text "
+        "not null"
+    ),
+    "bigserial": (
+        "id bigserial primary key, user_id text not null, content text not null, metadata jsonb"
+    ),
+    "identity": "id bigint generated always as identity "
+    "primary key, user_id text not null, content "
+    "text not null,"
     " category text, content_tsv tsvector",
     "plain bigint": "id bigint primary key, user_id text not null, content text not null",
-    "text": "id text primary key, user_id text not null, content text not null, created_at timestamptz default now(),"
+    "text": "id text primary key, user_id text not null, content text not null, created_at "
+    "timestamptz default now(),"
     " content_tsv tsvector generated always as (to_tsvector('simple', content)) stored",
 }
 ROWS = {
@@ -52,7 +60,10 @@ def kind(request: pytest.FixtureRequest) -> str:
 def before(make: Callable[..., str], kind: str) -> str:
     """With three rows in it."""
     rows = [
-        f"{ROWS[kind]} values ({f'{number}, ' if '(id' in ROWS[kind] else ''}'pt2_architect', '{text}')"
+        (
+            f"{ROWS[kind]} values "
+            f"({f'{number}, ' if '(id' in ROWS[kind] else ''}'pt2_architect', '{text}')"
+        )
         for number, text in enumerate(TEXTS, start=1)
     ]
     tsv = (
@@ -105,7 +116,8 @@ async def test_nothing_of_the_table_is_walled_or_triggered(
         postgres.dsn(before),
         "select relrowsecurity, relforcerowsecurity, relhastriggers,"
         " (select count(*) from pg_policy where polrelid = c.oid),"
-        " (select count(*) from pg_attribute where attrelid = c.oid and attname in ('workspace_id', 'developer_id'))"
+        " (select count(*) from pg_attribute where attrelid = c.oid and attname in "
+        "('workspace_id', 'developer_id'))"
         " from pg_class c where c.oid = 'memori.memories'::regclass",
     )
 

@@ -132,7 +132,10 @@ async def test_damaged_lines_are_named_and_the_others_come_in(
         "Line 5: content '' is empty.",
         "Line 6: not_object",
         "Line 8: torn",
-        "2 of 3 lines have other keys, ids or texts than this store keeps of them, so no export replaces this file.",
+        (
+            "2 of 3 lines have other keys, ids or texts than this store keeps of them, so no "
+            "export replaces this file."
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""What only the engines can do wrong: their indexes, their walls, their triggers, and two at once."""
+"""What only the engines can do wrong: their indexes, their walls, their triggers,
+and two at once.
+"""
 
 import asyncio
 import json
@@ -91,7 +93,9 @@ async def test_a_memory_forgotten_while_others_remember_it_stays_forgotten(
 
 
 async def test_only_the_owner_recalls_changes_and_lists_a_memory(database: Any, workspace: str):
-    """Another developer, and another workspace, find nothing and say the same again as their own."""
+    """Another developer, and another workspace, find nothing and say the same again
+    as their own.
+    """
     owners = (Owner(workspace, "ana"), Owner(new_workspace(), "bo"), Owner(workspace, "cy"))
     services = [MemoryService(database, owner=owner) for owner in owners]
     kept = [
@@ -184,7 +188,10 @@ async def test_a_vacuum_keeps_the_index_and_its_rows_together(sqlite_url: str, t
 
 SPOILING = [
     "update memories set content = 'other'",
-    "update memories set content = '', content_tsv = '', category = null, metadata = '{}', erased_at = 'now'",
+    (
+        "update memories set content = '', content_tsv = '', category = null, metadata = '{}', "
+        "erased_at = 'now'"
+    ),
     "update memories set developer_id = 'bo'",
     "update memories set source_type = 'tool_output'",
     "update memories set created_at = '2020'",
@@ -248,9 +255,11 @@ async def test_the_content_of_a_memory_cannot_be_changed_on_postgres(
 
 
 FILL = """
-insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv, source_type, created_at,
+insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv,
+    source_type, created_at,
                              updated_at, content_hash)
-select 'north', 'd' || n % 20, n::text, 'u', 'word' || n, array_to_tsvector(array['word' || n, 'common']), 'explicit',
+select 'north', 'd' || n % 20, n::text, 'u', 'word' || n,
+    array_to_tsvector(array['word' || n, 'common']), 'explicit',
        now(), now(), sha256(n::text::bytea)
 from generate_series(1, 5000) n
 """
@@ -268,7 +277,9 @@ async def explained(connection: Any, statement: str) -> str:
 async def test_the_index_of_words_is_used_under_row_level_security(
     function: str, postgres: Cluster, postgres_database: str, postgres_url: str
 ):
-    """As the application; where it asks the table itself, every row is read for its owner's policy."""
+    """As the application; where it asks the table itself, every row is read for its
+    owner's policy.
+    """
     execute(postgres.dsn(postgres_database), FILL, "vacuum analyze memori.memories")
     connection = await asyncpg.connect(postgres.dsn(postgres_database))
     try:
@@ -276,7 +287,10 @@ async def test_the_index_of_words_is_used_under_row_level_security(
         for setting in ("log_nested_statements = on", "log_min_duration = 0", "log_level = notice"):
             await connection.execute(f"set auto_explain.{setting}")
         await connection.execute(f"set role {APP}")
-        call = f"select * from memori.{function}('north', 'd7', '[\"word1007\"]', 10, '2026-11-16T09:04:00Z')"
+        call = (
+            f"select * from memori.{function}('north', 'd7', '[\"word1007\"]', 10, "
+            "'2026-11-16T09:04:00Z')"
+        )
 
         assert "Bitmap Index Scan on memories_by_words" in await explained(connection, call)
         await connection.execute("select holdfast.act_for('north', 'd7')")
@@ -301,7 +315,10 @@ async def test_only_the_two_functions_look_past_the_policy(
     execute(postgres.dsn(postgres_database), FILL)
     connection = await asyncpg.connect(postgres.dsn(postgres_database, role))
     count = "select count(*) from memori.memories"
-    call = "select id from memori.find_candidates('north', 'd7', '[\"common\"]', 1000, '2026-11-16T09:04:00Z')"
+    call = (
+        "select id from memori.find_candidates('north', 'd7', '[\"common\"]', 1000, "
+        "'2026-11-16T09:04:00Z')"
+    )
     try:
         async with connection.transaction():
             found = await connection.fetch(call)

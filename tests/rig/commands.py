@@ -74,7 +74,9 @@ def run(project: Path) -> Call:
 
 @pytest.fixture
 def cli(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """`cli("session", "list")`: the same command in this process, for tests that ask many things."""
+    """`cli("session", "list")`: the same command in this process, for tests that
+    ask many things.
+    """
     monkeypatch.chdir(project)
 
     def call(*arguments: str) -> Answer:

@@ -16,7 +16,9 @@ from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process still does something: one that ended and was never waited for does not."""
+    """Whether the process still does something: one that ended and was never waited
+    for does not.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

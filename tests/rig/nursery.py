@@ -207,7 +207,9 @@ class Nursery:
 
 
 def without_measuring() -> dict[str, str]:
-    """The environment of a process whose coverage is not measured: a killed one could not save it."""
+    """The environment of a process whose coverage is not measured: a killed one
+    could not save it.
+    """
     return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
 
 

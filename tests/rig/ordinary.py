@@ -22,7 +22,8 @@ import contextlib, io, os, sys
 from holdfast.surfaces.cli import main
 wanted = dict(os.environ)
 if os.geteuid() == 0:
-    os.environ |= {"HOLDFAST_HOME": wanted["WARM_UP"], "HOME": wanted["WARM_UP"], "HOLDFAST_DATABASE": ""}
+    warm_up = wanted["WARM_UP"]
+    os.environ |= {"HOLDFAST_HOME": warm_up, "HOME": warm_up, "HOLDFAST_DATABASE": ""}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         main(sys.argv[1:])
     os.environ |= {"HOLDFAST_DATABASE": "", **wanted}

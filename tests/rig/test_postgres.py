@@ -194,7 +194,10 @@ def test_an_external_server_is_used_and_left_clean(own_postgres: Server):
 
 def test_a_server_does_not_outlive_a_killed_owner(tmp_path: Path):
     """kill -9 of the test run: the guard stops the server and removes the folder."""
-    script = "from tests.rig.postgres import Server; s = Server(); s.start(); print(s.folder, flush=True); input()"
+    script = (
+        "from tests.rig.postgres import Server; s = Server(); s.start(); print(s.folder, "
+        "flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=ROOT,

@@ -108,7 +108,8 @@ async def role(
     """A connection that acts for the developer whose rows are there."""
     connection = await asyncpg.connect(postgres.dsn(postgres_database, request.param))
     await connection.execute(
-        "select set_config('holdfast.workspace', 'north', false), set_config('holdfast.developer', 'ana', false)"
+        "select set_config('holdfast.workspace', 'north', false), "
+        "set_config('holdfast.developer', 'ana', false)"
     )
     yield connection
     await connection.close()
@@ -130,7 +131,8 @@ def rows_on_postgres(postgres: Cluster, name: str) -> dict[str, list[str]]:
 async def columns_on_postgres(connection: Any, table: str) -> dict[str, str]:
     rows = await connection.fetch(
         "select column_name, data_type from information_schema.columns"
-        " where table_schema || '.' || table_name = $1 and is_generated = 'NEVER' and is_identity = 'NO'",
+        " where table_schema || '.' || table_name = $1 and is_generated = 'NEVER' and "
+        "is_identity = 'NO'",
         table,
     )
     return {row["column_name"]: row["data_type"] for row in rows}
@@ -195,8 +197,14 @@ async def test_no_role_can_rewrite_a_column_on_postgres(
             )
             for statement in (
                 f"update {table} {changed}",
-                f"merge into {table} t using (select 1) x on true when matched then update {changed}",
-                f"{again} on conflict on constraint {table.partition('.')[2]}_pkey do update {changed}",
+                (
+                    f"merge into {table} t using (select 1) x on true when matched then update "
+                    f"{changed}"
+                ),
+                (
+                    f"{again} on conflict on constraint {table.partition('.')[2]}_pkey do "
+                    f"update {changed}"
+                ),
             ):
                 if table == "holdfast.outbox" and "insert" in statement:
                     continue  # its number is given by the engine, so an insert never meets a row
@@ -221,17 +229,24 @@ async def test_columns_that_may_change_only_move_forward_on_postgres(
             "update context.sessions set last_sequence = last_sequence - 1",
             "update context.sessions set ended_at = null where ended_at is not null",
             "update context.sessions set ended_at = now() where ended_at is not null",
-            "update context.sessions set last_sequence = last_sequence + 1 where ended_at is not null",
+            (
+                "update context.sessions set last_sequence = last_sequence + 1 where ended_at "
+                "is not null"
+            ),
             "update context.session_events set content = '', parts_text = null, erased_at = now()",
             "update context.session_events set erased_at = null where erased_at is not null",
             "update context.session_events set content = 'back' where erased_at is not null",
             """update holdfast.outbox set data = '{"session_id": "x"}'""",
             "update holdfast.heartbeats set beats = beats - 1",
             (
-                "update memori.memories set content = '', content_tsv = '', category = null, metadata = '{}',"
+                "update memori.memories set content = '', content_tsv = '', category = "
+                "null, metadata = '{}',"
                 " erased_at = now()"
             ),
-            "update memori.memories set erased_at = null, content = 'back' where erased_at is not null",
+            (
+                "update memori.memories set erased_at = null, content = 'back' where erased_at "
+                "is not null"
+            ),
         )
         if await refusal_on_postgres(role, statement) is None
     ]
@@ -296,7 +311,10 @@ async def test_no_row_in_the_file_is_removed_or_replaced(connection: apsw.Connec
             f"delete from {table} where rowid = (select max(rowid) from {table})",
             f"replace into {table} ({columns}) select {columns} from {table}",
             f"insert or replace into {table} ({columns}) select {columns} from {table} limit 1",
-            f"insert or replace into {table} (rowid, {others}) select 1, {others} from {table} limit 1",
+            (
+                f"insert or replace into {table} (rowid, {others}) select 1, {others} from "
+                f"{table} limit 1"
+            ),
             f"update or replace {table} set rowid = (select max(rowid) from {table})",
         ]
 
@@ -339,12 +357,18 @@ async def test_columns_that_may_change_only_move_forward_in_the_file(connection:
             "update sessions set ended_at = null where ended_at is not null",
             "update sessions set ended_at = '2001-01-01' where ended_at is not null",
             "update sessions set last_sequence = last_sequence + 1 where ended_at is not null",
-            "update session_events set content = '', parts = null, erased_at = '2001-01-01' where erased_at is null",
+            (
+                "update session_events set content = '', parts = null, erased_at = "
+                "'2001-01-01' where erased_at is null"
+            ),
             "update session_events set erased_at = null where erased_at is not null",
             "update session_events set content = 'back' where erased_at is not null",
             """update outbox set data = '{"session_id": "x"}'""",
             "update heartbeats set beats = beats - 1",
-            "update memories set content = '', content_tsv = '', category = null, metadata = '{}', erased_at = '2001'",
+            (
+                "update memories set content = '', content_tsv = '', category = null, metadata "
+                "= '{}', erased_at = '2001'"
+            ),
             "update memories set erased_at = null, content = 'back' where erased_at is not null",
         )
         if not is_refused_by_sqlite(connection, statement)
@@ -373,7 +397,11 @@ async def test_no_row_in_the_file_is_pushed_out_by_its_hidden_number(connection:
         values = ", ".join(new.get(name, name) for name in names)
 
         columns = ", ".join(names)
-        statement = f"insert or replace into {table} (rowid, {columns}) select 1, {values} from {table} limit 1"
+        statement = (
+            f"insert or replace into {table} (rowid, "
+            f"{columns}) select 1, {values} from {table} "
+            "limit 1"
+        )
 
         assert is_refused_by_sqlite(connection, statement), statement
     assert rows_on_sqlite(connection) == before
@@ -392,9 +420,15 @@ async def test_a_session_is_not_replaced_by_another_of_the_same_native_id(
     )
 
     for statement in (
-        f"insert or replace into sessions ({', '.join(columns)}) select {copied} from sessions where native_id = 'n-1'",
+        (
+            f"insert or replace into sessions ({', '.join(columns)}) select {copied} from "
+            "sessions where native_id = 'n-1'"
+        ),
         "update or replace sessions set native_id = 'n-1' where native_id is null",
-        "update or replace sessions set client = 'claude', native_id = 'n-1' where native_id is null",
+        (
+            "update or replace sessions set client = 'claude', native_id = 'n-1' where "
+            "native_id is null"
+        ),
     ):
         assert is_refused_by_sqlite(connection, statement)
 
@@ -407,7 +441,10 @@ async def test_a_session_is_not_replaced_by_another_of_the_same_native_id(
 def test_no_statement_of_ours_deletes():
     """Neither a query nor a migration nor a line of Python asks an engine to remove a row."""
     deleting = re.compile(
-        r"\b(delete from|truncate (?!on\b)\w+;|replace into|or replace into|on delete (?!restrict))",
+        (
+            r"\b(delete from|truncate (?!on\b)\w+;|replace into|or replace into|on delete "
+            r"(?!restrict))"
+        ),
         re.I,
     )
     found = [

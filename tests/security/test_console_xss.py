@@ -127,20 +127,29 @@ LAYOUT = (
     "article aside body dialog div figure form head header html li link main meta nav noscript "
     "ol p section title ul"
 )
-TEXT = "a b button code dd details dl dt figcaption h1 h2 h3 i kbd pre script span summary textarea time"
+TEXT = (
+    "a b button code dd details dl dt figcaption h1 h2 h3 i kbd pre script span summary "
+    "textarea time"
+)
 FORM = "input label output"
 TAGS = {*LAYOUT.split(), *TEXT.split(), *FORM.split(), "svg", "path", "polygon", "rect"}
 SEEN_BY_BROWSER = """() => ({
   canary: window.canary,
   tags: [...new Set([...document.querySelectorAll('*')].map((one) => one.tagName.toLowerCase()))],
   handlers: [...document.querySelectorAll('*')].flatMap((one) => one.getAttributeNames()
-    .filter((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc' || name === 'formaction')),
+    .filter((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc'
+        || name === 'formaction')),
   links: [...document.querySelectorAll('[href]')].filter((one) => one.closest('body'))
-    .map((one) => [one.getAttribute('href'), new URL(one.getAttribute('href'), document.baseURI).href, one.rel || '']),
-  scripts: [...document.querySelectorAll('script')].map((one) => one.getAttribute('src') || 'inline'),
-  fetches: [...document.querySelectorAll('*')].flatMap((one) => ['hx-get', 'hx-post', 'sse-connect', 'action', 'src']
-    .filter((name) => one.hasAttribute(name) && one.tagName !== 'SCRIPT').map((name) => one.getAttribute(name))),
-  text: document.body.textContent + [...document.querySelectorAll('textarea')].map((one) => one.value).join(''),
+    .map((one) => [one.getAttribute('href'),
+        new URL(one.getAttribute('href'), document.baseURI).href, one.rel || '']),
+  scripts: [...document.querySelectorAll('script')]
+    .map((one) => one.getAttribute('src') || 'inline'),
+  fetches: [...document.querySelectorAll('*')].flatMap((one) =>
+    ['hx-get', 'hx-post', 'sse-connect', 'action', 'src']
+      .filter((name) => one.hasAttribute(name) && one.tagName !== 'SCRIPT')
+      .map((name) => one.getAttribute(name))),
+  text: document.body.textContent
+    + [...document.querySelectorAll('textarea')].map((one) => one.value).join(''),
 })"""
 
 

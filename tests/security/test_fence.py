@@ -179,7 +179,9 @@ def test_a_guessed_number_does_not_close_the_fence(scale: Callable[[int], int]) 
 
 
 def test_ten_thousand_texts_stay_inside(scale: Callable[[int], int]) -> None:
-    """TS6: over all of Unicode, at the limits of a bundle, mixed with what the corpus is made of."""
+    """TS6: over all of Unicode, at the limits of a bundle, mixed with what the
+    corpus is made of.
+    """
     pieces = st.sampled_from([text for _, text in CORPUS if len(text) < 400])
 
     @settings(max_examples=scale(10_000))

@@ -60,7 +60,9 @@ EVENT_VERBS: dict[str, Verb] = {
 
 
 async def answer(verb: Verb, service: holdfast.SessionService, id_: str) -> str:
-    """What a caller can tell from a call, without the parts that differ from call to call anyway."""
+    """What a caller can tell from a call, without the parts that differ from call
+    to call anyway.
+    """
     try:
         said = repr(await verb(service, id_))
     except HoldfastError as error:
@@ -159,7 +161,8 @@ async def test_a_native_id_belongs_to_one_developer(database: Any):
 # --- with SQL -------------------------------------------------------------------------------------
 
 EVENT = """
-insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
+insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type,
+    role, content,
                                     created_at, content_hash, chain_hash)
 values ('north', 'ana', gen_random_uuid(), $1, 1, 'user_message', 'user', '', now(), '', '')
 """
@@ -168,15 +171,18 @@ insert into context.session_state (workspace_id, developer_id, session_id, updat
 values ('north', 'ana', $1, now())
 """
 RESUMED = """
-insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, started_at, head_hash, resumed_from)
+insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, started_at,
+    head_hash, resumed_from)
 values ('north', 'ana', gen_random_uuid(), 'u1', 'm', now(), '', $1)
 """
 ERASURE = """
-insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
+insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash,
+    reason, created_at)
 values ('north', 'ana', $1, $1, '', 'x', now())
 """
 THERE = """
-insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, started_at, head_hash)
+insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, started_at,
+    head_hash)
 values ('south', 'bo', $1, 'u1', 'm', now(), '')
 """
 

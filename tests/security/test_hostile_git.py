@@ -266,7 +266,8 @@ def git_file_to_a_place_inside(scene: Scene) -> None:
 @trap
 def working_tree_elsewhere(scene: Scene) -> None:
     scene.configure(
-        f'[core]\n\tworktree = {scene.folder.parent}\n\tfsmonitor = TRAP\n[filter "x"]\n\tclean = TRAP'
+        f'[core]\n\tworktree = {scene.folder.parent}\n\tfsmonitor = TRAP\n[filter "x"]\n'
+        "\tclean = TRAP"
     )
 
 
@@ -293,7 +294,8 @@ def promised(url: str, more: str = "") -> Trap:
 
     def lay(scene: Scene) -> None:
         scene.configure(
-            f'[remote "origin"]\n\turl = {url}\n\tpromisor = true\n\tpartialclonefilter = blob:none\n{more}'
+            f'[remote "origin"]\n\turl = {url}\n\tpromisor = true\n'
+            f"\tpartialclonefilter = blob:none\n{more}"
         )
         scene.configure(
             "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin"

@@ -1,4 +1,6 @@
-"""TS7, TS8, TS16, TS22 over HTTP: who is let in, under which name, from which page; and who is not."""
+"""TS7, TS8, TS16, TS22 over HTTP: who is let in, under which name, from which page;
+and who is not.
+"""
 
 import itertools
 import json
@@ -232,9 +234,21 @@ def test_without_the_token_everything_but_the_way_in_is_closed(
 
 @pytest.mark.parametrize(
     "path",
-    ["/login/../api/state", "/login/api/state", "//login", "/login/", "/Login", "/static", "/static/../api/state",
-     "/static/%2e%2e/api/state", "/api/state/login", "/api/state;/login", "/api/state?x=/login", "/login%2f..%2fapi"],
-)  # fmt: skip
+    [
+        "/login/../api/state",
+        "/login/api/state",
+        "//login",
+        "/login/",
+        "/Login",
+        "/static",
+        "/static/../api/state",
+        "/static/%2e%2e/api/state",
+        "/api/state/login",
+        "/api/state;/login",
+        "/api/state?x=/login",
+        "/login%2f..%2fapi",
+    ],
+)
 def test_no_spelling_leads_around_the_wall(server: Server, path: str) -> None:
     """The path that the wall sees is the path that is served: sent as it stands, by hand."""
     answer = raw(
@@ -268,8 +282,14 @@ def test_the_token_is_in_no_log_and_in_no_error(server: Server, stranger: httpx.
 
 # --- TS8: what changes something ------------------------------------------------------------------
 
-KINDS = [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json",
-         "application/json; charset=utf-8"]  # fmt: skip
+KINDS = [
+    None,
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json",
+    "application/json; charset=utf-8",
+]
 SITES = [None, "none", "same-origin", "same-site", "cross-site"]
 
 

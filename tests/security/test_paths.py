@@ -53,7 +53,8 @@ from holdfast.surfaces.cli import main
 
 texts, root, mark = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3]
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-CHANGING = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
+CHANGING = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink",
+            "os.truncate", "os.chmod")
 STARTING = ("subprocess.Popen", "os.exec", "os.system", "os.posix_spawn", "os.fork", "pty.spawn")
 outside = []
 
@@ -62,8 +63,10 @@ def watch(event, args):
         outside.append([event, repr(args)])
     elif event in ("open", "import", "os.listdir", "os.scandir", *CHANGING):
         named = args[:2] if event == "os.rename" else args[:1]
-        paths = [os.path.abspath(os.fsdecode(one)) for one in named if isinstance(one, (str, bytes))]
-        writes = event in CHANGING or (event == "open" and isinstance(args[2], int) and args[2] & WRITING)
+        names = [name for name in named if isinstance(name, (str, bytes))]
+        paths = [os.path.abspath(os.fsdecode(name)) for name in names]
+        opened = event == "open" and isinstance(args[2], int) and args[2] & WRITING
+        writes = event in CHANGING or opened
         for path in paths:
             inside = path == root or path.startswith(root + os.sep) or path == os.devnull
             imported = path.startswith(os.path.expanduser("~/.caco/sessions/"))
@@ -71,12 +74,14 @@ def watch(event, args):
                 outside.append([event, path])
 
 def payload(client, event, text):
-    return {"hook_event_name": event, "session_id": text, "cwd": text, "prompt": text, "prompt_id": text,
-            "last_assistant_message": text, "transcript_path": text, "tool_name": text, "tool_input": text,
+    return {"hook_event_name": event, "session_id": text, "cwd": text, "prompt": text,
+            "prompt_id": text, "last_assistant_message": text, "transcript_path": text,
+            "tool_name": text, "tool_input": text,
             "tool_response": text, "timestamp": text}
 
 def try_everything(text):
-    main(["session", "start", "--chatmode", text, "--user", text, "--workflow", text, "--skill", text,
+    main(["session", "start", "--chatmode", text, "--user", text, "--workflow", text,
+          "--skill", text,
           "--branch", text, "--name", text])
     main(["session", "show", "--", text])
     main(["context", "set", "--session", text, "--", text, text])
@@ -108,7 +113,8 @@ found = list(outside)
 canary = os.path.join(os.path.dirname(root), mark + "-canary")
 open(canary, "w").close()
 os.remove(canary)
-print(json.dumps({"outside": found, "noticed": len(outside) - len(found), "status": json.loads(stored.getvalue())}))
+print(json.dumps({"outside": found, "noticed": len(outside) - len(found),
+                  "status": json.loads(stored.getvalue())}))
 """
 
 

@@ -133,12 +133,15 @@ async def run_one(person: Person, dice: random.Random) -> str:
 async def test_a_shared_pool_never_shows_one_workspace_to_another(
     postgres_url: str, scale: Callable[[int], int]
 ):
-    """0 foreign rows, 0 connections that come back with a setting, whatever went wrong on the way."""
+    """0 foreign rows, 0 connections that come back with a setting, whatever went
+    wrong on the way.
+    """
     returned: list[tuple[str | None, ...]] = []
 
     async def look(connection: Any) -> None:
         row = await connection.fetchrow(
-            "select current_setting('holdfast.workspace', true), current_setting('holdfast.developer', true)"
+            "select current_setting('holdfast.workspace', true), "
+            "current_setting('holdfast.developer', true)"
         )
         returned.append(tuple(row))
 

@@ -44,7 +44,8 @@ from holdfast.surfaces.cli import main
 
 texts, home, project, mark = json.load(open(sys.argv[1])), sys.argv[2], os.getcwd(), sys.argv[3]
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-CHANGING = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
+CHANGING = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink",
+            "os.truncate", "os.chmod")
 STARTING = ("subprocess.Popen", "os.exec", "os.system", "os.posix_spawn", "os.fork", "pty.spawn")
 outside, started = [], set()
 
@@ -53,8 +54,10 @@ def watch(event, args):
         started.add(os.path.basename(str(args[0])))
     elif event in ("open", "import", "os.listdir", "os.scandir", *CHANGING):
         named = args[:2] if event == "os.rename" else args[:1]
-        paths = [os.path.abspath(os.fsdecode(one)) for one in named if isinstance(one, (str, bytes))]
-        writes = event in CHANGING or (event == "open" and isinstance(args[2], int) and args[2] & WRITING)
+        names = [name for name in named if isinstance(name, (str, bytes))]
+        paths = [os.path.abspath(os.fsdecode(name)) for name in names]
+        opened = event == "open" and isinstance(args[2], int) and args[2] & WRITING
+        writes = event in CHANGING or opened
         for path in paths:
             inside = any(path == root or path.startswith(root + os.sep) for root in (home, project))
             if not inside and path != os.devnull and (writes or mark in path):
@@ -65,11 +68,13 @@ SETTINGS = os.path.join(home, "settings.json")
 
 def noted(key, text):
     place = {"path": text, "lines": "L1-L2", "text_hash": "0" * 64, "symbol": None}
-    return {"key": {**key, "workstream_id": "noted"}, "updated_at": text, "file_pointers": [text, text + "#x"],
+    return {"key": {**key, "workstream_id": "noted"}, "updated_at": text,
+            "file_pointers": [text, text + "#x"],
             "working_summary": {"text": text, "updated_at": text}, "feature_request": text,
             "checkpoint": {"git_head": text, "tracked_files_hash": text, "summary_hash": text,
                            "files": {text: text}, "dirty": {text: text}},
-            "evidence_ledger": [{"id": text, "claim": text, "files": [place, {"path": text, "symbol": "x"}],
+            "evidence_ledger": [{"id": text, "claim": text,
+                "files": [place, {"path": text, "symbol": "x"}],
                                  "commands": [{"command": [text], "exit_code": 0, "tree": text}]}],
             "open_decisions": [{"id": text, "text": text, "files": [{"path": text}]}],
             "last_run": {"status": "failed", "error": text}}
@@ -115,7 +120,8 @@ found = list(outside)
 canary = os.path.join(os.path.dirname(home), mark + "-canary")
 open(canary, "w").close()
 os.remove(canary)
-print(json.dumps({"outside": found, "noticed": len(outside) - len(found), "started": sorted(started)}))
+print(json.dumps({"outside": found, "noticed": len(outside) - len(found),
+                  "started": sorted(started)}))
 """
 
 
@@ -329,7 +335,10 @@ WISHES = {
     "HOLDFAST_HOME": "evil-home",
     "hooks": {"SessionStart": [{"command": "touch evil-hook"}]},
 }
-YAML = "shared_context:\n  enabled: true\nshare_session: true\nshared_context_enabled: yes\ncontext_folder: evil\n"
+YAML = (
+    "shared_context:\n  enabled: true\nshare_session: true\nshared_context_enabled: yes\n"
+    "context_folder: evil\n"
+)
 WISHED = {
     "settings.json": json.dumps(WISHES),
     "data/context/settings.json": json.dumps(WISHES),
@@ -376,7 +385,9 @@ def test_no_file_of_a_repository_switches_it_on(repo: Repo, tmp_path: Path):
 
 
 def test_a_feature_branch_sets_no_rule_and_names_no_folder_server_or_command(repo: Repo):
-    """What is committed beside the code under review has no say in what every bundle begins with."""
+    """What is committed beside the code under review has no say in what every
+    bundle begins with.
+    """
     repo.git("checkout", "-q", "-b", "feat")
     key = typed(repo, "workstream", "show", "--json", **ON).document["key"]
     wish(repo, key)

@@ -89,7 +89,10 @@ def test_a_hook_leaves_nothing_that_others_can_read(tmp_path: Path):
         [
             sys.executable,
             "-c",
-            "import os; os.umask(0); from holdfast.surfaces import hook; hook.main(['claude', 'Stop'])",
+            (
+                "import os; os.umask(0); from holdfast.surfaces import hook; "
+                "hook.main(['claude', 'Stop'])"
+            ),
         ],
         input=json.dumps(payload),
         text=True,

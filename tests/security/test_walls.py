@@ -91,7 +91,10 @@ def everything(postgres: Cluster, name: str) -> dict[str, list[str]]:
     tables = [row["name"] for row in execute(postgres.dsn(name), catalogue.TABLES)]
     others = "coalesce(j ->> 'workspace_id' <> 'north' or j ->> 'developer_id' <> 'bo', true)"
     rows = {
-        table: f"select j::text from (select to_jsonb(t) as j from {table} t) x where {others} order by 1"
+        table: (
+            f"select j::text from (select to_jsonb(t) as j from {table} t) x where {others} "
+            "order by 1"
+        )
         for table in tables
     }
     return {
@@ -124,11 +127,15 @@ async def describe_tables(connection: Any) -> list[Table]:
         if name in catalogue.LEDGERS:
             continue
         rows = await connection.fetch(
-            "select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attgenerated = ''",
+            (
+                "select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 "
+                "and attgenerated = ''"
+            ),
             name,
         )
         key = await connection.fetch(
-            "select a.attname from pg_constraint c, unnest(c.conkey) with ordinality k (number, place)"
+            "select a.attname from pg_constraint c, unnest(c.conkey) with ordinality k "
+            "(number, place)"
             " join pg_attribute a on a.attrelid = $1::regclass and a.attnum = k.number"
             " where c.conrelid = $1::regclass and c.contype = 'p' order by k.place",
             name,
@@ -171,8 +178,14 @@ def statements(table: Table) -> list[str]:
         f"update {name} set {text} = {text} where workspace_id = 'south'",
         f"update {name} set {text} = {text} where workspace_id = 'south' returning *",
         f"update {name} set workspace_id = 'south', developer_id = 'bo'",
-        f"update {name} set workspace_id = 'north', developer_id = 'ana' where workspace_id = 'south' returning *",
-        f"merge into {name} t using {name} s on t.workspace_id = 'south' when matched then update set {text} = null",
+        (
+            f"update {name} set workspace_id = 'north', developer_id = 'ana' where workspace_id "
+            "= 'south' returning *"
+        ),
+        (
+            f"merge into {name} t using {name} s on t.workspace_id = 'south' when matched then "
+            f"update set {text} = null"
+        ),
         f"delete from {name}",
         f"delete from {name} where workspace_id = 'south' returning *",
         f"truncate {name} cascade",
@@ -285,7 +298,9 @@ async def test_no_statement_reaches_a_row_of_another_owner(
     request: pytest.FixtureRequest,
     record_property: Callable[[str, object], None],
 ):
-    """TS1: tables × statements × settings, for the application and for somebody who may only read."""
+    """TS1: tables × statements × settings, for the application and for somebody who
+    may only read.
+    """
     before = everything(postgres, postgres_database)
     connection = await asyncpg.connect(request.getfixturevalue(who))
     try:
@@ -334,13 +349,19 @@ async def test_each_developer_sees_exactly_their_own_rows(
             for owner in (ANA, BO, CY):
                 async with connection.transaction():
                     await connection.execute(
-                        "select set_config('holdfast.workspace', $1, true), set_config('holdfast.developer', $2, true)",
+                        (
+                            "select set_config('holdfast.workspace', $1, true), "
+                            "set_config('holdfast.developer', $2, true)"
+                        ),
                         owner.workspace_id,
                         owner.developer_id,
                     )
                     seen = await connection.fetchval(f"select count(*) from {table.name}")
                 theirs = await superuser.fetchval(
-                    f"select count(*) from {table.name} where workspace_id = $1 and developer_id = $2",
+                    (
+                        f"select count(*) from {table.name} where workspace_id = $1 and "
+                        "developer_id = $2"
+                    ),
                     owner.workspace_id,
                     owner.developer_id,
                 )
@@ -353,7 +374,8 @@ async def test_each_developer_sees_exactly_their_own_rows(
 # --- TS3 ------------------------------------------------------------------------------------------
 
 NOBODYS = """
-insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at) values ('', '', 't', '{}', now())
+insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
+  values ('', '', 't', '{}', now())
 """
 
 
@@ -401,7 +423,8 @@ async def after_a_verb_that_failed(connection: Any) -> None:
     nulls = ", ".join(["null"] * 10)
     with pytest.raises(asyncpg.NotNullViolationError):
         await connection.fetch(
-            f"select * from context.create_session('north', 'ana', gen_random_uuid(), {nulls}, '{{}}', '{{}}', '')"
+            "select * from context.create_session('north', 'ana', gen_random_uuid(), "
+            f"{nulls}, '{{}}', '{{}}', '')"
         )
 
 

@@ -1,4 +1,6 @@
-"""The stored rows themselves, read past the service: to show that something changed nothing at all."""
+"""The stored rows themselves, read past the service: to show that something changed
+nothing at all.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -14,7 +14,10 @@ from holdfast.sessions.errors import EventConflictError, SequenceConflictError, 
 from tests.sessions.tables import all_rows, nothing_changes
 
 # Calls on this test's database that wait for a lock.
-WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+WAITING = (
+    "select count(*) from pg_stat_activity where datname = current_database() and "
+    "wait_event_type = 'Lock'"
+)
 
 
 def message(content="hi", **more):

@@ -41,13 +41,16 @@ CHANGES = {
 
 # A row that takes the place of another one without deleting it by name.
 REPLACE_BY_NUMBER = """
-insert or replace into session_events (workspace_id, id, developer_id, session_id, sequence, type, role, content,
+insert or replace into session_events (workspace_id, id, developer_id, session_id, sequence, type,
+    role, content,
                                        created_at, content_hash, chain_hash)
-select workspace_id, 'other', developer_id, session_id, sequence, type, role, 'x', created_at, content_hash, chain_hash
+select workspace_id, 'other', developer_id, session_id, sequence, type, role, 'x', created_at,
+    content_hash, chain_hash
 from session_events where sequence = 1
 """
 REPLACE_SESSION = """
-insert or replace into sessions (workspace_id, id, developer_id, user_id, chatmode, started_at, head_hash)
+insert or replace into sessions (workspace_id, id, developer_id, user_id, chatmode, started_at,
+    head_hash)
 select workspace_id, id, developer_id, user_id, chatmode, started_at, head_hash from sessions
 """
 

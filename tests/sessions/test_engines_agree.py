@@ -326,7 +326,8 @@ def test_postgresql_s_jsonb_equals_the_text_that_was_hashed(both, scale):
             async with sessions.db.pool.acquire() as connection, connection.transaction():
                 await connection.fetch("select holdfast.act_for($1, $2)", *sessions.store.owner)
                 return await connection.fetchval(
-                    "select parts = parts_text::jsonb and parts = $2::text::jsonb from context.session_events"
+                    "select parts = parts_text::jsonb and parts = $2::text::jsonb from "
+                    "context.session_events"
                     " where session_id = $1",
                     s.id,
                     canonical.canonical_object("parts", parts, max_bytes=rules.CONTENT_BYTES),

@@ -70,7 +70,8 @@ def test_an_unknown_type_is_refused_with_the_known_ones(unknown):
 
     assert refusal.value.known == rules.EVENT_TYPES
     assert str(refusal.value).endswith(
-        "is unknown. Known: user_message, model_message, tool_call, tool_result, validation_gate, memory_recall, "
+        "is unknown. Known: user_message, model_message, tool_call, tool_result, "
+        "validation_gate, memory_recall, "
         "system_event."
     )
 

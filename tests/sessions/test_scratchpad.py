@@ -1,4 +1,6 @@
-"""The scratchpad: one merge, defined once, the same on both engines, and no key is lost to a race."""
+"""The scratchpad: one merge, defined once, the same on both engines, and no key is
+lost to a race.
+"""
 
 import asyncio
 import json

@@ -49,7 +49,9 @@ async def test_the_ends_of_the_logs_are_counted_without_their_rows(sessions):
 
 
 async def test_counting_the_ends_costs_the_same_for_longer_logs(tmp_path):
-    """By SQLite's own count of steps; on the other engine it is the same look into the same index."""
+    """By SQLite's own count of steps; on the other engine it is the same look into
+    the same index.
+    """
     path = str(tmp_path / "test.db")
     async with open_database(f"sqlite:///{path}") as database:
         sessions = SessionService(database)
@@ -88,7 +90,10 @@ async def test_the_tables_have_the_seed_s_names_and_columns(sessions):
             connection.close()
         else:
             rows = await database.pool.fetch(
-                "select attname from pg_attribute where attrelid = $1::text::regclass and attnum > 0",
+                (
+                    "select attname from pg_attribute where attrelid = $1::text::regclass and "
+                    "attnum > 0"
+                ),
                 in_schema(table),
             )
             columns = {row[0] for row in rows}

@@ -12,7 +12,8 @@ CHECKSUM = "6465bf3764cc6e129c73c34f1d60507b0814d87d52c57a6961b7ab9954daa90a"
 
 def test_a_changed_function_has_a_higher_number():
     assert (functions.NUMBER, functions.compute_checksum()) == (NUMBER, CHECKSUM), (
-        "A function was changed: raise functions.NUMBER, and write the new number and checksum here."
+        "A function was changed: raise functions.NUMBER, and write the new number and "
+        "checksum here."
     )
 
 

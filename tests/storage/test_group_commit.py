@@ -289,7 +289,9 @@ async def test_from_ten_milliseconds_on_a_thread_commits_until_the_disk_is_quick
 
 
 async def test_finishing_answers_every_waiting_caller():
-    """Closing is no reason to leave somebody without an answer, whether the group had begun or not."""
+    """Closing is no reason to leave somebody without an answer, whether the group
+    had begun or not.
+    """
     commits = Commits()
     group = GroupCommit(commits.commit, commits.try_commit)
     loop = asyncio.get_running_loop()
@@ -308,7 +310,9 @@ async def test_finishing_answers_every_waiting_caller():
 
 
 async def test_finishing_waits_for_a_group_that_is_on_its_way():
-    """One call is being committed, one waits behind it: both are answered before the thread ends."""
+    """One call is being committed, one waits behind it: both are answered before
+    the thread ends.
+    """
     commits = Commits()
     commits.is_locked = True
     commits.may_go_on.clear()
@@ -333,7 +337,9 @@ async def test_finishing_waits_for_a_group_that_is_on_its_way():
 
 
 def test_an_answer_for_a_loop_that_is_closed_is_dropped():
-    """The thread has committed meanwhile; the loop that asked is no more, and the thread goes on."""
+    """The thread has committed meanwhile; the loop that asked is no more, and the
+    thread goes on.
+    """
     commits = Commits()
     commits.is_locked = True
     commits.may_go_on.clear()

@@ -519,7 +519,10 @@ async def test_a_database_from_before_the_first_release_is_refused_and_left_as_i
         url,
         "create schema holdfast",
         "create table holdfast.migrations (number int primary key, name text, checksum text)",
-        "insert into holdfast.migrations values (1, '0001_storage', 'x'), (8, '0008_adopted_memories', 'x')",
+        (
+            "insert into holdfast.migrations values (1, '0001_storage', 'x'), (8, "
+            "'0008_adopted_memories', 'x')"
+        ),
     )
 
     for attempt in (migrate.migrate_postgres, open_and_close):

@@ -57,7 +57,10 @@ def append(database: PostgresDatabase, session_id: str, events: list[tuple[Any, 
 async def until_waiting(url: str, count: int, task: asyncio.Task[Any] | None = None) -> None:
     """Until so many connections to the test's database wait for a lock, or the task is done."""
     watcher = await asyncpg.connect(url)
-    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    waiting = (
+        "select count(*) from pg_stat_activity where datname = current_database() and "
+        "wait_event_type = 'Lock'"
+    )
     while await watcher.fetchval(waiting) < count and not (task and task.done()):
         await watcher.execute("select pg_stat_clear_snapshot()")
     await watcher.close()
@@ -391,7 +394,10 @@ async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_
         postgres_owner_url,
         "create function context.pause() returns trigger language plpgsql as"
         " 'begin perform pg_advisory_xact_lock(42); return null; end'",
-        "create trigger pause after insert on context.sessions for each statement execute function context.pause()",
+        (
+            "create trigger pause after insert on context.sessions for each statement execute "
+            "function context.pause()"
+        ),
     )
     holder = await asyncpg.connect(postgres_owner_url)
     await holder.execute("select pg_advisory_lock(42)")
@@ -505,7 +511,9 @@ async def test_a_connection_that_died_while_idle_is_replaced(
 async def test_a_connection_is_kept_between_calls_unless_another_caller_waits_for_it(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
-    """Ten are all there are: a kept one that nobody uses must not keep the eleventh caller waiting."""
+    """Ten are all there are: a kept one that nobody uses must not keep the eleventh
+    caller waiting.
+    """
     session = await sessions.create_session("m", "u1")
     kept = database._held
     await sessions.get_session(session.id)
@@ -549,7 +557,9 @@ async def test_every_connection_that_a_restart_killed_is_replaced_at_once(
 async def test_an_update_of_the_scratchpad_is_not_repeated_when_its_answer_was_lost(
     sessions: holdfast.SessionService, watched: Watched
 ):
-    """A repeated removal would take away what somebody else has set, and was told so, in between."""
+    """A repeated removal would take away what somebody else has set, and was told
+    so, in between.
+    """
     session = await sessions.create_session("m", "u1")
     watched.sent.clear()
     watched.failures += [asyncpg.ConnectionDoesNotExistError("gone")]
@@ -691,7 +701,10 @@ async def test_a_transaction_is_limited_in_what_it_may_wait_for(
             session.id,
             event,
         ),
-        "select from context.append_events($1, $2, $3, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')": (
+        (
+            "select from context.append_events($1, $2, $3, '{}', '{}', '{}', '{}', '{}', '{}', "
+            "'{}', '{}')"
+        ): (
             *owner,
             session.id,
         ),

@@ -138,7 +138,9 @@ def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(
 
 
 def test_a_drain_that_gets_nowhere_writes_nothing(spool: Spool):
-    """A store that is down for hours is tried by every hook; none of them copies the whole spool."""
+    """A store that is down for hours is tried by every hook; none of them copies
+    the whole spool.
+    """
     fill(spool, 1, 2)
     store = Store(e1=StoreBusyError("x"))
     drive(spool.drain(store))
@@ -339,7 +341,9 @@ def test_a_torn_line_never_spoils_the_next_record(spool: Spool):
 
 
 def test_records_with_half_surrogate_pairs_survive_an_interrupted_drain(spool: Spool):
-    """Somebody wrote a half surrogate pair into the file, which our own writer would have refused."""
+    """Somebody wrote a half surrogate pair into the file, which our own writer
+    would have refused.
+    """
     files.private_folder(spool.folder)
     lines = [json.dumps(record(number, odd="\ud800")) for number in (1, 2)]
     Path(spool.pending).write_text("".join(f"{line}\n" for line in lines))

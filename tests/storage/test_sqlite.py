@@ -60,7 +60,9 @@ def test_a_connection_is_as_durable_and_as_strict_as_it_can_be(database: SqliteD
 
 
 def test_every_connection_waits_as_long_as_its_caller_would(path: str):
-    """As the engine reports it, before anything was written: a hook has one second, and not thirty."""
+    """As the engine reports it, before anything was written: a hook has one second,
+    and not thirty.
+    """
     database = open_sqlite(path, patience_seconds=1.5)
 
     assert database.connection.pragma("busy_timeout") == 1500
@@ -309,7 +311,9 @@ def test_every_error_of_the_engine_has_our_own_words(theirs: Exception, ours: ty
     ],
 )
 def test_a_disk_error_becomes_the_error_of_its_system_number(number: int, ours: type[Exception]):
-    """SQLite says "disk I/O error"; what a person can do about it depends on the number behind it."""
+    """SQLite says "disk I/O error"; what a person can do about it depends on the
+    number behind it.
+    """
 
     class Connection:
         system_errno = number

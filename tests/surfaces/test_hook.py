@@ -348,7 +348,11 @@ def test_any_other_number_of_arguments_is_silent(arguments: tuple[str, ...]):
 
 def test_the_hook_is_the_same_behind_the_other_entrance():
     """Whoever calls the command line as a library."""
-    script = "import sys; from holdfast.surfaces.cli import main; sys.exit(main(['hook', 'claude', 'Stop']))"
+    script = (
+        "import sys; from holdfast.surfaces.cli import "
+        "main; sys.exit(main(['hook', 'claude', "
+        "'Stop']))"
+    )
 
     done = subprocess.run(
         [sys.executable, "-c", script], input=json.dumps(STOP), capture_output=True, text=True
@@ -504,7 +508,11 @@ def test_a_slow_name_lookup_is_not_awaited(entrance: str, tmp_path: Path):
     (tmp_path / "slow").mkdir()
     script = "import socket, time; socket.getaddrinfo = lambda *_, **__: time.sleep(600)"
     (tmp_path / "slow" / "sitecustomize.py").write_text(script)
-    library = "import sys; from holdfast.surfaces.cli import main; sys.exit(main(['hook', 'claude', 'Stop']))"
+    library = (
+        "import sys; from holdfast.surfaces.cli import "
+        "main; sys.exit(main(['hook', 'claude', "
+        "'Stop']))"
+    )
     command = (
         [*HOLDFAST, "hook", "claude", "Stop"]
         if entrance == "program"

@@ -67,7 +67,9 @@ def test_code_that_no_test_should_notice_is_not_changed(code: str):
 
 
 def test_a_mutant_is_valid_code_and_differs_only_in_its_span():
-    """Of a real file, with everything that people write: comments in expressions, umlauts, long lines."""
+    """Of a real file, with everything that people write: comments in expressions, umlauts, long
+    lines.
+    """
     data = (source.ROOT / targets.PACKAGE / RULES).read_bytes()
     code = Source("# äöü\n".encode() + data)
     tree = ast.dump(code.tree)
@@ -128,7 +130,8 @@ def checkout(tmp_path: Path) -> Path:
         "src/holdfast/sessions/__init__.py": "",
         "src/holdfast/sessions/rules.py": "LIMIT = 10\n\ndef is_full(n):\n    return n > LIMIT\n",
         "tests/sessions/test_rules.py": (
-            "from holdfast.sessions.rules import is_full\n\n\ndef test_more_is_full():\n    assert is_full(12)\n"
+            "from holdfast.sessions.rules import is_full\n\n\ndef test_more_is_full():\n"
+            "    assert is_full(12)\n"
         ),
     }
     for name, text in files.items():

@@ -221,7 +221,9 @@ async def test_a_new_event_after_the_end_starts_another_session(
 async def test_a_session_that_ends_between_the_look_and_the_append_goes_on_in_another(
     hers: SessionService, tmp_path: Path
 ):
-    """The database is asked through a thin wrapper that ends the session right after it was found."""
+    """The database is asked through a thin wrapper that ends the session right
+    after it was found.
+    """
     await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
 
     class Meanwhile:

@@ -142,7 +142,10 @@ async def test_several_matching_sessions_give_a_warning(sessions: SessionService
 
     assert choice.session == newest
     assert choice.describe("Name another with session_id") == (
-        f"Several sessions are open here; the newest is meant: {newest.id}. Name another with session_id.",
+        (
+            f"Several sessions are open here; the newest is meant: {newest.id}. Name another "
+            "with session_id."
+        ),
     )
 
 
@@ -174,7 +177,9 @@ async def test_the_latest_session_is_one_that_says_something(sessions: SessionSe
 
 
 async def test_a_session_is_found_behind_any_number_of_other_sessions(sessions: SessionService):
-    """What is looked for is older than 300 sessions of others, elsewhere, ended, or without a word."""
+    """What is looked for is older than 300 sessions of others, elsewhere, ended, or
+    without a word.
+    """
     mine = await sessions.create_session("a", "u1", client="a")
     telling = await sessions.create_session(
         "a", "u1", client="a", native_id="n-0", worktree="/w", name="Old one"

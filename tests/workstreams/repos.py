@@ -10,7 +10,10 @@ from holdfast.storage.journal import Journal
 from holdfast.workstreams.service import WorkstreamService
 
 ON = {"SHARED_CONTEXT_ENABLED": "true"}
-RETRY = "def schedule(attempt):\n    return 30 * 2**attempt\n\n\ndef deliver(event):\n    return event\n"
+RETRY = (
+    "def schedule(attempt):\n    return 30 * 2**attempt\n\n\ndef deliver(event):\n"
+    "    return event\n"
+)
 
 
 # Nothing here outlives its test, so nothing is tidied up or waited for until it is on disk.

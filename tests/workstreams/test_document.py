@@ -96,11 +96,19 @@ BROKEN = {
     "a version that is none": b'{"schema_version": true, "contexts": []}',
     "contexts that are none": b'{"schema_version": 1, "contexts": [1]}',
     "a context without a key": b'{"schema_version": 1, "contexts": [{}]}',
-    "decisions that are none": b'{"schema_version": 1, "contexts": [{"key": {}, "open_decisions": 5}]}',
-    "a summary that is none": b'{"schema_version": 1, "contexts": [{"key": {}, "working_summary": "x"}]}',
-    "a claim that is none": b'{"schema_version": 1, "contexts": [{"key": {}, "evidence_ledger": ["x"]}]}',
+    "decisions that are none": (
+        b'{"schema_version": 1, "contexts": [{"key": {}, "open_decisions": 5}]}'
+    ),
+    "a summary that is none": (
+        b'{"schema_version": 1, "contexts": [{"key": {}, "working_summary": "x"}]}'
+    ),
+    "a claim that is none": (
+        b'{"schema_version": 1, "contexts": [{"key": {}, "evidence_ledger": ["x"]}]}'
+    ),
     "no list of errors": b'{"schema_version": 1, "contexts": [{"key": {}, "last_errors": null}]}',
-    "no files of a claim": b'{"schema_version": 1, "contexts": [{"key": {}, "evidence_ledger": [{"files": 1}]}]}',
+    "no files of a claim": (
+        b'{"schema_version": 1, "contexts": [{"key": {}, "evidence_ledger": [{"files": 1}]}]}'
+    ),
     "a revision that is none": b'{"schema_version": 1, "revision": -1, "contexts": []}',
     "nested without end": b"[" * 100_000,
     "a number without end": b'{"schema_version": 1' + b"1" * 5000 + b"}",
@@ -281,7 +289,9 @@ def write(folder: Path, found: Document) -> None:
 
 
 def test_random_merges_by_git_lose_no_record(tmp_path: Path, scale: Any):
-    """Without any driver, with union, and with ours: the loader has every id of both sides (R14)."""
+    """Without any driver, with union, and with ours: the loader has every id of
+    both sides (R14).
+    """
     for round_ in range(scale(200)):
         chance = random.Random(round_)
         way = ("plain", "union", "ours")[round_ % 3]

@@ -1,4 +1,6 @@
-"""Evidence: how it is named, what is noted when it is given, and the verdict on it after any edit."""
+"""Evidence: how it is named, what is noted when it is given, and the verdict on it
+after any edit.
+"""
 
 import random
 from typing import Any

@@ -601,7 +601,9 @@ async def test_a_noted_file_that_git_skips_is_still_compared(
 async def test_a_changed_mode_or_line_end_marks_a_noted_file_as_changed(
     repo: Repo, work: WorkstreamService
 ):
-    """A mode and line ends are no part of what a claim rests on, and still the file is another one."""
+    """A mode and line ends are no part of what a claim rests on, and still the file
+    is another one.
+    """
     await saved(work)
     (repo.folder / "src/retry.py").chmod(0o755)
     judged = await work.load("implementation")
@@ -1225,7 +1227,10 @@ async def test_a_failure_is_noted_however_long_its_words_are(repo: Repo, work: W
 BROKEN = {
     "broken": "{",
     "newer": '{"schema_version": 9, "contexts": []}',
-    "markers": '<<<<<<< a\n{"contexts": [\n],\n"revision": 1,\n"schema_version": 1\n}\n=======\n>>>>>>> b\n',
+    "markers": (
+        '<<<<<<< a\n{"contexts": [\n],\n"revision": 1,\n"schema_version": 1\n}\n=======\n'
+        ">>>>>>> b\n"
+    ),
 }
 
 

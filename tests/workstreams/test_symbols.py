@@ -110,7 +110,9 @@ def find_lines(text: str, path: str, name: str) -> Lines | None:
     ],
 )
 def test_a_symbol_is_found_with_its_decorators(name: str, lines: tuple[int, int]):
-    """Of several definitions it is all, from the condition around the first to the end of the last."""
+    """Of several definitions it is all, from the condition around the first to the
+    end of the last.
+    """
     assert find_lines(SOURCE, "src/a.py", name) == lines
 
 

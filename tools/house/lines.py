@@ -21,7 +21,10 @@ LONG_FILE_LINES = 400
 LONG_LINE_COLUMNS = 100
 DENSEST_SHOWN = 20
 FEWEST_LINES = 3  # a function of one dense line is not what a reader stumbles over
-HEAD = f"{'folder':<22}{'lines':>7}{'nodes/line':>12}{'cond/1000':>11}{'functions':>11}{'median':>8}{'> 40':>6}"
+HEAD = (
+    f"{'folder':<22}{'lines':>7}{'nodes/line':>12}{'cond/1000':>11}"
+    f"{'functions':>11}{'median':>8}{'> 40':>6}"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,10 @@ class Figures:
         median = statistics.median(self.function_lengths or [0])
         long = sum(length > LONG_FUNCTION_LINES for length in self.function_lengths)
         count = len(self.function_lengths)
-        return f"{name:<22}{self.code_lines:>7}{density:>12.2f}{conditionals:>11.1f}{count:>11}{median:>8g}{long:>6}"
+        return (
+            f"{name:<22}{self.code_lines:>7}{density:>12.2f}{conditionals:>11.1f}"
+            f"{count:>11}{median:>8g}{long:>6}"
+        )
 
 
 def measure(files: Iterable[SourceFile]) -> Figures:
@@ -91,7 +97,8 @@ def print_long(files: list[SourceFile]) -> None:
     print_list(f"Functions longer than {LONG_FUNCTION_LINES} lines", long_functions)
     print_list(f"Files longer than {LONG_FILE_LINES} lines", long_files)
     print(
-        f"\nLines over {LONG_LINE_COLUMNS} columns: {sum(wide.values())} in {sum(map(bool, wide.values()))} files"
+        f"\nLines over {LONG_LINE_COLUMNS} columns: {sum(wide.values())} in "
+        f"{sum(map(bool, wide.values()))} files"
     )
 
 

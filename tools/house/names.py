@@ -1,4 +1,6 @@
-"""Names that a reader stumbles over, found by simple means: a list to look through, and no verdict."""
+"""Names that a reader stumbles over, found by simple means: a list to look through,
+and no verdict.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from collections.abc import Callable, Iterator
 from tools.house.source import Function, SourceFile
 
 IRREGULAR = """
-apart asked begun built done found given gone held kept known left lost made meant put sent shown said seen spoken spent
-taken there thrown told went written
+apart asked begun built done found given gone held kept known left lost made meant put sent shown
+said seen spoken spent taken there thrown told went written
 """
 VERBS_IN_ED = ("embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed")
 ROWS = (

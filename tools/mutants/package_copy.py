@@ -59,7 +59,9 @@ class PackageCopy:
     def run_tests(
         self, *arguments: str, plugins: Sequence[object] = (), is_limited: bool = True
     ) -> tuple[int, str]:
-        """What pytest exits with and what it prints; raises TimeoutError where that takes too long."""
+        """What pytest exits with and what it prints; raises TimeoutError where that
+        takes too long.
+        """
         process = FORK.Process(target=self.run_pytest, args=(arguments, plugins, is_limited))
         process.start()
         try:

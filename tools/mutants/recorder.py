@@ -1,4 +1,5 @@
-"""A pytest plugin that records which lines of the package each test runs, and how much time it takes.
+"""A pytest plugin that records which lines of the package each test runs, and how much time it
+takes.
 
 Only what passes is recorded: a test that fails without a change says nothing about one.
 """
@@ -63,7 +64,9 @@ class Recorder:
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that have ended: what does not depend on how busy the machine is."""
+    """Of this process and of those that have ended: what does not depend on how busy the machine
+    is.
+    """
     return sum(os.times()[:4])
 
 

@@ -84,7 +84,8 @@ MOST_TESTS = 300
 CPU_SECONDS = 30
 WAITING_SECONDS = 120.0
 MEMORY_BYTES = 4 << 30
-# Of the counts of a test that tries many, and of generated examples where a test names no number of its own.
+# Of the counts of a test that tries many, and of generated examples where a test names no number of
+# its own.
 SCALE = 0.01
 EXAMPLES = 30
 

@@ -1,4 +1,6 @@
-"""Where the names of constants are used: they are bound when a module is loaded, and matter later."""
+"""Where the names of constants are used: they are bound when a module is loaded,
+and matter later.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ Line = tuple[str, int]  # a file below the package, and the number of a line
 
 
 class Uses:
-    """By name: the lines in functions that use it, and the names of constants that are made of it."""
+    """By name: the lines in functions that use it, and the names of constants that
+    are made of it.
+    """
 
     def __init__(self, package: Path):
         self.lines: dict[str, set[Line]] = defaultdict(set)

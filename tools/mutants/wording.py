@@ -16,7 +16,8 @@ DATA_KEYWORDS = {"code"}
 def is_unread(node: ast.AST) -> bool:
     """Whether nothing below this node can matter to a test."""
     match node:
-        case ast.JoinedStr():  # nearly always a message, and the tree is wrong about places inside it
+        case ast.JoinedStr():
+            # Nearly always a message, and the tree is wrong about places inside it.
             return True
         case ast.Expr(value=ast.Constant()):
             return True

@@ -28,7 +28,9 @@ LARGEST_ARGUMENT = 131_071  # what Linux takes as one argument, without its end
 
 @pytest.fixture
 def work(cli: Call) -> str:
-    """A session `work` with one event and something in its scratchpad, and an ended session `done`."""
+    """A session `work` with one event and something in its scratchpad, and an ended
+    session `done`.
+    """
     cli("session", "start", "--chatmode", "coder", "--name", "done")
     cli("session", "end", "done")
     session = cli("session", "start", "--chatmode", "coder", "--name", "work").out.strip()

@@ -1,4 +1,6 @@
-"""The same commands on SQLite and on PostgreSQL: a walk through all of them, with the same answers."""
+"""The same commands on SQLite and on PostgreSQL: a walk through all of them, with
+the same answers.
+"""
 
 from pathlib import Path
 from typing import Any

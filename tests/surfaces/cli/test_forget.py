@@ -393,7 +393,8 @@ def test_forget_needs_to_know_what(cli: Call):
 
     assert (answer.code, answer.document["code"]) == (2, "usage")
     assert answer.document["message"].startswith(
-        "Say what to forget: ids of events, memories or documents, --session or --match, one of the three"
+        "Say what to forget: ids of events, memories or documents, --session or --match, "
+        "one of the three"
     )
 
 

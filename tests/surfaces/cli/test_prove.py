@@ -1,4 +1,6 @@
-"""`holdfast prove`: the command's own output and exit code, and a proof that is bound to the files."""
+"""`holdfast prove`: the command's own output and exit code, and a proof that is
+bound to the files.
+"""
 
 import json
 import os

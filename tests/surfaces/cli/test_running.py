@@ -216,7 +216,10 @@ def test_a_terminal_that_knows_few_characters_gets_escapes(run: Call):
 
 
 def test_a_removed_working_folder_is_reported(run: Call, project: Path):
-    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m holdfast session start --chatmode coder --json'
+    script = (
+        'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m holdfast session start '
+        "--chatmode coder --json"
+    )
 
     done = subprocess.run(
         ["sh", "-c", script, HOLDFAST[0]], stdout=subprocess.PIPE, cwd=project, text=True

@@ -195,7 +195,8 @@ def test_a_name_that_another_session_has_is_noted_when_it_is_given(run: Call):
 
     assert (renamed.code, renamed.out) == (0, f"{older} is now 'b'\n")
     assert renamed.err == (
-        f"Note: Another session is called 'b' too. The name means the newest, {newer}; any other is told by its id.\n"
+        f"Note: Another session is called 'b' too. The name means the newest, {newer}; any "
+        "other is told by its id.\n"
     )
     assert (alone.code, alone.err) == (0, "")
 
@@ -372,7 +373,8 @@ def test_an_open_session_is_resumed_as_it_is(cli: Call, project: Path):
     answer = cli("session", "resume", session)
 
     assert answer.out == (
-        f"Session {session} is still open\n\nRelevant files:\n- {project}/here.md\n(1 file not found)\n\n"
+        f"Session {session} is still open\n\nRelevant files:\n- {project}/here.md\n"
+        "(1 file not found)\n\n"
         f"All of it: holdfast session thread {session}\n"
     )
 

@@ -169,7 +169,10 @@ def test_a_role_that_bypasses_row_level_security_gives_a_note(
     [
         (
             '{"shared_contxt": true}',
-            "settings.json has 'shared_contxt', which is not a known setting. Did you mean 'shared_context'?",
+            (
+                "settings.json has 'shared_contxt', which is not a known setting. Did you mean "
+                "'shared_context'?"
+            ),
         ),
         (
             '{"shared_context": tru}',

@@ -58,7 +58,8 @@ def test_an_unreadable_spool_file_stops_no_command_and_status_reports_it(cli: Ca
     aside.rmdir()
     (spool / "rejected.jsonl").mkdir()
     assert cli("status").err == (
-        f"Note: {spool}/rejected.jsonl is not a regular file; events may be in it. Fix it, or move it away.\n"
+        f"Note: {spool}/rejected.jsonl is not a regular file; events may be in it. Fix it, "
+        "or move it away.\n"
     )
 
 

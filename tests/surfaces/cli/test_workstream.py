@@ -265,7 +265,10 @@ READ_ONLY = {
     "no number": '{"schema_version": 1, "contexts": [], "x": NaN}',
     "deep": '{"schema_version": 1, "contexts": [], "x": ' + "[" * 70 + "]" * 70 + "}",
     "bytes": b"\xff\xfe",
-    "markers": '<<<<<<< a\n{"contexts": [\n],\n"revision": 1,\n"schema_version": 1\n}\n=======\n>>>>>>> b\n',
+    "markers": (
+        '<<<<<<< a\n{"contexts": [\n],\n"revision": 1,\n"schema_version": 1\n}\n=======\n'
+        ">>>>>>> b\n"
+    ),
 }
 WRITES = [
     ("decide", "x"),

@@ -95,7 +95,8 @@ WEBHOOK = [
         edited("{repo}/src/payouts/retry.py", "Write"),
         ran("pytest -q tests/test_webhooks.py", "14 passed in 0.61s"),
         answered(
-            "Attempts are kept per event in a table of their own, and deliver() asks it before it posts."
+            "Attempts are kept per event in a table of their own, and deliver() asks it "
+            "before it posts."
         ),
     ],
     [
@@ -104,7 +105,8 @@ WEBHOOK = [
         edited("{repo}/tests/test_retry.py", "Write"),
         ran("pytest -q tests/test_retry.py | tail -3", "12 passed"),
         answered(
-            "schedule() doubles from 30 s and adds up to 20 % of jitter.\n\nThe last attempt is at 23 h 41 min."
+            "schedule() doubles from 30 s and adds up to 20 % of jitter.\n\n"
+            "The last attempt is at 23 h 41 min."
         ),
     ],
     [

@@ -1,4 +1,6 @@
-"""The console in a real Chromium, in front of a real `holdfast serve`: what a person sees happen."""
+"""The console in a real Chromium, in front of a real `holdfast serve`: what a
+person sees happen.
+"""
 
 import os
 import re
@@ -25,7 +27,8 @@ FETCH_THE_LIST = "(pause) => { setInterval(() => htmx.trigger('#list', 'refresh'
 
 # The strip looks by itself every ten seconds; a page with this never does.
 NO_SLOW_LOOK = """const wait = window.setTimeout;
-window.setTimeout = (work, after, ...more) => (after === 10_000 ? 0 : wait(work, after, ...more));"""
+window.setTimeout = (work, after, ...more) => (after === 10_000
+    ? 0 : wait(work, after, ...more));"""
 
 
 def is_same_page(console: Console) -> bool:
@@ -46,7 +49,9 @@ def file_in(root: Path, name: str = "retry.py", data: bytes = b"one\ntwo\nthree\
 
 
 def test_the_card_follows_a_change_without_a_reload(console: Console):
-    """Set by another process: the event comes over the stream, and only the card is fetched anew."""
+    """Set by another process: the event comes over the stream, and only the card is
+    fetched anew.
+    """
     session_id = console.start_session(asked("hello"))
     page = console.open_live(f"/sessions/{session_id}")
     mark(console)
@@ -810,9 +815,11 @@ def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
     ):
         page = console.open(path)
         nameless = page.evaluate(
-            """() => [...document.querySelectorAll('a, button, summary, textarea, svg')].filter(one =>
-                 !one.closest('[aria-hidden]') && !one.getAttribute('aria-label') && !one.textContent.trim()
-                 && !(one.matches('svg') && one.getAttribute('aria-hidden'))).map(one => one.outerHTML)"""
+            """() => [...document.querySelectorAll('a, button, summary, textarea, svg')]
+                 .filter(one => !one.closest('[aria-hidden]') && !one.getAttribute('aria-label')
+                     && !one.textContent.trim()
+                     && !(one.matches('svg') && one.getAttribute('aria-hidden')))
+                 .map(one => one.outerHTML)"""
         )
         assert nameless == []
         assert page.evaluate("document.documentElement.lang") == "en"
@@ -866,7 +873,8 @@ def test_no_page_is_wider_than_its_window(console: Console, width: int):
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, url
         assert page.evaluate(
-            "[...document.querySelectorAll('main, main > *')].every(e => e.scrollWidth <= e.clientWidth + 1)"
+            "[...document.querySelectorAll('main, main > *')].every(e => e.scrollWidth <= "
+            "e.clientWidth + 1)"
         )
 
 
@@ -927,11 +935,13 @@ CONTRAST = """() => {
   };
   let worst = { ratio: 99 };
   for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    const own = [...element.childNodes].some((node) => node.nodeType === 3
+        && node.textContent.trim());
     if (!own || !element.getClientRects().length) continue;
     const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(ground(element))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < worst.ratio) worst = { ratio, text: element.textContent.trim().slice(0, 40), tag: element.className };
+    if (ratio < worst.ratio) worst = { ratio, text: element.textContent.trim().slice(0, 40),
+        tag: element.className };
   }
   return worst;
 }"""

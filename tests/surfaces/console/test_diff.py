@@ -228,7 +228,10 @@ def test_windows_line_ends_are_shown_only_when_they_changed(repo: Repo, roots: l
 
 
 def test_a_line_that_looks_like_gits_own_is_only_a_line(repo: Repo, roots: list[ConfinedRoot]):
-    fake = "@@ -1 +1 @@\ndiff --git a/x b/x\nBinary files a and b differ\n--- a/x\n+++ b/x\n\\ No newline\n"
+    fake = (
+        "@@ -1 +1 @@\ndiff --git a/x b/x\nBinary files a and b differ\n--- a/x\n+++ b/x\n"
+        "\\ No newline\n"
+    )
     repo.write("README.md", "payouts\n" + fake)
 
     found = open_diff(roots, "README.md")

@@ -115,7 +115,10 @@ async def note_a_day(workstreams: WorkstreamService) -> None:
     await workstreams.set_checklist(
         ["off-by-one in next_attempt()", "409 counts as success", "migration 0031"]
     )
-    goal = "Goal: failed webhooks are retried and never pay twice.\nNot looked at: dashboard, signature rotation."
+    goal = (
+        "Goal: failed webhooks are retried and never pay twice.\n"
+        "Not looked at: dashboard, signature rotation."
+    )
     await workstreams.save(goal, by_hand=True, feature_request="Webhook retry")
 
 

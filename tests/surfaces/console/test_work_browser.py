@@ -370,7 +370,10 @@ def test_on_a_phone_a_proof_is_a_sign_and_beside_it_its_command(
     assert all(sign["top"] < code["bottom"] <= because["top"] + 1 for sign, code, because in places)
 
 
-PLACES = "(rows) => rows.map((row) => [...row.children].map((one) => one.getBoundingClientRect().toJSON()))"
+PLACES = (
+    "(rows) => rows.map((row) => [...row.children].map((one) => "
+    "one.getBoundingClientRect().toJSON()))"
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -392,9 +395,11 @@ def test_every_control_of_both_screens_has_a_name(console: Console, repo: Repo):
     for url in ("/workstreams", *diffs_of(repo)):
         page = console.open(url)
         nameless = page.evaluate(
-            """() => [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), svg')].filter(one =>
-                 !one.closest('[aria-hidden]') && !one.getAttribute('aria-label') && !one.textContent.trim()
-                 && !(one.labels && one.labels.length)).map(one => one.outerHTML)"""
+            """() => [...document.querySelectorAll(
+                     'a, button, summary, input:not([type=hidden]), svg')]
+                 .filter(one => !one.closest('[aria-hidden]') && !one.getAttribute('aria-label')
+                     && !one.textContent.trim() && !(one.labels && one.labels.length))
+                 .map(one => one.outerHTML)"""
         )
         assert nameless == []
         assert page.locator("h1").count() == 1

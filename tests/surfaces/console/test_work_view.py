@@ -220,8 +220,9 @@ async def test_the_view_shows_how_stale_the_summary_is_and_which_files_changed(
     work = await look(workstreams, repo.folder)
     assert work.how_stale == "Stale: 1 of the 2 files noted here changed."
     head = repo.git("rev-parse", "HEAD")
+    path = str(repo.folder / "src/retry.py").replace("/", "%2F")
     assert [change.link for change in work.changes] == [
-        f"/?applet=git-diff&path={str(repo.folder / 'src/retry.py').replace('/', '%2F')}&since={head}"
+        f"/?applet=git-diff&path={path}&since={head}"
     ]
 
     repo.write("README.md", "other\n")

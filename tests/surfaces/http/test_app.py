@@ -1,4 +1,6 @@
-"""The door put together, in this process: what is there without the libraries of the other doors."""
+"""The door put together, in this process: what is there without the libraries of
+the other doors.
+"""
 
 from collections.abc import AsyncIterator
 

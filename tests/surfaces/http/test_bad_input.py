@@ -123,9 +123,17 @@ def test_many_keys_and_many_items_are_bounded(api, path):
 
 @pytest.mark.parametrize(
     "content_type",
-    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp",
-     "application/problem+json", "application/json; charset=latin-1", "application/json, text/plain"],
-)  # fmt: skip
+    [
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "application/problem+json",
+        "application/json; charset=latin-1",
+        "application/json, text/plain",
+    ],
+)
 @pytest.mark.parametrize("route", ["", "/state", "/events", "/end", "/resume"])
 def test_writes_take_json_and_nothing_else(api, path, route, content_type):
     method = "PATCH" if route in ("", "/state") else "POST"
@@ -143,9 +151,21 @@ def test_json_may_name_its_charset(api, path, content_type):
 
 @pytest.mark.parametrize(
     "query",
-    ["limit=0", "limit=-1", "limit=1001", "limit=x", "limit=1.5", "limit=", "limit=99999999999999999999", "limt=5",
-     "token=secret", "below=x", "below=%00", "below=01a1e1b2-64c1-7b7e-add6-7b26c579c0fa"],
-)  # fmt: skip
+    [
+        "limit=0",
+        "limit=-1",
+        "limit=1001",
+        "limit=x",
+        "limit=1.5",
+        "limit=",
+        "limit=99999999999999999999",
+        "limt=5",
+        "token=secret",
+        "below=x",
+        "below=%00",
+        "below=01a1e1b2-64c1-7b7e-add6-7b26c579c0fa",
+    ],
+)
 def test_a_query_that_makes_no_sense_is_refused(api, query):
     answer = api.get(f"/api/sessions?{query}")
 
@@ -254,7 +274,8 @@ def resident_bytes(pid):
 def half_a_request(server, path, *, declared=1000):
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS)
     head = (
-        f"PATCH {path}/state HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
+        f"PATCH {path}/state HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Authorization: Bearer {server.token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {declared}\r\n\r\n"
     )
     connection.sendall(head.encode() + b'{"scratchpad": {"a": 1}')

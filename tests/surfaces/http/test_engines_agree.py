@@ -85,7 +85,9 @@ OWN = re.compile(
 def test_any_requests_get_the_same_answers_on_both_engines(
     sqlite_url: str, postgres_url: str, scale: Callable[[int], int]
 ) -> None:
-    """Sequences of requests on one session: the same statuses, tags and documents, and never a 5xx."""
+    """Sequences of requests on one session: the same statuses, tags and documents,
+    and never a 5xx.
+    """
     statuses: set[int] = set()
 
     @given(st.lists(ASKED, min_size=1, max_size=10))

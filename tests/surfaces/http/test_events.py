@@ -23,7 +23,9 @@ from tests.surfaces.http.server import is_problem, served, wrote
 
 @contextmanager
 def listening(api: httpx.Client, **options):
-    """The blocks of a stream, each as a dict of its fields; the first one carries the cursor only."""
+    """The blocks of a stream, each as a dict of its fields; the first one carries
+    the cursor only.
+    """
     with api.stream("GET", "/api/events", **options) as answer:
         assert answer.status_code == 200, answer.read()
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -162,7 +164,10 @@ async def test_a_line_break_in_the_data_does_not_end_it(database, workspace):
 
 def raw_stream(server) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS)
-    head = f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+    head = (
+        f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Authorization: Bearer {server.token}\r\n\r\n"
+    )
     connection.sendall(head.encode())
     return connection
 

@@ -135,7 +135,8 @@ def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
     assert (new["resumed_from"], new["name"], new["context"]) == (session["id"], "Long", context)
     assert new["resume"] == (
         f"Environment: staging\n\nRelevant files:\n- {root}/spec.md\n(1 file not found)\n\n"
-        "Last applet: git-diff (path=/repo). It can be opened again at /?applet=git-diff&path=%2Frepo"
+        "Last applet: git-diff (path=/repo). It can be opened again at "
+        "/?applet=git-diff&path=%2Frepo"
     )
 
 
@@ -529,8 +530,15 @@ def test_the_state_names_the_developer_and_the_sessions(api):
     state = api.get("/api/state").json()
 
     assert state.keys() == {
-        "workspace", "me", "developers", "sessions", "sessionContexts", "claims", "handoffs", "workEvents",
-    }  # fmt: skip
+        "workspace",
+        "me",
+        "developers",
+        "sessions",
+        "sessionContexts",
+        "claims",
+        "handoffs",
+        "workEvents",
+    }
     assert (state["workspace"], state["me"]) == (
         "local",
         {"handle": "fault-tester", "workspace": "local"},
@@ -597,7 +605,9 @@ def test_a_method_that_a_path_does_not_take_is_refused_with_those_that_it_takes(
 
 
 def test_secrets_are_in_no_answer(api, server):
-    """TS22: neither the token nor the cookie that follows from it, nor the password of the store."""
+    """TS22: neither the token nor the cookie that follows from it, nor the password
+    of the store.
+    """
     session = wrote(api)
     password = urlsplit(server.database_url or "").password
     secrets = [server.token, Keys(str(server.home)).cookie, *([password] if password else [])]

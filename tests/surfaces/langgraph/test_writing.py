@@ -249,7 +249,9 @@ def test_metadata_that_is_not_an_object_is_reported_and_left_unchanged(repo: Rep
 
 
 def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
-    """As LangGraph does when a process died after the node had written and before the checkpoint."""
+    """As LangGraph does when a process died after the node had written and before
+    the checkpoint.
+    """
     plan = {"metadata": {"cli_sessions": {"codex": "n-1"}}}
     first = write(repo, plan=plan, **LEARNED)
     once = written(repo)

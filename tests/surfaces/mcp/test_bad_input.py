@@ -29,7 +29,10 @@ REFUSED = [
     (
         "session",
         {},
-        "Tool 'session' needs an operation. Known: start, append, recent, state, update_state, end.",
+        (
+            "Tool 'session' needs an operation. Known: start, append, recent, state, "
+            "update_state, end."
+        ),
     ),
     (
         "session",

@@ -13,14 +13,21 @@ from holdfast.surfaces.mcp import prose, server
 from tests.surfaces.mcp import doors
 
 ARGUMENTS = {
-    "session": "operation session_id chatmode user_id workflow skill git_branch name event_type role content parts"
+    "session": "operation session_id chatmode user_id workflow "
+    "skill git_branch name event_type role "
+    "content parts"
     " event_id expected_sequence max_turns max_tokens scratchpad idempotency_key",
     "set_relevant_context": "setName items mode session_id idempotency_key",
     "get_relevant_context": "setName session_id",
-    "memory": "operation session_id content category source_type ttl_days query limit min_relevance memory_id"
+    "memory": "operation session_id content category "
+    "source_type ttl_days query limit min_relevance "
+    "memory_id"
     " idempotency_key",
-    "repo_context": "operation session_id phase workstream_id text id decision_status because evidence kind summary"
-    " feature_request expected_revision step error next_action topic role sources decisions questions idempotency_key",
+    "repo_context": "operation session_id phase workstream_id text "
+    "id decision_status because evidence "
+    "kind summary"
+    " feature_request expected_revision step error next_action topic role sources "
+    "decisions questions idempotency_key",
 }
 
 

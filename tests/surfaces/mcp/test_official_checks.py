@@ -31,7 +31,9 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 
 @asynccontextmanager
 async def served(*, lets_in: bool = False) -> AsyncIterator[tuple[str, str]]:
-    """The URL and the token of the real HTTP door; it `lets_in` a program that cannot send a token."""
+    """The URL and the token of the real HTTP door; it `lets_in` a program that
+    cannot send a token.
+    """
     async with App(folder=os.getcwd()) as app:
         keys = Keys(app.settings.home)
         with socket.socket(proto=socket.IPPROTO_TCP) as listening:

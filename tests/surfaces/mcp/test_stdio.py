@@ -263,7 +263,8 @@ def test_a_print_from_somewhere_does_not_reach_the_client(project: Path):
     program = (
         "import holdfast.surfaces.mcp.server as server, os\n"
         "old = server.prose\n"
-        "server.prose = lambda name: (print('loose words'), os.system('echo from a child'), old(name))[2]\n"
+        "server.prose = lambda name: (print('loose words'), os.system('echo from a "
+        "child'), old(name))[2]\n"
         "from holdfast.surfaces.mcp import stdio\n"
         "stdio.main()"
     )
@@ -339,7 +340,10 @@ def test_the_server_starts_in_a_removed_folder(tmp_path: Path):
 
 def test_without_its_library_the_command_says_what_to_install(run: Call):
     """The door is an extra, and nobody should have to read a traceback to learn that."""
-    program = "import sys; sys.modules['mcp'] = None; from holdfast.surfaces.cli import main; sys.exit(main(['mcp']))"
+    program = (
+        "import sys; sys.modules['mcp'] = None; from holdfast.surfaces.cli import main; "
+        "sys.exit(main(['mcp']))"
+    )
 
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, timeout=PATIENCE_SECONDS
