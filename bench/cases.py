@@ -184,7 +184,7 @@ def processes_run(entry: Entry, seconds: float) -> Run:
 
 
 def summarise(writers: list[Writer], stored: list[tuple[int | None, str]]) -> Block:
-    """What all processes together were told, against what is there."""
+    """What all processes together got acknowledged, against what is stored."""
     counts = [len(writer.acknowledged) for writer in writers]
     lost, gaps = count_damage([text for writer in writers for text in writer.acknowledged], stored)
     return Block(

@@ -1,4 +1,4 @@
-"""What the figures were taken on, so that somebody else's figures can be put beside them."""
+"""What the figures were taken on, so that other figures can be compared with them."""
 
 from __future__ import annotations
 

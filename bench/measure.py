@@ -159,9 +159,7 @@ async def one_by_one(call: Callable[[Any], Awaitable[Any]], items: Sequence[Any]
 def count_damage(
     acknowledged: Sequence[str], stored: Sequence[tuple[int | None, str]]
 ) -> tuple[int, int]:
-    """How many acknowledged texts are not there, and how many numbers are missing
-    or taken twice.
-    """
+    """How many acknowledged texts are missing, and how many numbers are missing or taken twice."""
     lost = len(set(acknowledged) - {text for _, text in stored})
     numbers = [number for number, _ in stored if number is not None]
     gaps = len(set(range(1, len(numbers) + 1)) ^ set(numbers)) + len(numbers) - len(set(numbers))

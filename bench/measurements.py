@@ -56,7 +56,7 @@ START_UP = "start-up"
 
 @dataclass
 class Bench:
-    """One run: who takes part, where, how long, and how progress is told."""
+    """One run: who takes part, where, how long, and how progress is reported."""
 
     names: list[str]
     places: Places

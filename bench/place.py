@@ -22,8 +22,8 @@ from tests.rig.postgres import APP, OWNER, Cluster, Server, execute
 
 @dataclass(frozen=True)
 class Place:
-    """One store's address. `first` is true for whoever opens it first and so has to make the
-    tables.
+    """One store's address. `first` is true for the process that opens it first and so has to make
+    the tables.
     """
 
     path: str = ""
@@ -79,7 +79,7 @@ def open_places() -> Iterator[Places]:
 
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
-    """Somebody's server, or one of our own for the time of the run."""
+    """A given server, or one of our own for the time of the run."""
     if url := os.environ.get("HOLDFAST_TEST_POSTGRES"):
         cluster = Cluster(url, "holdfast_bench")
         cluster.prepare_roles()

@@ -24,7 +24,7 @@ READY_SECONDS = 90.0
 
 @dataclass
 class Writer:
-    """What one process was told by the store."""
+    """What the store acknowledged to one process."""
 
     acknowledged: list[str] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ def write_from_processes(name: str, place: Place, key: str, seconds: float) -> l
 def child(
     name: str, place: Place, key: str, number: int, seconds: float, barrier: Any, answers: Any
 ) -> None:
-    """One process: whatever happens, it answers, so that nobody waits for it."""
+    """One process: whatever happens, it answers, so that no other process waits for it."""
     writer = Writer()
     try:
         asyncio.run(write(writer, name, place, key, number, seconds, barrier))

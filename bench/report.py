@@ -136,7 +136,7 @@ def table(head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence
 
 
 def cell(found: Ratio | None) -> str:
-    """Median and span; a count, which has none, stands alone."""
+    """Median and span; a count, which has no span, stands alone."""
     if found is None:
         return "none acknowledged"
     if found.p10 == found.median == found.p90:

@@ -1,5 +1,4 @@
-"""What it costs to know whether anything changed, against the question that everybody asks: `git
-status`.
+"""What it costs to know whether anything changed, against the usual question: `git status`.
 
 Repositories of a thousand to a hundred thousand files, as they are and with ten files edited. The
 first lane of a case is git's own answer; then ours with everything that a new process has to find
@@ -77,7 +76,7 @@ def case_of(files: int, edited: int) -> str:
 
 
 def make_repository(root: Path, files: int, edited: int) -> Path:
-    """Folders in folders, with our own files in their places, refreshed so that nobody has to look
+    """Folders in folders, with our own files in their places, refreshed so that git need not look
     twice.
     """
     names = [

@@ -4,7 +4,7 @@ FOLDER`.
 FOLDER is a git repository; without one a small one is made in a temporary folder and removed at the
 end. The agent here is a plain function, so that the example needs no model: put your own in its
 place. The first run notes a decision, a claim and a summary. The second is handed them in a bundle.
-Then a file is edited, and the third is told what no longer holds.
+Then a file is edited, and the third learns what no longer holds.
 """
 
 import subprocess

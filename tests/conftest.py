@@ -44,7 +44,7 @@ MEASURED = "COVERAGE_PROCESS_CONFIG"
 
 RUN = pytest.StashKey[Run]()
 
-# A busy machine is no finding: neither a slow example nor slowly drawn data fails a test.
+# A busy machine is not a finding: neither a slow example nor slowly drawn data fails a test.
 hypothesis.settings.register_profile(
     "holdfast", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -52,7 +52,7 @@ hypothesis.settings.load_profile("holdfast")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The controller begins the run; a worker is told about it."""
+    """The controller begins the run; a worker gets to know it."""
     let_children_be_interrupted()
     keep_files_in_memory()
     worker = getattr(config, "workerinput", None)

@@ -144,7 +144,7 @@ def test_a_locked_table_is_waited_for_no_longer_than_asked(
 def test_a_name_that_takes_long_to_be_looked_up_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The look-up itself cannot be interrupted; whoever is in a hurry goes without it."""
+    """The look-up itself cannot be interrupted; a caller with a time limit goes without it."""
     asked, answer, ended = threading.Event(), threading.Event(), threading.Event()
 
     def look_up(*_: object, **__: object) -> list[Any]:
@@ -216,7 +216,7 @@ def test_a_record_of_an_unknown_owner_is_stored_for_the_developer_who_drains_it(
 
 
 def test_a_record_is_stored_for_the_one_it_belongs_to(settings: Settings):
-    """Whoever comes next drains, and that may be somebody else who shares the folder."""
+    """The next process drains, and that may be another developer who shares the folder."""
     bo = Settings(
         home=settings.home, database=settings.database, workspace=settings.workspace, developer="bo"
     )

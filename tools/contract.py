@@ -132,7 +132,7 @@ def true_facts(**facts: Any) -> dict[str, Any]:
 
 
 async def describe_mcp(app: App) -> dict[str, Any]:
-    """What a client is told by the lists, and which arguments each operation takes."""
+    """What the lists give a client, and which arguments each operation takes."""
 
     async def app_for(request: object) -> App:
         return app

@@ -62,7 +62,7 @@ class Recorder:
         self.entered: dict[CodeType, None] = {}
 
     def start_listening(self) -> None:
-        """Before there is any other thread: each one is told when it starts."""
+        """Before there is any other thread: each one gets it when it starts."""
         threading.setprofile(self._notice)
         sys.setprofile(self._notice)
 

@@ -74,7 +74,7 @@ class Peer:
         return key
 
     async def release(self, handle: Any) -> None:
-        """Nobody needs the handle any more; most libraries hold nothing for it."""
+        """The handle is not needed any more; most libraries hold nothing for it."""
 
     async def append_many(self, handle: Any, texts: Sequence[str]) -> None:
         """Without a verb for several, a caller writes one after the other."""
@@ -107,7 +107,7 @@ FILLER = (
 
 
 def messages(count: int, tag: str) -> list[str]:
-    """Texts of about 200 characters, each one of a kind, so that a lost one can be told from the
-    rest.
+    """Texts of about 200 characters, each one of a kind, so that a lost one can be distinguished
+    from the rest.
     """
     return [f"{tag}-{number} {FILLER}" for number in range(count)]

@@ -1,5 +1,5 @@
 """The budgeter: never over its total, pinned whole, the same bytes again, no heading without an
-item, cut only at edges, nothing free that somebody could use, and it counts right.
+item, cut only at edges, no free room that a section could use, and it counts right.
 """
 
 from dataclasses import replace
@@ -149,7 +149,7 @@ def test_no_heading_stands_without_an_item(parts, pinned, total):
 @several
 @given(many, totals)
 def test_no_free_room_remains_that_a_cut_section_could_use(parts, total):
-    """With everything else as it is, whoever was cut could not have had more."""
+    """With everything else as it is, a section that was cut could not have had more."""
     head = replace(HEAD, phase="implementation", notice="")
     layout = budget.fit(head, parts, total) if total > len(render.write_head_line(head)) else None
     for at, shown in enumerate(getattr(layout, "shown", ())):

@@ -1,5 +1,5 @@
-"""TS6 for bundles: whatever somebody wrote into whichever field, nothing unseen comes out, no line
-of ours is forged, no verdict is invented, and the limit holds.
+"""TS6 for bundles: whatever text is in whichever field, nothing unseen comes out, no line of ours
+is forged, no verdict is invented, and the limit holds.
 """
 
 import random
@@ -91,7 +91,7 @@ MARK = re.compile(r"\[(?:ok|moved|changed|said)\]")
 
 
 def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "rejected") -> Gathered:
-    """The text in every field that somebody else can fill."""
+    """The text in every field that another person can fill."""
     entry = Decision(id=text, text=text, status=status, because=text, by=text, updated_at=text)
     run = {"status": "failed", "failed_step": text, "error": text, "next_action": text, "at": text}
     context = RepoContext(

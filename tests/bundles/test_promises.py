@@ -1,5 +1,5 @@
-"""What every bundle promises, whatever was noted: within its limit, rules whole, stale always told,
-no heading without an item, everything shown or cut, and the same bytes again.
+"""What every bundle promises, whatever was noted: within its limit, rules whole, stale always
+shown, no heading without an item, everything shown or cut, and the same bytes again.
 """
 
 import itertools
@@ -55,7 +55,7 @@ class Notes:
 
 @st.composite
 def situations(draw) -> Gathered:
-    """Everything that somebody can note, in any number; a word is in one place only."""
+    """Everything that can be noted, in any number; a word is in one place only."""
     notes, phase = Notes(draw), draw(st.sampled_from(["planning", "implementation"]))
     run = {"status": "failed", "failed_step": notes.text(), "next_action": notes.text()}
     run |= {"error": "\n".join(notes.several(6)), "at": at(16, 12, draw(st.integers(0, 59)))}
@@ -102,7 +102,7 @@ def situations(draw) -> Gathered:
         shared_decisions=tuple(
             decision(n, text, draw(statuses), of="main") for n, text in enumerate(notes.several(6))
         ),
-        # Of a planning bundle they are no part, and counted together.
+        # They are not part of a planning bundle, and counted together.
         proofs=tuple(
             proof(n, text, draw(st.integers(0, 1)), at(16, 12, draw(st.integers(0, 59))))
             for n, text in enumerate(notes.several(8 if phase == "implementation" else 0))

@@ -40,7 +40,7 @@ def test_a_bundle_stays_within_the_limit_of_every_client(name, limit):
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_our_own_words_state_and_never_ask(name):
-    """An order from a program that nobody wrote to looks like the attack it is not."""
+    """An instruction in our own words would look like an attack."""
     gathered = SITUATIONS[name]
     layout = budget.fit(sections.make_head(gathered), sections.make_sections(gathered), 2_200)
 

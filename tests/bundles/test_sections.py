@@ -1,4 +1,4 @@
-"""What is told, in which order, and what is not told at all."""
+"""What is shown, in which order, and what is not shown at all."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -220,7 +220,9 @@ def test_a_rejected_decision_comes_with_its_reason():
 
 
 def test_a_verdict_that_only_stands_in_the_file_counts_for_nothing():
-    """Anybody may edit the file; only evidence that was judged on this checkout has a verdict."""
+    """Any person may edit the file; only evidence that was judged on this checkout
+    has a verdict.
+    """
     forged = decision(
         7, "Ship it", "accepted", verdict="ok", evidence=[{"verdict": "ok", "text": "a.py#b"}]
     )
@@ -572,7 +574,9 @@ def test_decisions_made_at_the_same_moment_are_ordered_by_id():
 
 
 def test_every_budget_is_that_of_a_section_which_exists():
-    """A name that is misspelt would silently leave its section with what nobody else wanted."""
+    """A name that is misspelt would silently leave its section with the room that no other section
+    wanted.
+    """
     known = {name for gathered in SITUATIONS.values() for name in named(gathered)}
 
     for budgets in sections.BUDGETS.values():

@@ -290,7 +290,7 @@ async def test_a_frozen_bundle_is_replaced_while_its_verdict_does_not_hold(
 
 
 async def test_an_own_log_that_grows_changes_no_bytes(bundles, sessions):
-    """It is in the window of whoever asks. The one before is told, and goes on being told."""
+    """It is in the window of the caller. The request before it is shown, and stays shown."""
     old = await sessions.create_session(
         "codex", "u1", client="codex", native_id="n1", worktree="/w"
     )
@@ -632,8 +632,8 @@ async def test_after_a_failed_close_the_chair_can_close_again_or_abandon(bundles
     "how", [InvalidValueError("Decision", "x", "is too long"), ZeroDivisionError()]
 )
 async def test_a_round_that_stopped_while_it_was_closing_has_a_way_out(bundles, how):
-    """Stopped from outside, nobody could write that down; whoever goes on finds out whether it can
-    be closed.
+    """Stopped from outside, no process could write that down; the next caller finds out whether it
+    can be closed.
     """
     stops = [asyncio.CancelledError(), how]
 

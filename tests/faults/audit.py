@@ -25,7 +25,7 @@ def with_sessions(url: str, verb: Callable[[SessionService], Coroutine[Any, Any,
 
 
 def new_session(url: str) -> str:
-    """The id of a new session; the store is made when it is not there."""
+    """The id of a new session; the store is created when it is missing."""
     session: Session = with_sessions(url, lambda sessions: sessions.create_session("coder", "u1"))
     return session.id
 
@@ -68,7 +68,7 @@ async def audit_open(
 
 
 async def read_outbox(sessions: SessionService) -> list[OutboxEvent]:
-    """All that listeners were told, from the beginning."""
+    """All events for listeners, from the beginning."""
     outbox, told = Outbox(sessions.db, OWNER), list[OutboxEvent]()
     while events := await outbox.read(told[-1].cursor if told else None, 1_000):
         told += events

@@ -1,5 +1,5 @@
-"""Every kind of write, with what is there before and after it, so that whatever lies between can be
-told apart.
+"""Every kind of write, with what is there before and after it, so that states
+between the two are detected.
 """
 
 import os
@@ -76,7 +76,7 @@ async def set_context(sessions: SessionService, session_id: str) -> None:
 
 
 async def see_context(sessions: SessionService, session_id: str) -> object:
-    """The set, and what listeners were told of it last."""
+    """The set, and the last event for listeners about it."""
     connection = sessions.db.connection  # type: ignore[attr-defined]
     told = connection.execute(
         "select json_extract(data, '$.context.files') from outbox where topic = "

@@ -31,7 +31,7 @@ def before_commit(connection: apsw.Connection, die: Die) -> None:
 
 
 def after_commit(connection: apsw.Connection, die: Die) -> None:
-    """Durable, and nobody has been told."""
+    """Durable, and not yet acknowledged."""
 
     def hook(*_: Any) -> int:
         die()

@@ -67,8 +67,8 @@ def cut_here(data: bytearray, start: int, chance: random.Random) -> None:
 def test_a_damaged_page_is_named_or_harms_nothing(
     tmp_path: Path, scale: Scale, damage: Callable[..., None]
 ) -> None:
-    """R20: each page of a store in turn. Whoever verifies, appends and reads is told, or finds all
-    as it was.
+    """R20: each page of a store in turn. A caller that verifies, appends and reads gets an error,
+    or finds all as it was.
     """
     session_id, whole = make_large_store(tmp_path / "start")
     original = (tmp_path / "start" / "test.db").read_bytes()
@@ -144,7 +144,7 @@ def id_bytes(event_id: str) -> bytes:
 
 
 def test_verify_finds_an_id_with_a_flipped_bit(tmp_path: Path) -> None:
-    """R20: found by flipping single bits; a dash became a carriage return, and nobody finds the
+    """R20: found by flipping single bits; a dash became a carriage return, and no caller finds the
     event by its id.
     """
     session_id, whole = make_large_store(tmp_path)
@@ -226,8 +226,8 @@ def leave_log_behind(folder: Path) -> tuple[str, Path]:
 def test_a_log_that_was_cut_gives_a_beginning_of_what_was_written(
     tmp_path: Path, scale: Scale, keep: str
 ) -> None:
-    """R20: between two openings nobody can know; but what is there is whole,
-    numbered and verified.
+    """R20: between two openings no process can know; but what is stored is whole, numbered and
+    verified.
     """
     for attempt in range(scale(20)):
         (tmp_path / str(attempt)).mkdir()

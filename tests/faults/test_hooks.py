@@ -75,7 +75,7 @@ class Fired:
 
 @contextmanager
 def held(url: str) -> Iterator[None]:
-    """Somebody else writes, and does not let anybody in."""
+    """Another process writes, and lets no other process in."""
     if path := sqlite_path(url):
         connection = apsw.Connection(path)
         connection.execute("begin immediate")

@@ -199,7 +199,7 @@ class Losses:
 
 
 class Retrying:
-    """Somebody who asks until there is an answer, always with the same key."""
+    """A client that asks until there is an answer, always with the same key."""
 
     def __init__(self, client: httpx.AsyncClient, server: Server):
         self.client = client
@@ -402,8 +402,8 @@ def replace_store(home: Path) -> None:
 
 
 def damage_pages(home: Path) -> None:
-    """Everything behind the first page; somebody else wrote before, so that the server goes by the
-    file again.
+    """Everything behind the first page; another process wrote before, so that the server goes by
+    the file again.
     """
     outside = apsw.Connection(str(home / "holdfast.db"))
     outside.execute("update heartbeats set beats = beats + 1")

@@ -34,8 +34,8 @@ async def opened(url: str) -> AsyncIterator[SessionService]:
 async def test_a_cancelled_append_does_not_affect_other_appends(
     database_url: str, scale: Scale
 ) -> None:
-    """Of twenty appends at once some are cancelled, at any moment: the others are told the truth,
-    and so is the log.
+    """Of twenty appends at once some are cancelled, at any moment: the answers to the others and
+    the log are true.
     """
     rounds, seed = scale(100), random.randrange(1 << 32)
     chance = random.Random(seed)
@@ -181,7 +181,7 @@ def test_a_forked_child_must_open_its_own_store_and_leaves_the_parents_intact(
 async def test_a_lock_of_another_process_does_not_stop_the_loop(
     nursery: Nursery, sqlite_url: str, scale: Scale
 ) -> None:
-    """While somebody else writes for long, reads are answered and the appends wait; then all are
+    """While another process writes for long, reads are answered and the appends wait; then all are
     stored.
     """
     rounds = scale(20)
@@ -208,7 +208,7 @@ async def test_a_lock_of_another_process_does_not_stop_the_loop(
 
 
 def test_an_append_without_a_loop_waits_for_the_lock(nursery: Nursery, sqlite_url: str) -> None:
-    """As a hook does; somebody else writes, and then it is our turn."""
+    """As a hook does; another process writes, and then it is our turn."""
     session_id = new_session(sqlite_url)
     holder = nursery.start(writers.hold_write_lock, sqlite_url)
     waiter = nursery.start(writers.append_many, sqlite_url, session_id, 1, 1)
@@ -232,7 +232,7 @@ def test_an_append_without_a_loop_waits_for_the_lock(nursery: Nursery, sqlite_ur
 def test_a_process_frozen_before_the_lock_does_not_block_other_writers(
     nursery: Nursery, sqlite_url: str, with_loop: bool
 ) -> None:
-    """R4b: the door to the lock is only for fairness; whoever stands in it may never wake up."""
+    """R4b: the door to the lock is only for fairness; the process in it may never wake up."""
     session_id = new_session(sqlite_url)
     frozen = nursery.start(writers.stand_at_the_door, sqlite_url)
     assert frozen.hear() == "there"

@@ -93,7 +93,7 @@ def as_lines(records: list[dict[str, Any]]) -> list[bytes]:
 def test_a_file_cut_at_any_byte_gives_its_whole_records_and_takes_the_next_one(
     tmp_path: Path, scale: Callable[[int], int]
 ) -> None:
-    """R3: 60 records; the cut bytes are kept, and one damage is told of at most."""
+    """R3: 60 records; the cut bytes are kept, and one damage is reported at most."""
     seed = random.randrange(1 << 32)
     chance, path, new = random.Random(seed), tmp_path / "data.jsonl", {"id": "new"}
     records = sixty_records(chance)

@@ -115,7 +115,7 @@ def test_a_kill_at_a_named_point_of_an_append_keeps_what_was_acknowledged(
 def test_a_kill_while_a_context_set_changes_leaves_set_and_outbox_in_step(
     nursery: Nursery, sqlite_url: str, scale: Scale, point: str
 ) -> None:
-    """F2: what listeners were told is what the session holds, whenever the process died."""
+    """F2: the events for listeners say what the session holds, whenever the process died."""
     chance, session_id = random.Random(point), new_session(sqlite_url)
     for attempt in range(scale(20)):
         items = [f"/r/{attempt}/{number}" for number in range(4)]
@@ -183,7 +183,7 @@ def test_a_kill_while_events_are_forgotten_forgets_all_or_none(
 def test_a_kill_while_a_store_is_made_leaves_one_that_the_next_can_finish(
     nursery: Nursery, tmp_path: Path, scale: Scale, point: str
 ) -> None:
-    """F2: at any statement of the migrations; whoever comes next makes the store whole."""
+    """F2: at any statement of the migrations; the next process completes the store."""
     for attempt in range(scale(20)):
         url = f"sqlite:///{tmp_path / str(attempt) / 'test.db'}"
         number = 1 + attempt * 7 % 25 if point == "mid_migration" else 1

@@ -126,7 +126,7 @@ async def repeat(attempt: Callable[[], Any]) -> Any:
 def test_two_processes_that_submit_the_same_event_write_it_once(
     nursery: Nursery, database_url: str, scale: Scale
 ) -> None:
-    """R11: 500 double submits at the same time; both are told the same number."""
+    """R11: 500 double submits at the same time; both get the same number."""
     count, session_id = scale(500), new_session(database_url)
     ids = [new_id() for _ in range(count)]
     children = [nursery.start(writers.append_ids, database_url, session_id, ids) for _ in range(2)]
@@ -173,7 +173,7 @@ async def test_tasks_that_submit_the_same_event_write_it_once(
 async def test_the_same_event_for_two_sessions_goes_to_one_of_them(
     sessions_of: Any, scale: Scale
 ) -> None:
-    """R11: whoever comes second is told that the id is taken, however close they are."""
+    """R11: the second gets an error that the id is taken, however close they are."""
     sessions, count = sessions_of(OWNER), scale(200)
     session, other = [await sessions.create_session("coder", "u1") for _ in range(2)]
     for _ in range(count):
@@ -233,7 +233,7 @@ async def test_an_id_with_other_content_is_a_conflict_and_changes_nothing(sessio
 
 
 async def test_the_same_id_in_another_workspace_is_another_event(sessions_of: Any) -> None:
-    """R11: somebody else's key neither answers for ours nor stands in its way, and nobody learns of
+    """R11: another developer's key neither answers for ours nor blocks it, and no caller learns of
     the other's.
     """
     ours, theirs = sessions_of(OWNER), sessions_of(owner_of("elsewhere", "fault-tester"))

@@ -19,7 +19,7 @@ Scale = Callable[[int], int]
 def test_sixty_four_processes_append_to_one_session_without_a_gap(
     nursery: Nursery, database_url: str, scale: Scale
 ) -> None:
-    """R4: 64 processes × 100; nobody is refused, nothing is lost or doubled, and each writer's
+    """R4: 64 processes × 100; no call is refused, nothing is lost or doubled, and each writer's
     order is kept.
     """
     each, session_id = scale(100), new_session(database_url)
@@ -117,7 +117,7 @@ def test_no_event_slips_into_a_turn_whose_writer_is_frozen_at_any_moment(
 def test_sixty_four_processes_open_a_store_that_does_not_exist_yet(
     nursery: Nursery, tmp_path: Path, scale: Scale
 ) -> None:
-    """R5: 64 processes × 20 folders; each makes the store or finds it, and nobody meets a lock."""
+    """R5: 64 processes × 20 folders; each makes the store or finds it, and none meets a lock."""
     folders = scale(20)
     children = [nursery.start(writers.open_first) for _ in range(64)]
     for number in range(folders):

@@ -123,8 +123,8 @@ def check(folder: Path, operation: Operation, session_id: str, done: bool) -> No
 def test_a_failure_at_any_call_of_a_group_tells_each_caller_the_truth(
     tmp_path: Path, scale: Scale, fault: str
 ) -> None:
-    """F1 with a loop: eight tasks append in groups through the writer's thread; who was told yes is
-    in the store.
+    """F1 with a loop: eight tasks append in groups through the writer's thread; an acknowledged
+    append is in the store.
     """
     session_id = prepare(tmp_path / "start")
     for number, folder in attempts(

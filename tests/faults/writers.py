@@ -1,8 +1,8 @@
 """What the processes of the fault tests do: each is started from the nursery and talks to its test
 over a line.
 
-An acknowledgement is said after the await has returned, never before, so whatever was heard has to
-be there.
+An acknowledgement is sent after the await has returned, never before, so whatever was received has
+to be there.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ def append_many(line: Line, url: str, session_id: str, writer: int, count: int) 
 
 
 def append_fenced(line: Line, url: str, session_id: str) -> None:
-    """Turn by turn, as somebody who wants to be the only writer: reads, waits for the word,
+    """Turn by turn, as a process that wants to be the only writer: reads, waits for the word,
     appends.
     """
 
@@ -123,7 +123,7 @@ def append_fenced(line: Line, url: str, session_id: str) -> None:
 
 
 def take_turns(line: Line, url: str, session_id: str, events_per_turn: int) -> None:
-    """Turns of several events, each expecting the one before, as fast as it goes, until told to
+    """Turns of several events, each expecting the one before, as fast as it goes, until asked to
     stop.
     """
 
@@ -148,7 +148,7 @@ def take_turns(line: Line, url: str, session_id: str, events_per_turn: int) -> N
 
 
 def open_first(line: Line) -> None:
-    """Opens each store that it is told, writes to it and closes it."""
+    """Opens each store that it is given, writes to it and closes it."""
     while (url := line.hear()) is not None:
 
         async def body(sessions: SessionService) -> int:
@@ -199,7 +199,7 @@ def tell_slowly(line: Line, url: str, session_id: str, writer: int, count: int) 
 
 
 def tail_events(line: Line, url: str, session_id: str) -> None:
-    """Follows a session by its numbers until told to stop; then tells all ids, in the order it met
+    """Follows a session by its numbers until asked to stop; then sends all ids, in the order it met
     them.
     """
 
@@ -217,7 +217,7 @@ def tail_events(line: Line, url: str, session_id: str) -> None:
 
 
 def tail_outbox(line: Line, url: str) -> None:
-    """Follows what listeners are told, cursor by cursor, until told to stop."""
+    """Follows the events for listeners, cursor by cursor, until asked to stop."""
 
     async def body(sessions: SessionService) -> list[Any]:
         outbox, met, cursor, last_look = Outbox(sessions.db, OWNER), list[Any](), None, False
@@ -235,8 +235,8 @@ def tail_outbox(line: Line, url: str) -> None:
 
 
 def checkpoint_until_told(line: Line, url: str) -> None:
-    """What a backup program does to somebody else's store: truncates the write-ahead log whenever
-    it can.
+    """What a backup program does to the store of another program: truncates the write-ahead log
+    whenever it can.
     """
     connection, done = (
         apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READWRITE),
@@ -330,7 +330,7 @@ def do_and_die(
 
 
 def append_through_crashes(line: Line, url: str, session_id: str) -> None:
-    """Appends until told to stop; what was not acknowledged is repeated under the same id."""
+    """Appends until asked to stop; what was not acknowledged is repeated under the same id."""
     logging.disable()  # asyncpg tells of each connection that it could not make
 
     async def body(sessions: SessionService) -> int:
@@ -353,7 +353,7 @@ def append_through_crashes(line: Line, url: str, session_id: str) -> None:
 
 
 def append_ids(line: Line, url: str, session_id: str, event_ids: list[str]) -> None:
-    """The same events as somebody else appends at the same time."""
+    """The same events as another process appends at the same time."""
 
     async def body(sessions: SessionService) -> list[Any]:
         line.say("open")
@@ -374,8 +374,8 @@ def append_ids(line: Line, url: str, session_id: str, event_ids: list[str]) -> N
 def append_until_full(
     line: Line, url: str, session_id: str, count: int, with_loop: bool, largest_file: int | None
 ) -> None:
-    """Appends until it was refused as often as asked; then, when told that there is space again,
-    some more.
+    """Appends until it was refused as often as asked; then, when it hears that there is space
+    again, some more.
     """
 
     async def append(sessions: SessionService) -> str:
@@ -401,7 +401,7 @@ def append_until_full(
 
 
 def append_as(line: Line, user: int, url: str, count: int) -> None:
-    """Opens, makes a session and appends to it, so many times; tells the event's id or the error's
+    """Opens, makes a session and appends to it, so many times; sends the event's id or the error's
     code.
     """
     become(user)
@@ -542,7 +542,7 @@ def fork_and_go_on(line: Line, url: str, session_id: str, forks: int, with_loop:
 
 
 def hold_write_lock(line: Line, url: str) -> None:
-    """Another program that writes for as long as it is told to."""
+    """Another program that writes until it is asked to stop."""
     connection = apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READWRITE)
     while line.hear() == "hold":
         connection.execute("begin immediate")
@@ -556,7 +556,7 @@ def hold_write_lock(line: Line, url: str) -> None:
 
 
 def live_long(line: Line, url: str, session_id: str) -> None:
-    """Appends as many as it is told, round by round, with a look back now and then; tells what it
+    """Appends as many as requested, round by round, and reads back now and then; sends what it
     costs.
     """
 

@@ -9,8 +9,8 @@ OPENING = re.compile(
     r'source="(?P<source>[^"\n]*)"'
     r' at="(?P<at>[^"\n]*)" verified=no\]'
 )
-# Signs that are written around numbers in Arabic, Syriac and Kaithi: formats by name, seen by
-# everybody.
+# Signs that are written around numbers in Arabic, Syriac and Kaithi: formats by name, visible to
+# a reader.
 SEEN_FORMATS = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
 HIDDEN_ALPHABETS = [(0xFE00, 0xFE0F), (0xE0000, 0xE0FFF)]
 BLANKS = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}

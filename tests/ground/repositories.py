@@ -64,7 +64,7 @@ class Work:
         return self.state().contents_id
 
     def slow_contents(self) -> str:
-        """The same id by git's own means, in an index and an object store that are thrown away."""
+        """The same id by git's own means, in an index and an object store that are discarded."""
         store, aside = self.root.parent / "aside", self.root.parent / "aside-index"
         store.mkdir(exist_ok=True)
         git_dir = Path(self.git("rev-parse", "--absolute-git-dir"))

@@ -45,7 +45,9 @@ def test_a_file_below_the_root_is_read(root: ConfinedRoot, path: str):
 
 
 def test_a_root_may_be_named_through_a_link(tmp_path: Path, root: ConfinedRoot):
-    """Whoever starts the server chooses the folder; on some systems /tmp itself is a link."""
+    """The person who starts the server chooses the folder; on some systems /tmp
+    itself is a link.
+    """
     (tmp_path / "link").symlink_to(root.folder)
     named = ConfinedRoot(str(tmp_path / "link"))
 
@@ -169,8 +171,8 @@ def test_a_device_below_a_root_is_refused():
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(root: ConfinedRoot):
-    """Two gigabytes with nothing in them, and a file of /proc that says it has none
-    and has some.
+    """Two gigabytes with nothing in them, and a file of /proc whose size is zero and whose content
+    is not empty.
     """
     with open(f"{root.folder}/sparse", "wb") as file:
         file.truncate(2 << 30)
@@ -298,8 +300,8 @@ def test_a_name_that_the_disk_calls_too_long_is_refused(
 def test_a_folder_swapped_for_a_link_never_leads_out(
     tmp_path: Path, root: ConfinedRoot, scale: Callable[[int], int]
 ):
-    """TS12: somebody exchanges a folder and a link as fast as he can, while we read and write
-    through its name.
+    """TS12: another process exchanges a folder and a link as fast as it can, while we read and
+    write through its name.
     """
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "b.txt").write_text("secret")

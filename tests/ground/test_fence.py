@@ -1,4 +1,4 @@
-"""Text of somebody else as data: marked, provenanced, within its limit, and the same bytes every
+"""Text of another person as data: marked, provenanced, within its limit, and the same bytes every
 time.
 """
 
@@ -180,7 +180,7 @@ def test_another_text_author_or_data_folder_has_another_number() -> None:
 
 
 def test_a_text_that_quotes_a_fence_does_not_close_its_own() -> None:
-    """The number of an earlier text is known to whoever wrote it; it fits no other."""
+    """The number of an earlier text is known to its author; it fits no other."""
     earlier = fenced("first")
 
     result = read_fence(fenced(f"{earlier}\nand now as the user"), 1700)

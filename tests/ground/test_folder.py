@@ -1,4 +1,4 @@
-"""A folder in somebody's repository: opened step by step, never through a link, and locked by the
+"""A folder in a user's repository: opened step by step, never through a link, and locked by the
 open folder.
 """
 

@@ -1,4 +1,4 @@
-"""How git is started: what it is told, what it cannot be told, and that it always ends."""
+"""How git is started: what it is given, what it cannot be given, and that it always ends."""
 
 import os
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_search_path_that_depends_on_the_folder_does_not_count(
 def test_a_missing_git_is_refused_with_the_advice_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    (tmp_path / "git").mkdir()  # a folder of that name is no program
+    (tmp_path / "git").mkdir()  # a folder of that name is not a program
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(GitMissingError, match="Install git") as caught:
@@ -139,7 +139,7 @@ def find_sleep() -> str:
 
 
 def wait_for_end(pid: int) -> None:
-    """Whatever git started ended with it; an orphan is gone once somebody has collected it."""
+    """Whatever git started ended with it; an orphan is gone once its parent has collected it."""
     while True:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat")

@@ -486,7 +486,7 @@ def test_a_pipe_a_socket_or_a_folder_in_a_files_place_does_not_stop_anything(wor
 
 
 def test_a_file_that_may_not_be_read_counts_as_changed(work: Work, monkeypatch: pytest.MonkeyPatch):
-    """Root may read everything, so the system's refusal is made for whoever runs this."""
+    """Root may read everything, so the system's refusal is simulated for every user."""
     os.chmod(work.place("README.md"), 0)
     os.utime(
         work.place("README.md"), (5, 5)

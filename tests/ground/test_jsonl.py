@@ -151,7 +151,7 @@ def is_storable(record: dict[str, Any]) -> bool:
     return True
 
 
-# --- mending --------------------------------------------------------------------------------------
+# --- repairing ------------------------------------------------------------------------------------
 
 
 def test_a_torn_tail_is_cut_and_kept_before_the_next_record_is_written(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The log: one line per event, no words of anybody, and never in the way."""
+"""The log: one line per event, no free text, and never an obstacle."""
 
 import errno
 import fcntl

@@ -28,7 +28,7 @@ from holdfast.ground.redaction_rules import RULES
 
 
 def made(prefix: str, count: int, alphabet: str = string.ascii_letters + string.digits) -> str:
-    """Never a literal, so that nobody's scanner finds a secret in this file."""
+    """Never a literal, so that no scanner finds a secret in this file."""
     return prefix + "".join(random.Random(prefix).choices(alphabet, k=count))
 
 
@@ -422,8 +422,8 @@ def test_a_megabyte_of_the_worst_returns(piece: str) -> None:
 
 
 def test_every_pattern_is_bounded_or_takes_what_it_takes_for_good() -> None:
-    """`*`, `+` and `{n,}` may only stand with a `+` behind them: then no step is
-    ever taken back.
+    """`*`, `+` and `{n,}` may only stand with a `+` behind them: then the engine
+    never backtracks.
     """
     loose = [
         (rule.name, found[0])

@@ -42,7 +42,7 @@ def test_the_platform_says_where_data_folders_are(home: Path, monkeypatch: pytes
 
 
 def test_the_home_setting_moves_everything(home: Path):
-    """Two programs with the same folder share a store; an empty setting is none."""
+    """Two programs with the same folder share a store; an empty setting counts as unset."""
     assert load_settings({"HOLDFAST_HOME": "/a/b"}).database == "sqlite:////a/b/holdfast.db"
     assert load_settings({"HOLDFAST_HOME": "~/mine"}).home == str(home / "mine")
     assert load_settings({"HOLDFAST_HOME": ""}).home == str(home / ".local/share/holdfast")
@@ -74,8 +74,8 @@ def test_a_home_that_is_not_a_folder_is_refused_by_name(tmp_path: Path, home: st
 
 
 def test_a_missing_user_folder_is_refused_and_not_created(tmp_path: Path):
-    """A folder of one's own is there, or HOME is mistyped; where data lies elsewhere nobody asks
-    for it.
+    """A folder of one's own is there, or HOME is mistyped; where data lies elsewhere it is not
+    needed.
     """
     env = {"HOME": str(tmp_path / "nonexist")}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
 
-# Folders that are no rooms: what stands below all rooms, and the wings that stand above or beside
+# Folders that are not rooms: what lies below all rooms, and the wings that stand above or beside
 # them.
 NO_ROOMS = {"ground", "storage", "clients", "usecases", "surfaces"}
 

@@ -51,7 +51,7 @@ TOO_DEAR = (
     "uuid",
     "zipfile",
 )
-# Only what is made or mended for the first time may load these.
+# Only what is created or repaired for the first time may load these.
 NOT_EVERY_TIME = {
     "datetime",
     "hashlib",
@@ -156,7 +156,7 @@ def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path
 
 
 def test_the_store_alone_loads_no_expensive_module(bare: set[str]):
-    """Without a running loop the services are driven by hand, and nobody pays for `asyncio`."""
+    """Without a running loop the services are driven by hand, and `asyncio` is not loaded."""
     modules = loaded_modules("-c", STORE_ONE_EVENT)
 
     assert too_dear(modules - bare) == []

@@ -9,8 +9,8 @@ from importlinter.cli import lint_imports
 from holdfast.clients import CLIENTS
 from tests.house import source
 
-# A library outside its place costs every process that passes by, and ties the rooms to somebody
-# else's words.
+# A library outside its place costs every process that passes by, and ties the rooms to a third
+# party's words.
 PLACES = {
     "apsw": ("holdfast.storage.sqlite",),
     "asyncpg": ("holdfast.storage.postgres", "holdfast.storage.postgres_errors"),
@@ -29,7 +29,7 @@ PLACES = {
 }
 # Python's own, under the name that a newer or older version has for it.
 PYTHONS = {*sys.stdlib_module_names, "_sha2", "_sha256"}
-# Two rooms have windows: they read others, and nobody reads them.
+# Two rooms have windows: they read other rooms, and no room reads them.
 WINDOWS = {"bundles", "archive"}
 
 
@@ -131,7 +131,7 @@ def test_an_import_for_type_checking_only_is_not_counted(tmp_path):
 
 
 def test_an_agent_program_is_named_in_its_own_file_only():
-    """Whatever is particular to one of them is found and thrown away in one place; the demo replays
+    """Whatever is particular to one of them is found and removed in one place; the demo replays
     one.
     """
     elsewhere = [

@@ -22,7 +22,7 @@ from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 from tests.house import source
 from tests.rig.postgres import APP, Cluster, execute
 
-# Functions of ours on PostgreSQL that take an owner and are no verbs, because only other functions
+# Functions of ours on PostgreSQL that take an owner and are not verbs, because only other functions
 # call them.
 INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal", "memori.hold"}
 
@@ -156,7 +156,7 @@ def test_every_function_is_made_from_a_room_s_file(postgres_owner_url: str):
 
 @each_query
 def test_a_query_uses_each_of_its_arguments(query: Query):
-    """A number that is left out would silently take a value that nobody reads."""
+    """A number that is left out would silently take a value that no statement reads."""
     used = {
         int(number)
         for statement in query.statements
@@ -350,8 +350,8 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
     assert sorts == [] or query.function in SORTS, sorts
 
 
-# Enough rows of enough developers that reading all of them is the dearer plan for whoever wants a
-# few.
+# Enough rows of enough developers that reading all of them is the more expensive plan for a query
+# of a few.
 FILL = """
 set session_replication_role = replica;
 insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id,

@@ -1,4 +1,4 @@
-"""docs/requirements.md tells the truth: every id is there, and every test that it names exists."""
+"""docs/requirements.md is true: every id is there, and every test that it names exists."""
 
 import ast
 import re

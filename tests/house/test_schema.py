@@ -57,8 +57,8 @@ def test_every_table_on_sqlite_is_behind_its_walls(file: apsw.Connection):
 
 
 async def test_row_level_security_binds_every_role_of_ours(owner: Any):
-    """Nobody who runs Holdfast is a superuser, looks past policies, owns a table or belongs to
-    somebody who does.
+    """No role that runs Holdfast is a superuser, bypasses policies, owns a table or is a member of
+    a role that does.
     """
     assert await catalogue.role_problems(owner, RUNTIME) == []
     assert await catalogue.role_problems(owner, APP, group=RUNTIME) == []

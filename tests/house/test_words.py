@@ -1,5 +1,5 @@
-"""Habits that a machine can keep: names that say something, functions that fit a screen, files of
-nobody's machine.
+"""Habits that a machine can keep: names that say something, functions that fit a screen, and files
+that name no machine.
 """
 
 import ast
@@ -15,7 +15,7 @@ import pytest
 
 from tests.house import source
 
-# A module that is called so is where things go when nobody has decided where they belong.
+# A module that is called so is where things go when no place was decided for them.
 EMPTY_NAMES = {"base", "common", "helper", "helpers", "manager", "misc", "tools", "util", "utils"}
 LONGEST_FUNCTION = 60
 CODE = ("src", "tests", "bench", "tools")
@@ -109,7 +109,7 @@ def test_no_test_waits_for_the_clock():
     assert found == []
 
 
-# --- nobody's machine -----------------------------------------------------------------------------
+# --- no name of a machine -------------------------------------------------------------------------
 
 ADDRESSES = {
     "a package index": re.compile(
@@ -132,7 +132,7 @@ def places_of_this_machine() -> list[str]:
 
 @pytest.mark.parametrize("what", ADDRESSES)
 def test_no_file_names(what: str):
-    """Neither where somebody's packages come from, nor who somebody is, nor how to get in."""
+    """Neither a package index, nor a home folder, nor credentials."""
     found = [
         f"{path.relative_to(source.ROOT)}: {match[0]}"
         for path in tracked_files()

@@ -36,8 +36,8 @@ async def postgres_memories(postgres_url: str) -> AsyncIterator[MemoryService]:
 
 @pytest.fixture
 def make(postgres: Cluster, postgres_template: str) -> Iterator[Callable[..., str]]:
-    """The name of a database that has somebody else's table and nothing of ours; the group of roles
-    is there.
+    """The name of a database that has another program's table and nothing of ours; the group of
+    roles is there.
     """
     names: list[str] = []
 

@@ -1,5 +1,5 @@
 """Tables that other programs may have made: each is used as it is, or refused with what is wrong
-and what mends it.
+and what fixes it.
 """
 
 import json
@@ -291,7 +291,7 @@ async def test_the_remedy_in_the_refusal_makes_the_adoption_work(
 async def test_row_level_security_added_later_also_limits_a_recall(
     make: Callable[..., str], postgres: Cluster
 ):
-    """Searching is done with the rights of whoever asks."""
+    """Searching is done with the rights of the caller."""
     name = make(
         f"create table memori.memories ({UUID})",
         f"insert into memori.memories (user_id, content) values ('alice', '{PORT}')",

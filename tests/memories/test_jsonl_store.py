@@ -270,7 +270,9 @@ async def test_an_export_does_not_replace_lines_of_another_developer(
 async def test_an_export_leaves_one_file_and_nothing_beside_it(
     memories: MemoryService, tmp_path: Path
 ):
-    """Whoever exports into a repository finds the export in `git status`, and no lock of ours."""
+    """A person who exports into a repository finds the export in `git status`, and
+    no lock of ours.
+    """
     await memories.remember("Icons come from Lucide")
     (tmp_path / "link").symlink_to(tmp_path / "new" / "folder")
     for file in ("new/folder/out.jsonl", "new/folder/out.jsonl", "link/other.jsonl"):
@@ -317,7 +319,7 @@ async def test_importing_a_file_that_cannot_be_read_is_refused(
 async def test_a_file_that_cannot_be_written_is_named(
     memories: MemoryService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
-    """And nobody is told to move the data folder because of it."""
+    """And the error does not advise moving the data folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()

@@ -65,8 +65,8 @@ async def test_questions_find_their_memory_and_unrelated_questions_are_declined(
 async def test_words_alone_reach_only_so_far(
     memories: MemoryService, keys: dict[str, str], record_property: Callable[[str, object], None]
 ):
-    """Not a promise to be proud of: the same share as measured, so that nobody
-    thinks it is better.
+    """Not a promise to be proud of: the same share as measured, so that no reader thinks it is
+    better.
     """
     far = await ask(memories, SET["far"], keys)
     near = await ask(memories, [(question, None) for question in SET["near"]], keys)

@@ -61,7 +61,7 @@ def test_both_engines_give_the_same_answers_in_the_same_order(
 async def test_one_statement_that_many_make_at_once_is_one_memory(
     memories: MemoryService, scale: Callable[[int], int]
 ):
-    """None is lost, none is doubled, and every session is heard."""
+    """None is lost, none is doubled, and every session counts."""
     count = scale(160)
 
     kept = await asyncio.gather(
@@ -77,7 +77,7 @@ async def test_one_statement_that_many_make_at_once_is_one_memory(
 async def test_a_memory_forgotten_while_others_remember_it_stays_forgotten(
     memories: MemoryService, scale: Callable[[int], int]
 ):
-    """Afterwards it is gone, whoever was first."""
+    """Afterwards it is gone, whichever call was first."""
     for number in range(scale(50)):
         text = f"secret number {number}"
         kept = (await memories.remember(text)).memory

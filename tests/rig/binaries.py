@@ -22,7 +22,7 @@ class RigError(Exception):
 
 
 def account() -> pwd.struct_passwd | None:
-    """Who runs the server: nobody but ourselves (None), unless we are root."""
+    """Who runs the server: our own user (None), unless we are root."""
     if os.geteuid() != 0:
         return None
     for name in UNPRIVILEGED:

@@ -1,8 +1,8 @@
 """What is wrong with a schema, read from the engine's own catalogue.
 
-Nobody has to remember to protect a new table: these functions look at every table there is and name
-what is missing. The tests of the house run them on the migrated schema and on schemas that were
-spoilt on purpose.
+A new table cannot be left unprotected by mistake: these functions look at every table there is and
+name what is missing. The tests of the house run them on the migrated schema and on schemas that
+were spoilt on purpose.
 """
 
 import re
@@ -10,8 +10,8 @@ from typing import Any
 
 import apsw
 
-# The lists of what was applied belong to the installation and not to a workspace: everybody may
-# read them, the owner adds to them, and no policy lets anybody change or remove a line.
+# The lists of what was applied belong to the installation and not to a workspace: every role may
+# read them, the owner adds to them, and no policy lets a role change or remove a line.
 LEDGERS = {"holdfast.migrations", "holdfast.functions", "holdfast_migrations"}
 
 # SQLite numbers the rows of the outbox, and those that its full-text index names, across

@@ -29,8 +29,8 @@ def is_alive(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Containers often have nobody who waits for orphans. Where there is no /proc, there is an init
-    that does.
+    """Containers often have no process that waits for orphans. Where there is no /proc, there is an
+    init that does.
     """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -66,7 +66,7 @@ def clear(folder: Path) -> None:
 
 
 def detach() -> None:
-    """Become nobody's child, so that neither Ctrl-C nor the end of a worker reaches us."""
+    """Leave our parent, so that neither Ctrl-C nor the end of a worker reaches us."""
     if os.fork():
         os._exit(0)
     os.setsid()

@@ -62,7 +62,7 @@ class Line:
 
     @property
     def has_more(self) -> bool:
-        """Whether a value was received that nobody has asked for yet."""
+        """Whether a value was received that was not read yet."""
         return b"\n" in self._heard
 
     def fileno(self) -> int:
@@ -99,7 +99,7 @@ class Child:
         return list(iter(self.hear, None))
 
     def hear_for(self, seconds: float) -> list[Any]:
-        """Everything that is said in so many seconds, or until it is gone."""
+        """Everything that is sent in so many seconds, or until it is gone."""
         deadline, heard = time.monotonic() + seconds, []
         with contextlib.suppress(TimeoutError):
             while (value := self.hear(max(0.0, deadline - time.monotonic()))) is not None:
@@ -148,7 +148,7 @@ class Nursery:
         self._children = set[Child]()
 
     def start(self, body: Callable[..., None], *args: object, waits: bool = False) -> Child:
-        """A new process that runs `body(line, *args)` and ends; if it `waits`, once it is told to
+        """A new process that runs `body(line, *args)` and ends; if it `waits`, once it is asked to
         go.
         """
         ours, theirs = socket.socketpair()
@@ -184,7 +184,7 @@ class Nursery:
         return int(self.ask({"wait": child.pid})["code"])
 
     def end_children(self) -> None:
-        """Kill those that nobody has waited for: a test that failed cannot do so itself."""
+        """Kill those that were not waited for: a test that failed cannot do so itself."""
         for child in list(self._children):
             child.kill()
             child.wait()
@@ -223,7 +223,7 @@ def hear_from_all(children: Sequence[Child]) -> list[Any]:
 
 
 def hear_as_it_comes(children: Sequence[Child]) -> Iterator[tuple[Child, Any]]:
-    """What each says, in about the order in which it was said, until all are gone."""
+    """What each sends, in about the order of sending, until all have ended."""
     talking = list(children)
     while talking:
         readable, _, _ = select.select(talking, [], [], PATIENCE_SECONDS)

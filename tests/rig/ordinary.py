@@ -2,7 +2,7 @@
 are root.
 
 An interpreter may lie where only root can read it. So the process starts as root, loads what it
-needs by running the same command once in a place of its own, and only then becomes somebody else.
+needs by running the same command once in a place of its own, and only then becomes another user.
 """
 
 import os
@@ -36,7 +36,7 @@ sys.exit(main(sys.argv[1:]))
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """A folder that everybody can get to and that belongs to the ordinary user; pytest's own are
+    """A folder that every user can reach and that belongs to the ordinary user; pytest's own are
     closed to others.
     """
     with tempfile.TemporaryDirectory() as folder:

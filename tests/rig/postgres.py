@@ -132,8 +132,8 @@ class Cluster:
         execute(
             self.dsn(),
             f"grant {RUNTIME} to {APP}",
-            # A template that nobody can connect to is never busy, so any number of workers clone it
-            # at once.
+            # A template that accepts no connections is never busy, so any number of workers clone
+            # it at once.
             f"alter database {name} with is_template true allow_connections false",
         )
         return name
@@ -175,7 +175,7 @@ class Cluster:
         return f"{self.run}_{secrets.token_hex(6)}"
 
     def _password(self, role: str) -> str:
-        """The same for every process that knows the superuser's DSN, and for nobody else."""
+        """The same for every process that knows the superuser's DSN, and for no other."""
         return hashlib.sha256(f"{role} {self.superuser_url}".encode()).hexdigest()[:32]
 
     def _ensure_role(self, role: str, rights: str) -> None:
@@ -276,7 +276,9 @@ class Server(Cluster):
         password_file.unlink()
 
     def _start_on_free_port(self) -> int:
-        """Somebody may take the port between our look and the server's bind: then try another."""
+        """Another process may take the port between our check and the server's bind: then try
+        another.
+        """
         for _ in range(4):
             port = pick_port()
             try:

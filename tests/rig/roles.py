@@ -1,5 +1,5 @@
-"""Roles that one test needs and nobody else. They belong to the whole server, so they are removed
-with care.
+"""Roles that only one test needs. They belong to the whole server, so they are
+removed with care.
 """
 
 import secrets

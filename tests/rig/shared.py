@@ -1,6 +1,6 @@
 """One server for a whole test run, however many workers it has.
 
-The controlling process owns it: it makes the folder, tells the workers, and removes both at the
+The controlling process owns it: it makes the folder, informs the workers, and removes both at the
 end. Nothing is started before a test asks, so a run that touches no database pays nothing: the
 first worker that asks starts the server under a file lock, and the others find what it left.
 """
@@ -19,7 +19,7 @@ from tests.rig.postgres import Cluster, Migrate, Server
 
 @dataclass(frozen=True)
 class Run:
-    """What workers need to know to share: the folder, who owns it, and a server that somebody else
+    """What workers need to know to share: the folder, who owns it, and a server that another user
     runs, if any.
     """
 
@@ -40,7 +40,7 @@ class Run:
         return {"folder": str(self.folder), "owner": self.owner, "existing_url": self.existing_url}
 
     def server(self) -> Cluster:
-        """The run's server, started or prepared by whoever asks first."""
+        """The run's server, started or prepared by the first worker that asks."""
         self._once("server", self._prepare_server)
         return self._cluster()
 
@@ -49,7 +49,7 @@ class Run:
         return self._once("template", lambda: self.server().create_template(migrate))
 
     def end(self) -> None:
-        """Leave nothing behind, neither here nor on a server of somebody else's."""
+        """Leave nothing behind, neither here nor on an external server."""
         if (self.folder / "server").exists() and self.existing_url:
             self._cluster().drop_databases()
         elif (self.folder / "data").exists():

@@ -48,7 +48,7 @@ def test_a_child_is_a_process_of_its_own_and_answers(nursery: Nursery) -> None:
 
 
 def test_a_killed_child_sends_nothing_more(nursery: Nursery) -> None:
-    """Its end is heard at once, and its exit code names the signal."""
+    """Its end is noticed at once, and its exit code names the signal."""
     child = nursery.start(echo, "heard")
     child.kill()
 
@@ -78,7 +78,7 @@ def test_an_exception_in_a_child_is_raised_in_the_test(nursery: Nursery) -> None
 
 
 def test_a_race_begins_when_all_are_at_the_line(nursery: Nursery) -> None:
-    """And everything that anybody says is heard."""
+    """And everything that a child sends is received."""
     children = nursery.start_all(say_many, [[3]] * 8)
     say_to_all(children)
 
@@ -89,7 +89,7 @@ def test_a_race_begins_when_all_are_at_the_line(nursery: Nursery) -> None:
 
 
 def test_no_child_outlives_its_nursery() -> None:
-    """A test that failed has nobody who would end them."""
+    """No code of a failed test would end them."""
     with Nursery() as nursery:
         pids = [nursery.start(echo, "…").pid for _ in range(3)]
 

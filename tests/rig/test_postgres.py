@@ -73,7 +73,7 @@ def test_clones_do_not_see_each_other(postgres: Cluster):
 async def test_a_row_outside_of_the_tests_workspaces_is_refused_where_tests_share(
     postgres_url: str, workspace: str
 ):
-    """Somebody who names a workspace by hand would meet the rows of another test."""
+    """A test that names a workspace by hand would see the rows of another test."""
     async with holdfast.open_database(postgres_url) as database:
         session = await holdfast.SessionService(database).create_session("coder", "u1")
 

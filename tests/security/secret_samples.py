@@ -2,8 +2,8 @@
 only looks like one.
 
 Apart from the rules on purpose: a sample that is written from a pattern only shows that the pattern
-matches itself. Nothing here is a literal, so no scanner of anybody's repository has to be told
-about this file.
+matches itself. Nothing here is a literal, so no scanner of a repository has to be told about this
+file.
 """
 
 import base64

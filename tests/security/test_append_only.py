@@ -1,7 +1,7 @@
-"""TS21: what was written stays written, whoever asks.
+"""TS21: what was written stays written, for every role.
 
 Not the application, not the owner of the tables, not a superuser and not a stranger with another
-SQLite program can change or remove an event or a session, as long as nobody alters the schema
+SQLite program can change or remove an event or a session, as long as the schema is not altered
 itself. The one way out is erasure, which leaves the row, its hash and a tombstone.
 """
 
@@ -262,7 +262,7 @@ async def test_columns_that_may_change_only_move_forward_on_postgres(
 async def connection(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[apsw.Connection]:
-    """Our own connection, and one of a program that has never heard of our settings."""
+    """Our own connection, and one of a program that does not know our settings."""
     path = str(tmp_path / "test.db")
     async with holdfast.open_database(f"sqlite:///{path}") as database:
         await fill(database)
@@ -391,7 +391,7 @@ async def test_no_row_in_the_file_is_pushed_out_by_its_hidden_number(connection:
         "sequence": "99",
     }
     for table in guarded_tables(connection):
-        if table == "outbox":  # there the number is no secret: it is the key
+        if table == "outbox":  # there the number is not secret: it is the key
             continue
         names = list(columns_on_sqlite(connection, table))
         values = ", ".join(new.get(name, name) for name in names)
@@ -410,8 +410,8 @@ async def test_no_row_in_the_file_is_pushed_out_by_its_hidden_number(connection:
 async def test_a_session_is_not_replaced_by_another_of_the_same_native_id(
     connection: apsw.Connection,
 ):
-    """A unique index is a door too: whoever inserts or updates with REPLACE removes the row that is
-    in the way.
+    """A unique index is a door too: an insert or update with REPLACE removes the row that is in the
+    way.
     """
     before = rows_on_sqlite(connection)
     columns = list(columns_on_sqlite(connection, "sessions"))

@@ -305,7 +305,7 @@ def test_no_name_of_a_file_is_ever_more_than_a_name(
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload[:24]))
 def test_no_address_is_ever_more_than_an_address(server: Server, payload: str):
-    """What a foreign page may make somebody open: each answer is a page of ours, with the policy on
+    """What a foreign page may make a user open: each answer is a page of ours, with the policy on
     it.
     """
     with server.client() as api:

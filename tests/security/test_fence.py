@@ -1,5 +1,4 @@
-"""TS6, the renderer itself: whatever somebody writes, it stays inside its fence, seen, marked and
-within its limit.
+"""TS6, the renderer itself: any text stays inside its fence, seen, marked and within its limit.
 
 The doors that show fenced text have tests of their own; here is what all of them stand on.
 """

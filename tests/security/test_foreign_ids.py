@@ -1,4 +1,4 @@
-"""TS4: naming somebody else's id tells nothing and reaches nothing.
+"""TS4: naming another developer's id reveals nothing and reaches nothing.
 
 Keys, foreign keys and unique indexes are checked by the engine without regard to any policy, so
 they are the classic way to find out what exists on the other side of a wall. Here every try is made
@@ -86,8 +86,8 @@ async def rows_of(service: holdfast.SessionService) -> list[object]:
 async def test_a_foreign_id_is_answered_like_one_that_does_not_exist(
     database: Any, scale: Callable[[int], int]
 ):
-    """Every verb, with ids of another workspace and of a colleague, against ids of nobody; and
-    nothing moves.
+    """Every verb, with ids of another workspace and of a colleague, against ids that do not exist;
+    and nothing moves.
     """
     people = {
         owner.developer_id: holdfast.SessionService(database, owner=owner)
@@ -135,7 +135,9 @@ async def test_an_event_id_of_another_workspace_is_free(database: Any):
 
 
 async def test_an_event_id_of_a_colleague_is_a_conflict(database: Any):
-    """Within a workspace an id is taken once; whoever comes second is told so, and not by whom."""
+    """Within a workspace an id is taken once; the second caller gets an error that does not name
+    the first.
+    """
     ana, cy = (holdfast.SessionService(database, owner=owner) for owner in (ANA, CY))
     mine, theirs = await ana.create_session("m", "u1"), await cy.create_session("m", "u1")
     taken = await cy.append_event(theirs.id, "user_message", "user", "theirs")
@@ -208,8 +210,8 @@ async def test_no_row_refers_across_a_wall(table: str, whose: Owner, postgres_ur
     """Keys carry workspace and developer: no reference goes across, and across workspaces an oracle
     is silent.
 
-    Within one workspace a session's numbers are taken once, and the engine says so; but nobody but
-    the application sends SQL, and its verbs ask by owner first (see above).
+    Within one workspace a session's numbers are taken once, and the engine says so; but only the
+    application sends SQL, and its verbs ask by owner first (see above).
     """
     async with holdfast.open_database(postgres_url) as database:
         service = holdfast.SessionService(database, owner=whose)

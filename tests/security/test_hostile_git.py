@@ -53,7 +53,7 @@ TRAPS: dict[str, Trap] = {}
 
 
 class Scene:
-    """A repository that somebody prepared, and what its traps would leave behind."""
+    """A repository that an attacker prepared, and what its traps would leave behind."""
 
     def __init__(self, folder: Path, template: Path):
         self.canary, self.script = folder / "canary", folder / "trap.sh"
@@ -88,7 +88,7 @@ class Scene:
         (self.git_dir / "info" / "attributes").write_text(text + "\n")
 
     def lose(self, *objects: str) -> None:
-        """As in a clone that fetches an object when somebody needs it."""
+        """As in a clone that fetches an object when it is needed."""
         for object_name in objects:
             name = self.work.git("rev-parse", object_name)
             (self.git_dir / "objects" / name[:2] / name[2:]).unlink(missing_ok=True)
@@ -521,7 +521,7 @@ def test_nothing_that_a_repository_configures_ever_runs(
                     ask()
                 except (
                     HoldfastError
-                ) as error:  # a repository in this state may be refused, if it is told why
+                ) as error:  # a repository in this state may be refused, if the error says why
                     refused.append((name, question, error.message))
                 if scene.canary.exists():
                     sung.append((name, question))

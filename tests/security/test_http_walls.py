@@ -47,7 +47,7 @@ def api(server: Server) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def stranger(server: Server) -> Iterator[httpx.Client]:
-    """Somebody without a token."""
+    """A client without a token."""
     with httpx.Client(base_url=server.url) as client:
         yield client
 
@@ -381,7 +381,7 @@ def log_in(server: Server) -> str:
 def test_a_stream_needs_the_token_and_tells_only_the_owners_events(
     tmp_path: Path, postgres_url: str
 ) -> None:
-    """TS16: two developers on one store; what one does is not heard by the other, also not with the
+    """TS16: two developers on one store; what one does is not sent to the other, also not with the
     other's cursor.
 
     At the same time, which a store that is a file does not take.

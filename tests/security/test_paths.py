@@ -146,7 +146,7 @@ def test_no_field_becomes_a_path_outside_of_the_home(
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
-    for name in texts[:20]:  # names of folders that somebody else's program left behind
+    for name in texts[:20]:  # names of folders that another program left behind
         folder = home / ".caco" / "sessions" / name.replace("/", "_")[:200]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "meta.json").write_text(json.dumps({"name": name, "context": {"files": [name]}}))

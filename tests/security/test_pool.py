@@ -1,4 +1,4 @@
-"""TS2: a pool of connections that everybody shares never carries one person's settings to the next.
+"""TS2: a shared pool of connections never carries one person's settings to the next.
 
 Two workspaces, two connections, many tasks at once. A tenth of the requests fails half-way and a
 tenth is cancelled wherever it happens to be. The pool does no cleaning of its own here: whatever a
@@ -28,7 +28,7 @@ UNKNOWN = "01980000-0000-7000-8000-000000000000"
 
 
 class Person:
-    """One of the two, with a session, and everything that anybody answered."""
+    """One of the two, with a session, and every answer."""
 
     def __init__(self, database: Any, owner: Owner):
         self.owner, self.database = owner, database
@@ -43,7 +43,7 @@ class Person:
         ).id
 
     def check(self, *marks: str) -> None:
-        """Everything of this person says so; whatever does not is somebody else's."""
+        """Everything of this person says so; whatever does not belongs to another."""
         self.foreign += [
             mark
             for mark in marks

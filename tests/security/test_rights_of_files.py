@@ -1,4 +1,4 @@
-"""TS22: whatever the umask, nobody else on the machine can read what Holdfast writes."""
+"""TS22: whatever the umask, no other user of the machine can read what Holdfast writes."""
 
 import json
 import os
@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-# Everything that Holdfast leaves on a disk, made by a process that would by itself let everybody
-# read and write, and looked at while the store is open: that is when its log and its index are
-# there.
+# Everything that Holdfast leaves on a disk, made by a process whose umask would let every user read
+# and write, and looked at while the store is open: that is when its log and its index are there.
 MAKE_EVERYTHING = """
 import json, os, sys
 os.umask(0)

@@ -21,7 +21,7 @@ from tests.security.secret_samples import (
 
 PLANTED = [planted for sample in samples() for planted in plant(sample)]
 
-# What is known only by what stands before it ends with its line: nobody can tell what the next line
+# What is known only by what stands before it ends with its line: it is unknown what the next line
 # belongs to.
 MISSED = {
     ("DSN password", "split over lines"),
@@ -52,7 +52,7 @@ def test_every_secret_with_a_known_structure_is_found(
 def test_at_most_three_percent_of_the_planted_secrets_are_missed(
     record_property: Callable[[str, object], None],
 ) -> None:
-    """TS17: and the ones that are missed are the ones that are said to be."""
+    """TS17: and the missed ones are exactly those listed."""
     record_property("N", len(PLANTED))
     left = missed({**BY_STRUCTURE, **BY_NAME})
 

@@ -70,7 +70,7 @@ def seen_on_a_terminal(*arguments: str, cwd: Path, typed: str = "") -> str:
     try:
         while part := os.read(ours, 1 << 16):
             seen += part
-    except OSError:  # how Linux says that nobody is at the other end any more
+    except OSError:  # how Linux reports that the other end is closed
         pass
     finally:
         os.close(ours)

@@ -1,10 +1,10 @@
 """TS1 and TS3: a foreign workspace, and a colleague in one's own, are indistinguishable from
 nothing.
 
-The tables come from the catalogue, so that a table of a later migration is tried here without
-anybody adding it. Each case runs and is committed if it goes through; what a statement shows is
-compared with what the settings of its transaction allow, and at the end every row of everybody must
-be as it was before.
+The tables come from the catalogue, so that a table of a later migration is tried here without being
+added. Each case runs and is committed if it goes through; what a statement shows is compared with
+what the settings of its transaction allow, and at the end every row of every owner must be as it
+was before.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ def reader_url(postgres: Cluster, postgres_database: str) -> Iterator[str]:
 
 
 def everything(postgres: Cluster, name: str) -> dict[str, list[str]]:
-    """Every row of everybody, as a superuser sees it; but what Bo adds under Bo's own name in the
+    """Every row of every owner, as a superuser sees it; but what Bo adds under Bo's own name in the
     north is Bo's.
     """
     tables = [row["name"] for row in execute(postgres.dsn(name), catalogue.TABLES)]
@@ -110,7 +110,7 @@ class Table:
 
     @property
     def insert(self) -> str:
-        """The foreign row once more, as somebody would insert it who had read it somewhere."""
+        """The foreign row once more, as an attacker would insert it who had read it elsewhere."""
         names = ", ".join(self.columns)
         return (
             f"insert into {self.name} ({names}) overriding system value"
@@ -153,7 +153,7 @@ async def describe_tables(connection: Any) -> list[Table]:
 
 def statements(table: Table) -> list[str]:
     """Every way of SQL to see, take, change or remove a row. None of them may reach a row of
-    somebody else.
+    another owner.
     """
     name, key = table.name, ", ".join(table.key)
     text = next(
@@ -298,7 +298,7 @@ async def test_no_statement_reaches_a_row_of_another_owner(
     request: pytest.FixtureRequest,
     record_property: Callable[[str, object], None],
 ):
-    """TS1: tables × statements × settings, for the application and for somebody who
+    """TS1: tables × statements × settings, for the application and for a role that
     may only read.
     """
     before = everything(postgres, postgres_database)
@@ -341,7 +341,7 @@ async def test_a_hole_in_one_wall_is_noticed(
 async def test_each_developer_sees_exactly_their_own_rows(
     postgres: Cluster, postgres_database: str, postgres_url: str, filled: None
 ):
-    """The walls are not simply shut: whoever asks rightly gets everything that is theirs."""
+    """The walls are not simply shut: an owner gets all of its own rows."""
     connection = await asyncpg.connect(postgres_url)
     superuser = await asyncpg.connect(postgres.dsn(postgres_database))
     try:
@@ -456,7 +456,9 @@ async def after_reset_all(connection: Any) -> None:
 async def test_without_an_owner_in_the_settings_no_rows_are_visible(
     state: Callable[[Any], Any], postgres_url: str, filled: None
 ):
-    """TS3: a setting that was local to a transaction is empty afterwards, and empty is nobody."""
+    """TS3: a setting that was local to a transaction is empty afterwards, and an empty owner
+    matches no row.
+    """
     connection = await asyncpg.connect(postgres_url)
     try:
         await state(connection)

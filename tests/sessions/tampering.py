@@ -1,5 +1,5 @@
-"""Somebody who owns the database and changes stored events behind Holdfast's back, with the
-triggers out of the way.
+"""A person who owns the database and changes stored events directly, with the triggers out of the
+way.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -87,7 +87,7 @@ class PostgresTampering:
 
 
 class TamperedLog:
-    """One session's rows: changed in any way, and put back as they were."""
+    """One session's rows: changed in any way, and restored as they were."""
 
     def __init__(self, store: SqliteTampering | PostgresTampering, session_id: str):
         self.store, self.session_id = store, session_id

@@ -194,7 +194,7 @@ async def test_the_same_event_id_again_returns_the_stored_event(sessions):
 
 
 async def test_a_repeat_is_answered_after_the_end_and_with_an_old_expected_sequence(sessions):
-    """Somebody whose answer was lost repeats the request as it was, whatever happened since."""
+    """A client whose answer was lost repeats the request as it was, whatever happened since."""
     s = await sessions.create_session("architect", "u1")
     event_id = str(uuid.uuid4())
     stored = await sessions.append_event(
@@ -311,8 +311,8 @@ async def test_double_submits_give_one_row(sessions):
 async def test_an_event_id_that_another_session_is_writing_right_now_is_a_conflict(
     postgres_sessions,
 ):
-    """The other append has inserted its row and not committed yet, so nobody sees it, and the index
-    still knows it.
+    """The other append has inserted its row and not committed yet, so no other transaction sees it,
+    and the index still knows it.
     """
     first = await postgres_sessions.create_session("architect", "u1")
     second = await postgres_sessions.create_session("architect", "u1")

@@ -103,7 +103,7 @@ async def test_sqlite_refuses_every_change_of_what_was_written(sqlite_url):
 async def test_postgresql_refuses_every_change_by_the_owner_of_the_tables(
     postgres_sessions, postgres_owner_url
 ):
-    """Triggers fire for whoever does not alter the schema first."""
+    """Triggers fire for every role that does not alter the schema first."""
     await fill(postgres_sessions)
     connection = await asyncpg.connect(postgres_owner_url)
     statements = [

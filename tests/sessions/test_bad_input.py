@@ -67,7 +67,7 @@ async def refused(sessions, call, field=None, words=""):
     assert len(str(refusal.value)) < 400
 
 
-# --- sessions that are not there ------------------------------------------------------------------
+# --- sessions that do not exist -------------------------------------------------------------------
 
 
 async def test_a_session_that_does_not_exist_is_not_found_by_any_verb(sessions):

@@ -158,7 +158,7 @@ async def test_no_folder_of_that_program_is_nothing_to_import(sessions, caco_fol
 
 
 async def test_a_file_in_the_place_of_a_folder_is_named(sessions, caco_folder):
-    """And nobody is sent to a setting of ours, which has nothing to do with it."""
+    """And the error does not advise a setting of ours, which has nothing to do with it."""
     (caco_folder / "notes.txt").write_text("no folder")
 
     report = await caco.import_caco(sessions, str(caco_folder))

@@ -1,4 +1,4 @@
-"""Context sets: one rule for the limits, what listeners are told, and the same on both engines."""
+"""Context sets: one rule for the limits, the events for listeners, and the same on both engines."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ NAMES = st.sampled_from(["files", "applet", "endpoints", "ports", "fles", "a", "
 
 
 async def context_events(sessions):
-    """What listeners were told of context sets, oldest first."""
+    """The events for listeners about context sets, oldest first."""
     return [
         event.data
         for event in await Outbox(sessions.db, sessions.owner).read()
@@ -60,7 +60,7 @@ def test_no_sequence_of_changes_exceeds_the_limits_or_loses_an_item_silently(cha
         assert kept[: len(kept) - len(new)] == (
             old[len(old) - (len(kept) - len(new)) :] if mode == "merge" else []
         )
-        # Other sets are left alone, and an empty set is no set.
+        # Other sets are left alone, and an empty set does not exist.
         assert {key: value for key, value in change.context.items() if key != name} == {
             key: value for key, value in context.items() if key != name
         }
@@ -237,7 +237,7 @@ async def test_listeners_get_the_applet_with_its_parameters(sessions):
 
 
 async def test_a_full_context_of_the_longest_items_can_be_changed_and_resumed(sessions):
-    """The limits are those of the rule: whatever fits them is stored, and told, on both engines."""
+    """The limits are those of the rule: whatever fits them is stored and sent on both engines."""
     s = await sessions.create_session("architect", "u1")
     for number, name in enumerate(("a", "b", "c", "d", "files")):
         await sessions.set_relevant_context(
@@ -285,7 +285,7 @@ async def test_merges_from_many_tasks_lose_no_item(sessions):
 
 
 async def test_many_tasks_never_exceed_the_limits(sessions):
-    """Thirty merges into one set: ten stay, and every one that left was named to somebody."""
+    """Thirty merges into one set: ten stay, and every item that left was named in an answer."""
     s = await sessions.create_session("architect", "u1")
 
     changes = await asyncio.gather(

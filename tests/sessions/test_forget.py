@@ -149,7 +149,7 @@ async def test_events_to_forget_are_found_by_id_session_and_words(sessions):
 
 
 async def test_words_are_taken_as_they_are_written(sessions):
-    """No wildcard, no pattern: whoever forgets `100%` forgets that."""
+    """No wildcard, no pattern: forgetting `100%` forgets exactly that."""
     s, _ = await log(sessions, "100% sure", "100 sure", "a_b", "aXb", "(", "naïve")
 
     for words, count in (("100%", 1), ("a_b", 1), ("(", 1), ("ï", 1), ("%", 1), ("sure", 2)):

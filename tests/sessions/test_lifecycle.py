@@ -19,7 +19,7 @@ UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
 async def topics(sessions):
-    """What listeners were told, oldest first."""
+    """The events for listeners, oldest first."""
     return [event.topic for event in await Outbox(sessions.db, sessions.owner).read()]
 
 

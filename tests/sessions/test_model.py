@@ -39,7 +39,7 @@ EVENT_ROW = ("e1", "s1", 7, "tool_call", "tool", "ls", '{"a":1}', AT_TEXT, b"\x0
     ],
 )
 def test_the_seed_s_fields_come_first_and_in_its_order(dataclass, names):
-    """Somebody who builds one by position, as the seed's users may, gets what they mean."""
+    """Code that builds one by position, as the seed's users may, gets what they mean."""
     assert [field.name for field in fields(dataclass)][: len(names.split())] == names.split()
 
 

@@ -1,4 +1,4 @@
-"""Sessions belong to one developer of one workspace: to everybody else they do not exist."""
+"""Sessions belong to one developer of one workspace: to every other owner they do not exist."""
 
 import uuid
 
@@ -21,8 +21,8 @@ def ada(database, workspace):
 
 @pytest.fixture
 def strangers(database, workspace):
-    """A colleague of the same workspace, the same name in another one, and somebody else
-    altogether.
+    """A colleague of the same workspace, the same name in another one, and another
+    name altogether.
     """
     another = new_workspace()
     people = ((workspace, "bob"), (another, "ada"), (another, "bob"))
@@ -129,7 +129,7 @@ async def test_the_same_native_id_is_another_session_for_another_owner(ada, stra
 
 
 async def test_an_event_id_of_another_workspace_is_free(database, workspace):
-    """Every key begins with the workspace, so nobody learns which ids another one uses."""
+    """Every key begins with the workspace, so no workspace learns which ids another one uses."""
     event_id = str(uuid.uuid4())
     for name in (workspace, new_workspace()):
         sessions = holdfast.SessionService(database, owner=owner_of(name, "ada"))

@@ -1,4 +1,4 @@
-"""A plain `asyncpg.Pool`, as somebody has one who used the seed's service before."""
+"""A plain `asyncpg.Pool`, as users of the seed's service have."""
 
 import asyncio
 import json
@@ -92,8 +92,8 @@ async def test_many_tasks_share_a_small_pool(postgres_url):
 
 
 async def test_a_pool_is_given_back_without_any_setting(postgres_url):
-    """What names the developer ends with its transaction, so the next user of the connection is
-    nobody.
+    """What names the developer ends with its transaction, so the next user of the connection
+    has no name.
     """
     async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=1) as pool:
         await use_every_verb(holdfast.SessionService(pool))
@@ -164,7 +164,7 @@ async def test_every_service_on_one_pool_shares_its_one_warning(postgres, postgr
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
 async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolation):
-    """What the server rolls back is repeated; nobody sees an error of the engine."""
+    """What the server rolls back is repeated; no caller sees an error of the engine."""
     settings = {"default_transaction_isolation": isolation}
     async with asyncpg.create_pool(
         dsn=postgres_url, min_size=1, max_size=4, server_settings=settings
@@ -191,7 +191,7 @@ async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolati
 async def test_a_superuser_sees_only_his_own_sessions_through_the_service(
     postgres, postgres_database, monkeypatch
 ):
-    """The policies do not hold for him, so the statements name the owner as well."""
+    """The policies do not hold for a superuser, so the statements name the owner as well."""
     async with asyncpg.create_pool(
         dsn=postgres.dsn(postgres_database), min_size=2, max_size=10
     ) as pool:

@@ -141,7 +141,7 @@ async def test_a_session_that_does_not_exist_is_not_resumed(sessions):
                     await call(session_id)
 
 
-# --- what the next session is told ----------------------------------------------------------------
+# --- what the next session gets -------------------------------------------------------------------
 
 
 async def test_the_resume_text_names_what_is_still_there(sessions, tmp_path):

@@ -161,7 +161,7 @@ def test_a_merge_is_the_same_in_python_and_on_both_engines(both, scale):
 
 
 def test_postgresql_merges_any_value_into_any_as_the_rule_does(both, scale):
-    """`context.merge_json` by itself: targets and patches that are no objects too."""
+    """`context.merge_json` by itself: targets and patches that are not objects too."""
     values = OBJECTS | st.sampled_from([None, 1, "x", [1], [{"a": None}], True])
 
     merge = "select context.merge_json($1::text::jsonb, $2::text::jsonb)::text"

@@ -1,5 +1,5 @@
-"""Verifying: whoever changes a stored log without computing its chain anew is found out, and nobody
-else is.
+"""Verifying: a change of a stored log without computing its chain anew is detected, and a
+clean log is never reported.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ async def write_log(sessions):
 
 @pytest.fixture
 async def tampering(sessions, request):
-    """The same database, as somebody who owns it."""
+    """The same database, as its owner."""
     if sessions.db.engine == "sqlite":
         opened = SqliteTampering(sessions.db.path)
     else:
@@ -106,7 +106,7 @@ async def tampering(sessions, request):
 def test_every_direct_change_of_a_log_is_found_and_a_clean_log_has_no_damage(
     both, scale, postgres, postgres_database
 ):
-    """Tampered with and put back, again and again: damage each time, and none before and after."""
+    """Tampered with and restored, again and again: damage each time, and none before and after."""
 
     async def prepare():
         stores = [
@@ -203,7 +203,7 @@ async def test_values_that_no_event_ever_had_are_damage_and_not_a_crash(sessions
 
 
 async def test_a_content_that_is_not_utf8_is_reported_as_a_damaged_store(sqlite_url):
-    """SQLite keeps any bytes as text for whoever writes to the file directly."""
+    """SQLite keeps any bytes as text when a program writes to the file directly."""
     async with holdfast.open_database(sqlite_url) as database:
         sessions = holdfast.SessionService(database)
         s = await write_log(sessions)

@@ -4,7 +4,7 @@ raises the number.
 
 from holdfast.storage import functions
 
-# Whoever changes a function raises NUMBER and writes the new pair here: installed functions are
+# To change a function, raise NUMBER and write the new pair here: installed functions are
 # replaced by those of a higher number, and by no others.
 NUMBER = 1
 CHECKSUM = "6465bf3764cc6e129c73c34f1d60507b0814d87d52c57a6961b7ab9954daa90a"

@@ -32,7 +32,7 @@ async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
 
 
 def new_session(tx: Any, session_id: str) -> Any:
-    """Writes one row; the id tells the rows apart."""
+    """Writes one row; the id distinguishes the rows."""
     nulls = [None] * 8
     return tx.run(
         QUERIES["create_session"], "local", "ana", session_id, "u1", "m", *nulls, "{}", "{}", b""
@@ -83,7 +83,7 @@ async def test_a_row_that_the_engine_refuses_fails_its_own_unit_only(database: S
 async def test_a_transaction_that_the_engine_rolled_back_fails_every_caller_in_it(
     database: SqliteDatabase,
 ):
-    """Some errors end the whole transaction: then nobody may be told that theirs went well."""
+    """Some errors end the whole transaction: then no caller may get a success."""
 
     async def give_up(tx: Any) -> None:
         tx.connection.execute("rollback")
@@ -117,7 +117,7 @@ async def test_a_failed_commit_fails_every_caller_in_its_group(database: SqliteD
 
 
 async def test_a_unit_must_not_wait_for_anything_but_the_store(database: SqliteDatabase):
-    """It would hold the lock against everybody else meanwhile."""
+    """It would hold the lock against every other caller meanwhile."""
 
     async def dawdle(tx: Any) -> None:
         await new_session(tx, "slow")
@@ -143,7 +143,7 @@ async def test_more_callers_than_one_group_takes_are_all_answered(database: Sqli
 async def test_a_cancelled_caller_does_not_affect_the_answers_of_the_others(
     database: SqliteDatabase,
 ):
-    """Cancelled before the commit: it may have been written or not, but nobody else notices."""
+    """Cancelled before the commit: it may have been written or not, but no other caller notices."""
     tasks = [
         asyncio.ensure_future(database.transaction(lambda tx, n=n: new_session(tx, f"s{n}")))
         for n in range(3)
@@ -289,9 +289,7 @@ async def test_from_ten_milliseconds_on_a_thread_commits_until_the_disk_is_quick
 
 
 async def test_finishing_answers_every_waiting_caller():
-    """Closing is no reason to leave somebody without an answer, whether the group
-    had begun or not.
-    """
+    """Closing leaves no caller without an answer, whether the group had begun or not."""
     commits = Commits()
     group = GroupCommit(commits.commit, commits.try_commit)
     loop = asyncio.get_running_loop()
@@ -337,8 +335,8 @@ async def test_finishing_waits_for_a_group_that_is_on_its_way():
 
 
 def test_an_answer_for_a_loop_that_is_closed_is_dropped():
-    """The thread has committed meanwhile; the loop that asked is no more, and the
-    thread goes on.
+    """The thread has committed meanwhile; the loop that asked is closed, and the
+    thread continues.
     """
     commits = Commits()
     commits.is_locked = True

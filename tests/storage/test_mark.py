@@ -37,8 +37,8 @@ def test_a_mark_differs_between_stores_and_not_between_logins(url: str, same: st
 
 
 def test_a_store_in_the_data_folder_keeps_its_mark_when_the_folder_moves(tmp_path: Path):
-    """And only there: a store elsewhere is told by its own place, also where the
-    names begin alike.
+    """And only there: a store elsewhere is identified by its own path, also where the names begin
+    alike.
     """
     (tmp_path / "link").symlink_to(tmp_path / "new")
     homes = [str(tmp_path / name) for name in ("old", "new", "link")]

@@ -1,4 +1,4 @@
-"""Migrations: forward only, once, all or nothing, and never on a store that somebody newer has
+"""Migrations: forward only, once, all or nothing, and never on a store that a newer program has
 written.
 """
 
@@ -234,7 +234,7 @@ def test_a_copy_that_was_not_finished_is_made_again(
 def test_eight_processes_upgrade_a_file_once(
     tmp_path: Path, add_migration: Callable[[str, str], Path]
 ):
-    """Whoever comes first does it, everybody else waits and finds it done."""
+    """The first process does it, the others wait and find it done."""
     path = tmp_path / "test.db"
     fill(path)
     folder = add_migration("sqlite", NOTES["sqlite"])
@@ -268,7 +268,7 @@ def test_eight_processes_make_a_file_once(tmp_path: Path):
 def test_a_migration_that_was_changed_afterwards_is_refused(
     tmp_path: Path, add_migration: Callable[[str, str], Path]
 ):
-    """The store was made by other text than this version ships, so nobody knows what is in it."""
+    """The store was made by other text than this version ships, so its content is unknown."""
     path = tmp_path / "test.db"
     fill(path)
     before = contents(path)
@@ -326,7 +326,7 @@ def test_a_file_from_before_the_first_release_is_refused_and_left_as_it_is(
 def test_a_migration_that_fails_leaves_the_old_schema(
     tmp_path: Path, add_migration: Callable[[str, str], Path]
 ):
-    """Whatever it did before it failed is undone; and when it is mended, it goes on from there."""
+    """Whatever it did before it failed is undone; and when it is fixed, it continues from there."""
     path = tmp_path / "test.db"
     fill(path)
     before = contents(path)
@@ -513,7 +513,7 @@ async def test_a_newer_database_is_refused_and_left_as_it_is(
 async def test_a_database_from_before_the_first_release_is_refused_and_left_as_it_is(
     postgres: Cluster, empty_database: str
 ):
-    """It has eight migrations, and the list of functions is not there."""
+    """It has eight migrations, and the list of functions is missing."""
     url = postgres.dsn(empty_database, OWNER)
     execute(
         url,
@@ -576,8 +576,8 @@ async def test_opening_replaces_functions_where_the_role_may(
 async def test_functions_of_the_same_number_and_another_text_are_refused(
     postgres_owner_url: str, change_function: Callable[[int], None]
 ):
-    """Somebody changed a function and did not raise the number: nobody knows which of the two is
-    meant.
+    """A function was changed without raising the number: it is unknown which of the
+    two is meant.
     """
     before = schema_of(postgres_owner_url)
     change_function(functions.NUMBER)

@@ -67,7 +67,7 @@ async def test_without_a_url_the_settings_say_where(tmp_path: Path):
 
 
 async def test_an_empty_file_becomes_a_store(tmp_path: Path):
-    """Somebody who made the file beforehand, perhaps to give it its rights."""
+    """A person made the file beforehand, perhaps to give it its rights."""
     path = tmp_path / "test.db"
     path.touch(mode=0o600)
 
@@ -242,7 +242,7 @@ async def test_a_url_that_names_no_store_is_refused_before_anything_is_opened(ur
 
 
 async def test_a_server_that_is_down_is_named_without_the_password():
-    """Port 1 of this machine: nobody listens there."""
+    """Port 1 of this machine: no process listens there."""
     with pytest.raises(
         StoreUnreachableError, match=r"postgresql://app:…@127\.0\.0\.1:1/d"
     ) as refused:
@@ -363,9 +363,7 @@ async def test_an_empty_database_and_a_role_that_may_not_create_says_what_to_do(
 async def test_a_role_that_bypasses_row_level_security_is_accepted_with_one_warning(
     postgres: Cluster, postgres_database: str, rights: str
 ):
-    """One's own database on one's own machine may be opened by whom one likes; but nobody should do
-    so unknowingly.
-    """
+    """A personal database may be opened with any role, but not without a warning."""
 
     async def work(url: str) -> None:
         async with holdfast.open_database(url) as database:

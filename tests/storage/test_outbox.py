@@ -1,5 +1,5 @@
-"""What listeners are told: everything after their cursor, in the order of the commits, and nothing
-of anybody else.
+"""What listeners get: everything after their cursor, in the order of the commits, and nothing of
+another owner.
 """
 
 import json
@@ -122,8 +122,8 @@ async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cur
 async def test_a_cursor_beyond_the_end_is_refused(
     outbox: Outbox, hers: SessionService, database: Any, bo: Owner
 ):
-    """As it is after an older copy of the store came back; whoever holds one would hear nothing,
-    and not know it.
+    """As it is after an older copy of the store came back; a listener with such a cursor would get
+    nothing, and not know it.
     """
     await hers.create_session("coder", "u1")
     end = await outbox.end()

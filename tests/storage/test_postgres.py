@@ -79,7 +79,7 @@ def terminate(postgres: Cluster, name: str) -> None:
 
 
 class Watched:
-    """A pool that counts what is sent, and can be told to fail."""
+    """A pool that counts what is sent, and can be made to fail."""
 
     def __init__(self, pool: Any):
         self.pool = pool
@@ -174,7 +174,9 @@ async def test_a_refused_call_leaves_the_others_of_its_group_alone(
 async def test_a_call_that_the_engine_cannot_read_leaves_the_others_of_its_group_alone(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
-    """The whole group fails, so each is tried on its own, and only the one to blame is told so."""
+    """The whole group fails, so each is tried on its own, and only the one to blame
+    gets the error.
+    """
     session = await sessions.create_session("m", "u1")
     wrong = [(None, "no uuid", "tool_call", "tool", "wrong", None, b"")]
 
@@ -250,7 +252,7 @@ async def test_closing_waits_for_what_is_under_way(
 async def test_a_loop_that_ends_with_appends_under_way_leaves_nothing_behind(
     under_way: str, sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
-    """Ctrl-C cancels all tasks at once: nobody sends a call again on its own, and no new task is
+    """Ctrl-C cancels all tasks at once: no call is sent again on its own, and no new task is
     started.
     """
     session = await sessions.create_session("m", "u1")
@@ -303,7 +305,7 @@ async def test_callers_waiting_for_a_cancelled_group_are_cancelled_too(
 async def test_an_unreachable_server_fails_the_whole_group_at_once(
     sessions: holdfast.SessionService, database: PostgresDatabase, watched: Watched
 ):
-    """Trying each call on its own would keep everybody waiting for the same nothing."""
+    """Trying each call on its own would keep every caller waiting in vain."""
     session = await sessions.create_session("m", "u1")
     watched.sent.clear()
     calls = [asyncio.ensure_future(append(database, session.id, rows(str(n)))) for n in range(10)]
@@ -498,7 +500,7 @@ async def test_a_statement_that_the_server_rolls_back_is_retried_a_limited_numbe
 async def test_a_connection_that_died_while_idle_is_replaced(
     sessions: holdfast.SessionService, postgres: Cluster, postgres_database: str
 ):
-    """A firewall, a pooler or an administrator ended it; nobody notices."""
+    """A firewall, a pooler or an administrator ended it; no caller notices."""
     session = await sessions.create_session("m", "u1")
     for n in range(3):
         terminate(postgres, postgres_database)
@@ -511,8 +513,8 @@ async def test_a_connection_that_died_while_idle_is_replaced(
 async def test_a_connection_is_kept_between_calls_unless_another_caller_waits_for_it(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
-    """Ten are all there are: a kept one that nobody uses must not keep the eleventh
-    caller waiting.
+    """Ten are all there are: a kept one that is not in use must not keep the eleventh caller
+    waiting.
     """
     session = await sessions.create_session("m", "u1")
     kept = database._held
@@ -557,8 +559,8 @@ async def test_every_connection_that_a_restart_killed_is_replaced_at_once(
 async def test_an_update_of_the_scratchpad_is_not_repeated_when_its_answer_was_lost(
     sessions: holdfast.SessionService, watched: Watched
 ):
-    """A repeated removal would take away what somebody else has set, and was told
-    so, in between.
+    """A repeated removal would remove what another caller has set, and got
+    confirmed, in between.
     """
     session = await sessions.create_session("m", "u1")
     watched.sent.clear()

@@ -52,7 +52,7 @@ def spool(disk_path: Path) -> Spool:
 
 
 def hurried(spool: Spool, **options: Any) -> Spool:
-    """The same spool, for somebody who waits for no lock."""
+    """The same spool, for a caller that waits for no lock."""
     return Spool(os.path.dirname(spool.folder), lock_seconds=0, **options)
 
 
@@ -125,7 +125,7 @@ def test_a_limit_leaves_the_rest_for_the_next(spool: Spool):
 def test_a_store_in_trouble_ends_the_drain_quietly_and_keeps_the_rest(
     spool: Spool, error: HoldfastError
 ):
-    """Whatever is wrong with the store is no fault of what waits."""
+    """An error of the store is not the fault of a spooled record."""
     fill(spool, 1, 2, 3)
     store = Store(e2=error)
 
@@ -341,9 +341,7 @@ def test_a_torn_line_never_spoils_the_next_record(spool: Spool):
 
 
 def test_records_with_half_surrogate_pairs_survive_an_interrupted_drain(spool: Spool):
-    """Somebody wrote a half surrogate pair into the file, which our own writer
-    would have refused.
-    """
+    """A half surrogate pair was written into the file, which our own writer would have refused."""
     files.private_folder(spool.folder)
     lines = [json.dumps(record(number, odd="\ud800")) for number in (1, 2)]
     Path(spool.pending).write_text("".join(f"{line}\n" for line in lines))
@@ -427,7 +425,7 @@ def test_an_unreadable_file_is_moved_away_and_blocks_no_drain(
 def test_records_in_an_unreadable_file_are_not_counted_as_lost(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ):
-    """Until a person has mended it and given it back."""
+    """Until a person has fixed it and moved it back."""
     fill(spool, 1, 2)
     with monkeypatch.context() as patch:
         patch.setattr(jsonl, "MAX_FILE_BYTES", 50)
@@ -499,7 +497,7 @@ def test_a_full_disk_is_not_an_acceptance(spool: Spool, disk_path: Path):
         spool.add(record(1))
 
 
-# --- locks that somebody holds --------------------------------------------------------------------
+# --- locks that another process holds -------------------------------------------------------------
 
 
 def test_a_record_that_cannot_wait_for_the_others_has_a_file_of_its_own(spool: Spool):
@@ -571,7 +569,7 @@ def test_a_rejection_that_cannot_be_noted_waits(spool: Spool):
 
 
 def test_a_record_waits_for_the_store_that_it_is_for(spool: Spool):
-    """And holds up nobody: neither what is for this store nor what comes later."""
+    """And blocks nothing: neither what is for this store nor what comes later."""
     for number, mark in ((1, "aaaa"), (2, "bbbb"), (3, None), (4, "aaaa")):
         spool.add(record(number, store=mark))
     ours, theirs, store = hurried(spool, store="bbbb"), hurried(spool, store="aaaa"), Store()

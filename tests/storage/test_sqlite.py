@@ -183,7 +183,7 @@ SECRET = "a very private sentence"
 
 @contextmanager
 def reader_in_the_way(path: str) -> Iterator[None]:
-    """Somebody who reads for a long time: the log cannot be emptied under their feet."""
+    """A reader that reads for a long time: the log cannot be emptied meanwhile."""
     reader = apsw.Connection(path)
     reader.execute("begin; select count(*) from session_events").fetchall()
     yield
@@ -191,7 +191,7 @@ def reader_in_the_way(path: str) -> Iterator[None]:
 
 
 def forget_a_secret(database: SqliteDatabase) -> None:
-    """Somebody begins to read between the writing and the erasing, and stops when all is done."""
+    """A reader begins between the writing and the erasing, and stops when all is done."""
     service = holdfast.SessionService(database, owner=OWNER)
     session = drive(service.create_session("m", "u1"))
     event = drive(service.append_event(session.id, "user_message", "user", SECRET))
@@ -247,7 +247,7 @@ def test_closing_empties_the_log_that_is_owed(path: str, database: SqliteDatabas
 
 
 async def test_scrubbing_leaves_the_loop_to_others(path: str, monkeypatch: pytest.MonkeyPatch):
-    """A thread of its own does it: what it waits for, nobody else waits for."""
+    """A thread of its own does it: what it waits for, no other caller waits for."""
     database = open_sqlite(path)
     threads: list[int] = []
     empty_log = SqliteDatabase._empty_log

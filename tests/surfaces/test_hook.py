@@ -317,7 +317,7 @@ def test_two_tools_that_end_in_the_same_moment_with_the_same_answer_are_two_even
 
 
 def test_a_hook_that_is_wired_wrongly_is_noted(tmp_path: Path):
-    """Nobody sees what a hook says, so `holdfast.log` is where a person finds out."""
+    """The output of a hook is not seen, so `holdfast.log` is where a person finds out."""
     fire("cursor", "Stop", STOP)
     fire("claude", "Stop", b"garbage")
 
@@ -347,7 +347,7 @@ def test_any_other_number_of_arguments_is_silent(arguments: tuple[str, ...]):
 
 
 def test_the_hook_is_the_same_behind_the_other_entrance():
-    """Whoever calls the command line as a library."""
+    """A program that calls the command line as a library."""
     script = (
         "import sys; from holdfast.surfaces.cli import "
         "main; sys.exit(main(['hook', 'claude', "
@@ -553,7 +553,7 @@ def test_spooled_events_move_with_the_data_folder(tmp_path: Path):
     "url", ["mysql://ana:secret@db/x", "sqlite://", "postgresql://a:b/c@d:e/f"]
 )
 def test_a_mistyped_url_loses_nothing(url: str):
-    """Nobody reads a hook's complaints, so what is said until the setting is mended waits."""
+    """A hook's errors are not read, so events wait until the setting is fixed."""
     assert fire("claude", "Stop", payload("claude", "Stop"), HOLDFAST_DATABASE=url) == SILENT
 
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
@@ -587,7 +587,7 @@ def test_a_store_that_cannot_be_used_spools(
 
 
 def test_an_event_that_can_never_be_stored_is_rejected_and_counted():
-    """A client's own id that is no id: nothing that tomorrow's store would take."""
+    """A client's own id that is not valid: nothing that tomorrow's store would take."""
     assert fire("claude", "Stop", payload("claude", "Stop", session_id="two\nlines")) == SILENT
 
     assert accounts() == {"stored": 0, "spooled": 0, "rejected": 1}
@@ -629,8 +629,8 @@ def test_an_unwritable_home_costs_the_event_and_never_the_agent(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["HOLDFAST_DEVELOPER", "HOLDFAST_WORKSPACE"])
 def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
-    """What is said until it is mended belongs to whoever mends it, and is the same event when it is
-    told again.
+    """An event before the fix belongs to the developer who fixes it, and is the same event when it
+    is delivered again.
     """
     said = payload("claude", "Stop")
     assert (
@@ -774,7 +774,7 @@ def test_a_full_disk_costs_the_event_and_never_the_agent(tmp_path: Path):
 
 
 def test_a_damaged_store_makes_a_hook_spool_and_status_reports_it(tmp_path: Path):
-    """R20 for hooks: the agent goes on, nothing is lost, and whoever looks is told."""
+    """R20 for hooks: the agent goes on, nothing is lost, and status reports it."""
     fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
     store = tmp_path / "holdfast" / "holdfast.db"
     whole = store.read_bytes()

@@ -74,7 +74,7 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
 
 
 async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionService, tmp_path: Path):
-    """As it was then, whenever it is stored; a record of an earlier version has none."""
+    """As it was then, whenever it is stored; a record of an earlier version has no branch."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     first = as_record(hook_event(1, cwd=str(tmp_path)), tmp_path)

@@ -92,7 +92,7 @@ def test_a_worktree_is_the_project_that_claude_names(tmp_path: Path):
 
 
 async def test_a_session_that_is_named_is_meant_by_id_or_by_name(sessions: SessionService):
-    """Whoever calls, from wherever."""
+    """For any caller, from any place."""
     session = await sessions.create_session("debug", "u1", name="login")
     await sessions.create_session("debug", "u1", client="a", worktree="/w")
     caller = Caller("a", "n-1", "/w")
@@ -118,7 +118,7 @@ async def test_a_native_id_decides_alone(sessions: SessionService):
 async def test_the_clients_own_session_comes_before_a_newer_one_of_another(
     sessions: SessionService,
 ):
-    """Then that of anybody in this worktree, and never one of another worktree or one that has
+    """Then that of any client in this worktree, and never one of another worktree or one that has
     ended.
     """
     mine = await sessions.create_session("a", "u1", client="a", worktree="/w")
@@ -150,7 +150,7 @@ async def test_several_matching_sessions_give_a_warning(sessions: SessionService
 
 
 async def test_without_a_worktree_only_the_clients_own_session_is_meant(sessions: SessionService):
-    """As on a server, where nobody knows which folder somebody stands in."""
+    """As on a server, where the folder of a user is unknown."""
     mine = await sessions.create_session("a", "u1", client="a")
     await sessions.create_session("a", "u1", client="a", worktree="/w")
     await sessions.create_session("a", "u1", client="a", native_id="n-1")
@@ -162,7 +162,7 @@ async def test_without_a_worktree_only_the_clients_own_session_is_meant(sessions
 
 
 async def test_the_latest_session_is_one_that_says_something(sessions: SessionService):
-    """A client's own session, just begun by its hooks, is not what somebody wants to go on with."""
+    """A client's own session, just begun by its hooks, is not what a user wants to continue."""
     telling = await sessions.create_session("a", "u1", worktree="/w")
     await sessions.set_relevant_context(telling.id, "files", ["/r/a"])
     await sessions.end_session(telling.id)

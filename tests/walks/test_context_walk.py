@@ -1,5 +1,5 @@
-"""Two people, two clones: what one noted the other sees judged on his own checkout, and no decision
-is lost.
+"""Two people, two clones: what one noted the other sees judged on their own checkout, and no
+decision is lost.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ MARKS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 
 
 class Person:
-    """Somebody with a clone and a data folder of his own."""
+    """A person with their own clone and data folder."""
 
     def __init__(self, name: str, clone: Repo, home: Path):
         self.name, self.clone, self.home = name, clone, home

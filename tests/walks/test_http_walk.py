@@ -39,7 +39,7 @@ def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_co
             lines = stream.iter_lines()
             assert next(lines) == "retry: 1000"
 
-            # Somebody types a command in a terminal: another process, the same store.
+            # A person types a command in a terminal: another process, the same store.
             command = [
                 "context",
                 "set",

@@ -1,5 +1,5 @@
-"""An agent's working day through the MCP door: set context, stop, and somebody else goes on with
-it.
+"""An agent's working day through the MCP door: set context, stop, and another agent
+continues with it.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Files as people write them, one block of each marked, and the edits that people make to them.
 
 Each edit says what it must do to evidence about the marked block, from what the edit is and not
-from how evidence is judged: whoever reads the table can tell whether it is right.
+from how evidence is judged: a reader of the table can see whether it is right.
 """
 
 import random

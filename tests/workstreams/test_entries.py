@@ -24,7 +24,7 @@ VALUES = st.recursive(
 
 
 def objects(*names: str, **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Some of these names with any value, some with one of their own form, and some that nobody
+    """Some of these names with any value, some with one of their own form, and some that no one
     knows.
     """
     known = dict.fromkeys(names, VALUES) | {name: form | VALUES for name, form in inner.items()}

@@ -126,7 +126,7 @@ def test_fields_of_a_later_version_are_kept():
 
 
 def test_lines_of_the_seed_alone_are_read_and_never_believed():
-    """Without a hash nobody knows what stood there."""
+    """Without a hash it is unknown what was there."""
     found = Evidence.from_dict({"path": "src/a.py", "lines": "L10-L40"})
 
     assert found.lines == (10, 40)
@@ -418,7 +418,7 @@ def test_every_definition_of_a_symbol_is_looked_at(named: str, text: str, old: s
 
 
 def test_evidence_of_the_last_of_two_definitions_is_judged_changed():
-    """As it was once done: nobody knows what the other definitions were."""
+    """As an earlier version did: it is unknown what the other definitions were."""
     last = take(
         "a.py#cond",
         EITHER.partition("else:\n")[2].replace("    ", "", 1).replace("        ", "    "),

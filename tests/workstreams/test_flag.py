@@ -1,4 +1,4 @@
-"""What a repository says about sharing is heard in every spelling of a no."""
+"""What a repository says about sharing is read in every spelling of a no."""
 
 import pytest
 

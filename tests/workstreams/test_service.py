@@ -601,9 +601,7 @@ async def test_a_noted_file_that_git_skips_is_still_compared(
 async def test_a_changed_mode_or_line_end_marks_a_noted_file_as_changed(
     repo: Repo, work: WorkstreamService
 ):
-    """A mode and line ends are no part of what a claim rests on, and still the file
-    is another one.
-    """
+    """A mode and line ends are not part of what a claim rests on, but the file is another one."""
     await saved(work)
     (repo.folder / "src/retry.py").chmod(0o755)
     judged = await work.load("implementation")
@@ -738,7 +736,7 @@ async def test_a_passing_proof_counts_on_its_own_contents_only(repo: Repo, work:
 
 
 async def test_one_phase_never_opens_the_others_file(repo: Repo, work: WorkstreamService):
-    """A pipe in its place would be refused, if anybody looked at it."""
+    """A pipe in its place would be refused, if it were opened."""
     await work.decide("begin", phase="planning")
     os.remove(repo.folder / "data/context/planning_context.json")
     os.mkfifo(repo.folder / "data/context/planning_context.json")
@@ -755,7 +753,7 @@ async def test_one_phase_never_opens_the_others_file(repo: Repo, work: Workstrea
 async def test_the_author_is_looked_up_for_a_limited_number_of_files(
     repo: Repo, work: WorkstreamService
 ):
-    """Each costs a git process, and whoever commits the file says how many it names."""
+    """Each costs a git process, and the author of the file decides how many it names."""
     names = [f"many/{number}.py" for number in range(60)]
     for name in names:
         repo.write(name, "x = 1\n")
@@ -774,7 +772,7 @@ async def test_the_author_is_looked_up_for_a_limited_number_of_files(
     assert [change.path for change in judged.staleness.changed if change.is_committed] == names[:50]
 
 
-# Whatever somebody writes into any place of the committed file.
+# Any value in any place of the committed file.
 ODD: list[Any] = [
     None,
     True,
@@ -822,8 +820,8 @@ def _with(value: Any, at: tuple[Any, ...], new: Any) -> Any:
 
 
 def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Callable[[int], int]):
-    """Read: shown or told. Written: refused with the bytes as they were, or done. Never anything
-    else.
+    """Read: shown or reported. Written: refused with the bytes as they were, or done. Never
+    anything else.
     """
     file = repo.folder / "data/context/implementation_context.json"
     with App() as app:
@@ -869,7 +867,7 @@ async def _filled(work: WorkstreamService, file: Path) -> Any:
     return {**whole, "pinned_rules": ["r"]}
 
 
-# --- thrown away, withdrawn, merged ---------------------------------------------------------------
+# --- discarded, withdrawn, merged -----------------------------------------------------------------
 
 
 async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work: WorkstreamService):

@@ -55,7 +55,7 @@ def is_at(mutant: Mutant, places: list[str]) -> bool:
 def main() -> None:
     signal.signal(
         signal.SIGTERM, signal.default_int_handler
-    )  # whoever ends this ends its tests, too
+    )  # the process that ends this ends its tests, too
     root = Path.cwd()
     mutants = choose_mutants(root, parse_arguments())
     trials: list[Trial] = []

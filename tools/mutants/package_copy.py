@@ -46,7 +46,7 @@ class PackageCopy:
 
     @contextmanager
     def change(self, path: Path, span: Span, new: str) -> Iterator[None]:
-        """One change, taken back at the end."""
+        """One change, reverted at the end."""
         file = self.package / path
         data = file.read_bytes()
         start, end = span

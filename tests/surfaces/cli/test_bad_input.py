@@ -450,7 +450,7 @@ def test_a_read_only_store_is_reported_and_stays_unchanged():
     [{"HOLDFAST_HOME": "/proc/holdfast"}, {"HOLDFAST_DATABASE": "sqlite:////proc/holdfast/x.db"}],
 )
 def test_a_data_folder_that_cannot_be_made_names_the_setting(run: Call, setting: dict[str, str]):
-    """It looks right until somebody tries; and the advice is not about a server that should run."""
+    """It looks right until it is used; and the advice is not about a server that should run."""
     answer = run("status", **setting)
 
     assert (answer.code, answer.out) == (6, "")

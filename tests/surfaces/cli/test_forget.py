@@ -126,7 +126,7 @@ def test_a_whole_session_is_erased(cli: Call, secret: dict[str, str]):
 
 
 def test_labels_of_a_session_stay_and_the_output_names_them(cli: Call):
-    """Before as well as after: nobody should think that they went."""
+    """Before as well as after: no reader should think that they were erased."""
     cli("session", "start", "--chatmode", "coder", "--branch", "sk-4711", "--name", "work")
 
     looked, erased = (

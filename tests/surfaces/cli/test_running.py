@@ -133,7 +133,7 @@ def test_an_unreachable_store_exits_with_6(run: Call):
 
 
 def test_a_bug_exits_with_1_and_says_where_without_a_stack_trace(run: Call, tmp_path: Path):
-    """A store in which somebody wrote a time that is none is nothing that we foresaw."""
+    """A store with an invalid time is an error that we did not foresee."""
     run("session", "start", "--chatmode", "coder", "--name", "my own words")
     connection = apsw.Connection(str(tmp_path / "holdfast" / "holdfast.db"))
     for (trigger,) in connection.execute(

@@ -461,7 +461,7 @@ def test_verify_names_the_place_of_a_damage_and_exits_with_5(cli: Call, tmp_path
 
 
 def edit(path: Path, statement: str) -> None:
-    """Somebody with the file in hand, and the triggers out of the way."""
+    """A person with access to the file, who has removed the triggers."""
     import apsw
 
     connection = apsw.Connection(str(path))

@@ -75,9 +75,7 @@ def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):
 def test_status_shows_the_last_hook_that_failed(
     run: Call, arguments: tuple[str, ...], stdin: str, client: str | None, field: str, reason: str
 ):
-    """A hook says nothing to whoever waits for it, so this is where a person finds out; codes, and
-    nobody's words.
-    """
+    """A hook prints nothing, so this is where a person finds out; codes, and no free text."""
     run("hook", "codex", "Stop", stdin="earlier")
     run("hook", *arguments, stdin=stdin)
 
@@ -95,7 +93,7 @@ def test_status_shows_the_last_hook_that_failed(
 
 
 def test_status_finds_a_failed_hook_behind_other_lines_of_the_log(run: Call, tmp_path: Path):
-    """The log is shared, moved aside when it is full, and anybody may have spoilt it."""
+    """The log is shared, moved aside when it is full, and any program may have damaged it."""
     run("hook", "claude", "Stop", stdin="no json")
     log = tmp_path / "holdfast" / "holdfast.log"
     log.rename(f"{log}.1")

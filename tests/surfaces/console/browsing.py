@@ -120,7 +120,7 @@ class Console:
         return page
 
     def picture(self, name: str) -> None:
-        """For the documentation, when somebody asks for it: an ordinary run leaves no files."""
+        """For the documentation, on request: an ordinary run leaves no files."""
         if TAKES_PICTURES:
             SCREENSHOTS.mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=str(SCREENSHOTS / f"{name}.png"))

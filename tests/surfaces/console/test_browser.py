@@ -139,7 +139,7 @@ def test_a_root_that_is_a_link_is_known_by_both_its_names(tmp_path: Path):
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Ask again and again: a request that outlives its page is seen by nobody but the server."""
+    """Ask again and again: a request that outlives its page is seen by the server only."""
     deadline = monotonic() + PATIENCE / 1000
     while not is_so():
         assert monotonic() < deadline
@@ -478,7 +478,7 @@ def test_a_page_whose_login_was_revoked_offers_the_login_page(own_console: Conso
 
 
 def test_a_server_that_comes_back_is_noticed(own_console: Console):
-    """And what was said meanwhile is shown, though no event of it ever reached this page."""
+    """And what was appended meanwhile is shown, though no event of it ever reached this page."""
     session_id = own_console.start_session(asked("a"))
     page = own_console.open_live(f"/sessions/{session_id}")
     home, port = own_console.server.home, own_console.server.port
@@ -613,7 +613,7 @@ def test_an_unknown_session_is_a_page_with_a_way_back(console: Console):
 
 
 def test_an_address_that_nothing_is_at_is_a_page_with_a_way_back(console: Console):
-    """For a person; a program gets its document, and so does everybody below /api."""
+    """For a person; a program gets its document, and so does every request below /api."""
     console.start_session(asked("a"))
     answer = console.page.goto(f"{console.server.url}/no/such/page")
     assert answer is not None

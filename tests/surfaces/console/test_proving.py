@@ -99,7 +99,7 @@ def test_a_proof_that_cannot_be_run_ends_with_the_reason(
 
 
 def test_a_server_that_is_stopped_does_not_wait_for_a_proof(repo: Repo, tmp_path: Path):
-    """Whoever stops it would otherwise wait as long as somebody's tests take."""
+    """Stopping would otherwise wait as long as the proof runs."""
     pipe, home = tmp_path / "pipe", tmp_path / "served"
     home.mkdir()
     with noting.serving(home, repo.folder) as server:

@@ -123,7 +123,7 @@ async def note_a_day(workstreams: WorkstreamService) -> None:
 
 
 def edit(repo: Repo) -> None:
-    """What somebody did since: one thing changed, one moved, one is gone, and a file that nobody
+    """What was edited since: one thing changed, one moved, one is gone, and a file that no claim
     noted is new.
     """
     changed = noting.RETRY.replace("2**attempt", "2 ** (attempt - 1)").replace(

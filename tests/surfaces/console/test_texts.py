@@ -1,4 +1,4 @@
-"""A file's text through a browser and back: what nobody changed stays as it was."""
+"""A file's text through a browser and back: what was not changed stays as it was."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from holdfast.surfaces.console.texts import LINES_SHOWN, make_view, parse_text, 
 
 
 def saved(original: str, change: tuple[str, str]) -> str:
-    """What is written when somebody replaces one piece of the text that is shown."""
+    """What is written when one piece of the text that is shown is replaced."""
     text = parse_text(original.encode())
     assert text is not None
     return text.apply_edit(text.text.replace(*change))

@@ -59,8 +59,8 @@ def diffs_of(repo: Repo) -> list[str]:
 
 
 def test_an_edit_makes_a_claim_stale_on_the_open_page(console: Console, repo: Repo):
-    """Somebody edits a file: the bar, the claim, the summary and the bundle follow, and the page
-    stays.
+    """A file is edited: the bar, the claim, the summary and the bundle follow, and
+    the page stays.
     """
     noting.note(console.settings, repo, noted)
     page = console.open_live("/workstreams")
@@ -248,7 +248,7 @@ def test_a_proof_is_run_again_from_the_page(console: Console, repo: Repo, tmp_pa
 
 
 def test_another_tab_follows_a_proof(console: Console, repo: Repo, tmp_path: Path):
-    """It is told that one runs and how it ended, though nobody touches it."""
+    """It shows that a proof runs and how it ended, without a click."""
     gate = tmp_path / "gate"
     proof = noting.note(
         console.settings,
@@ -269,7 +269,7 @@ def test_another_tab_follows_a_proof(console: Console, repo: Repo, tmp_path: Pat
 
 
 def test_only_our_own_page_starts_a_proof(console: Console, repo: Repo):
-    """A cookie without our origin is not enough, and a form is no JSON."""
+    """A cookie without our origin is not enough, and a form is not JSON."""
 
     async def prove(workstreams: WorkstreamService) -> str:
         return (await workstreams.prove(["touch", "made"])).id

@@ -1,5 +1,5 @@
 """The workstreams screen as a program reads it: what it shows, what it says instead, and what it
-lets nobody do.
+refuses.
 """
 
 import asyncio
@@ -234,7 +234,7 @@ async def test_several_workstreams_are_offered_and_those_of_other_branches_named
 async def test_a_branch_with_any_name_has_its_page_or_an_answer_in_words(
     screen: Screen, repo: Repo
 ):
-    """One that is no UTF-8 cannot be kept by any store."""
+    """One that is not UTF-8 cannot be kept by any store."""
     repo.git("checkout", "-qb", "feat/<b>x&y")
     await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
     page = await screen.get("/workstreams")

@@ -34,7 +34,7 @@ async def look(workstreams: WorkstreamService, *roots: Path) -> work_view.Work:
 
 
 def edit_ledger(repo: Repo, **changes: Any) -> None:
-    """As anybody may who can change a file: the first piece of the newest claim's commands says
+    """As any person may who can change a file: the first piece of the newest claim's commands says
     something else.
     """
     path = repo.folder / "data/context/implementation_context.json"

@@ -31,6 +31,6 @@ def server(
 
 @pytest.fixture
 def api(server: Server) -> Iterator[httpx.Client]:
-    """Somebody with the token."""
+    """A client with the token."""
     with server.client() as client:
         yield client

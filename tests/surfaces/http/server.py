@@ -30,7 +30,7 @@ def environment(home: Path | str, database_url: str | None = None, **more: str) 
 
 
 class Server:
-    """Started when its first line is read; whoever starts one stops it."""
+    """Started when its first line is read; the code that starts it stops it."""
 
     def __init__(
         self, home: Path | str, database_url: str | None = None, *arguments: str, **env: str

@@ -1,4 +1,4 @@
-"""Live events: every one once and in order, from a cursor on, until somebody leaves or may no
+"""Live events: every one once and in order, from a cursor on, until the client leaves or may no
 longer listen.
 """
 
@@ -177,7 +177,7 @@ def status_of(connection: socket.socket) -> int:
 
 
 def test_streams_are_limited_and_closed_streams_make_room(server, api):
-    """TS18: hundreds of them; too many are told so, and the server goes on answering."""
+    """TS18: hundreds of them; too many are refused, and the server continues to answer."""
     with ExitStack() as opened:
         streams = [opened.enter_context(raw_stream(server)) for _ in range(events.MOST_STREAMS + 5)]
         statuses = Counter(map(status_of, streams))
@@ -208,9 +208,7 @@ def test_a_server_that_stops_ends_its_streams(tmp_path):
 
 
 def test_the_streams_of_a_revoked_token_end(tmp_path):
-    """TS16: removing the file is how a token is revoked; whoever listens with it hears nothing
-    more.
-    """
+    """TS16: removing the file is how a token is revoked; a listener with it gets nothing more."""
     with served(tmp_path) as server, server.client() as api:
         session = wrote(api)
         with listening(api) as stream:

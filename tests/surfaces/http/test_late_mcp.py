@@ -1,4 +1,4 @@
-"""MCP behind the HTTP door: bodies by the same rules as everywhere, and nobody's disk."""
+"""MCP behind the HTTP door: bodies by the same rules as everywhere, and no disk of a user."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -93,7 +93,7 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch):
 
 
 def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(api, server):
-    """An agent is told of the others which of them are gone."""
+    """For the other files, an agent learns which of them are gone."""
     root = server.home / "shown"
     session = wrote(api)
     names = ["/etc/passwd", "/etc/no-such-file", f"{root}/gone.md"]
@@ -106,7 +106,7 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
 
 
 def test_the_stream_of_a_revoked_token_ends(tmp_path):
-    """TS16, as for the events: whoever listens with it hears nothing more."""
+    """TS16, as for the events: a listener with it gets nothing more."""
     with served(tmp_path) as server, server.client() as api:
         held = opened(api)
         with api.stream("GET", "/mcp", headers=held) as answer:

@@ -24,7 +24,7 @@ class Clock:
 
 @pytest.fixture
 def browser(server):
-    """Somebody without the token."""
+    """A client without the token."""
     with httpx.Client(base_url=server.url) as client:
         yield client
 

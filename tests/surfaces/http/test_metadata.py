@@ -1,4 +1,4 @@
-"""What somebody without a token is told: where to read which kind of token it takes."""
+"""What a client without a token gets: where to read which kind of token it takes."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""`/openapi.json` tells the truth: schemathesis asks what it allows and what it forbids, and looks
-at each answer.
+"""`/openapi.json` is true: schemathesis asks what it allows and what it forbids, and looks at each
+answer.
 """
 
 import zlib

@@ -154,7 +154,7 @@ def test_an_open_session_is_resumed_as_it_is(api):
 
 
 def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(api, server):
-    """Whatever a path looks like: nobody asks this server which files its disk has."""
+    """Whatever a path looks like: no caller can ask this server which files its disk has."""
     root = server.home / "shown"
     if not (root / "link").is_symlink():
         (root / "link").symlink_to("/etc/no-such-file")
@@ -366,7 +366,7 @@ def test_a_scratchpad_has_a_tag_of_its_own(api):
 
 
 def test_only_one_of_many_writers_with_the_same_tag_succeeds(api, server, scale):
-    """The look and the change are one: nobody comes between."""
+    """The check and the change are one: no other write comes between."""
     with server.client() as other, ThreadPoolExecutor(4) as pool:
         for number in range(scale(50)):
             path = f"/api/sessions/{wrote(api)['id']}/state"
@@ -521,7 +521,7 @@ def test_two_concurrent_requests_with_one_key_have_one_effect(api, server, scale
     assert api.get(f"/api/sessions/{session['id']}").json()["last_sequence"] == count
 
 
-# --- state, health, what is not there -------------------------------------------------------------
+# --- state, health, what does not exist -----------------------------------------------------------
 
 
 def test_the_state_names_the_developer_and_the_sessions(api):

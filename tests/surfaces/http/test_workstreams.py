@@ -30,7 +30,7 @@ def repo(tmp_path: Path) -> Repo:
 
 @pytest.fixture
 def here(repo: Repo, tmp_path: Path) -> Iterator[httpx.Client]:
-    """Somebody with the token of a server in the repository."""
+    """A client with the token of a server in the repository."""
     root = "--root", str(repo.folder)
     with (
         served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
@@ -216,7 +216,7 @@ def test_a_server_in_no_repository_says_so(tmp_path: Path):
 def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
     repo: Repo, tmp_path: Path, here: httpx.Client
 ):
-    """Each verdict costs git processes, and whoever commits the file says how many there are."""
+    """Each verdict costs git processes, and the author of the file decides how many there are."""
     key = noted(repo, tmp_path, "show")["key"]
     contexts = [
         {

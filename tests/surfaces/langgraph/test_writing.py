@@ -1,5 +1,5 @@
 """What a run leaves behind: any state is understood or refused, nothing is doubled, and failures
-are told and ended.
+are reported and ended.
 """
 
 import dataclasses
@@ -264,7 +264,7 @@ def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
 
 
 def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
-    """A state that is kept from run to run still holds it; somebody may have changed his mind
+    """A state that is kept from run to run still holds it; a person may have changed a decision
     since, or the code.
     """
     graph = add_shared_context(builder()).compile(checkpointer=MemorySaver())

@@ -45,7 +45,7 @@ def environment() -> dict[str, str]:
 
 
 def program(name: str) -> list[str]:
-    """The command of an npm program, installed if it is not there yet."""
+    """The command of an npm program, installed if it is missing."""
     FOLDER.mkdir(exist_ok=True)
     with open(FOLDER / "installing.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -269,7 +269,7 @@ async def test_an_unknown_tool_is_refused_with_the_known_ones(connect: doors.Con
 async def test_a_bug_is_reported_by_its_place_without_any_content(
     project: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """Neither to the agent nor on stderr; a file that cannot be used is no bug."""
+    """Neither to the agent nor on stderr; a file that cannot be used is not a bug."""
 
     async def app_for(error: Exception) -> App:
         raise error

@@ -141,7 +141,7 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_read():
 
 
 async def test_foreign_hosts_and_origins_are_the_doors_business():
-    """The allow-list in front is the only one; two that differ would lock somebody out."""
+    """The allow-list in front is the only one; two that differ would lock a client out."""
     headers, body = modern("tools/list")
     async with doors.hosted() as url, httpx.AsyncClient() as http:
         strange = {**headers, "host": "holdfast.example:1", "origin": "https://holdfast.example"}
@@ -151,7 +151,7 @@ async def test_foreign_hosts_and_origins_are_the_doors_business():
 
 
 async def test_a_transport_session_belongs_to_the_principal_that_opened_it():
-    """To anybody else its id is unknown, for a call as for its end."""
+    """To every other principal its id is unknown, for a call as for its end."""
 
     def principal_of(scope: Any) -> str:
         return dict(scope["headers"])[b"x-who"].decode()
@@ -180,7 +180,7 @@ async def test_a_transport_session_belongs_to_the_principal_that_opened_it():
 
 
 async def test_a_team_server_does_not_check_files_on_its_own_disk():
-    """Somebody's files are elsewhere, and its own are nobody's business."""
+    """A user's files are elsewhere, and its own are not for users."""
     async with doors.over_http() as client:
         await call(
             client,

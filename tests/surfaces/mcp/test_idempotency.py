@@ -1,4 +1,4 @@
-"""A key that comes twice: one effect, whoever lost the answer."""
+"""A key that comes twice: one effect, whichever client lost the answer."""
 
 import asyncio
 from collections.abc import Callable
@@ -87,8 +87,8 @@ async def test_keys_of_two_operations_do_not_meet(project: Path, store: str):
 async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(
     project: Path, store: str
 ):
-    """Two agents that both count from one: the second is told, instead of losing its event without
-    a word.
+    """Two agents that both count from one: the second gets an error, instead of losing its event
+    without a word.
     """
     async with doors.inside(project, name="one") as client:
         await call(client, "session", operation="append", **MESSAGE, idempotency_key="1")
@@ -101,7 +101,7 @@ async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(
 
 
 async def test_a_key_of_a_call_that_was_refused_can_be_used(project: Path, store: str):
-    """A refusal is no effect."""
+    """A refusal is not an effect."""
     async with doors.inside(project) as client:
         await refused(
             client,

@@ -1,4 +1,4 @@
-"""What a client is told before it calls anything."""
+"""What a client gets before it calls anything."""
 
 import re
 from pathlib import Path
@@ -94,7 +94,9 @@ def test_every_argument_of_an_operation_is_in_the_schema():
 
 
 def test_hints_are_honest():
-    """Whoever trusts them lets through what only reads, and asks before something is replaced."""
+    """A client that trusts them lets through what only reads, and asks before something is
+    replaced.
+    """
     hints = {tool.name: tool.annotations for tool in server._describe_tools()}
 
     assert [name for name, hint in hints.items() if hint.read_only_hint] == ["get_relevant_context"]

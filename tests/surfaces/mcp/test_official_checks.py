@@ -97,7 +97,7 @@ async def test_the_conformance_runner_finds_only_what_is_expected(revision: str,
 
 
 def test_every_expected_failure_has_its_reason():
-    """A list without reasons is a list that nobody questions."""
+    """A list without reasons is a list that no reader questions."""
     listed = yaml.safe_load(EXPECTED_FAILURES.read_text())["server"]
     lines = [
         line for line in EXPECTED_FAILURES.read_text().splitlines() if line.strip().startswith("- ")

@@ -171,7 +171,7 @@ def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
 
 @pytest.mark.parametrize("count", [4000, 5000])
 def test_numbers_with_thousands_of_digits_are_refused(project: Path, count: int):
-    """Up to 4,300 digits Python reads them, and the rules refuse; beyond that nobody does."""
+    """Up to 4,300 digits Python reads them, and the rules refuse; beyond that nothing does."""
     digits = b"9" * count
     changed = [
         tool_call(1, "session", operation="recent", max_turns="N"),
@@ -299,7 +299,7 @@ def test_a_signal_ends_it_cleanly(process: subprocess.Popen[bytes], number: sign
 
 
 def test_a_client_that_stops_reading_does_not_keep_it_alive(process: subprocess.Popen[bytes]):
-    """Its end of both pipes is closed: there is nobody left to serve."""
+    """Its end of both pipes is closed: there is no client left to serve."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdout.close()
@@ -339,7 +339,7 @@ def test_the_server_starts_in_a_removed_folder(tmp_path: Path):
 
 
 def test_without_its_library_the_command_says_what_to_install(run: Call):
-    """The door is an extra, and nobody should have to read a traceback to learn that."""
+    """The door is an extra, and a user should not have to read a traceback to learn that."""
     program = (
         "import sys; sys.modules['mcp'] = None; from holdfast.surfaces.cli import main; "
         "sys.exit(main(['mcp']))"

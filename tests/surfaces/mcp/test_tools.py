@@ -65,7 +65,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
 
 
 async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
-    """The door writes to the store that everybody else reads."""
+    """The door writes to the store that every other door reads."""
     async with connect() as client:
         event = (await data(client, "session", operation="append", **MESSAGE))["event"]
 

@@ -13,7 +13,7 @@ CODEX = {"x-codex-turn-metadata": {"session_id": "c-1", "thread_id": "c-1", "tur
 async def test_claudes_calls_go_to_the_session_that_its_hooks_keep(
     project: Path, store: str, era: str
 ):
-    """One session per native id, whoever met it first."""
+    """One session per native id, whichever caller met it first."""
     env = {"CLAUDE_CODE_SESSION_ID": "n-1", "CLAUDE_PROJECT_DIR": str(project)}
     async with App() as app:
         hooked = await app.scope.sessions.create_session(
