@@ -147,7 +147,7 @@ def first_answer_lanes(folder: Path) -> list[Lane]:
 
 
 @asynccontextmanager
-async def served(environment: dict[str, str]) -> AsyncIterator[httpx.AsyncClient]:
+async def run_server(environment: dict[str, str]) -> AsyncIterator[httpx.AsyncClient]:
     """`holdfast serve` on a free port, and a client that knows its token."""
     argv = [*installed_command(), "serve", "--port", "0", "--json"]
     process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE)
@@ -173,7 +173,7 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
     doors = Doors(folder)
     async with (
         open_database(f"sqlite:///{folder / 'service.db'}") as database,
-        served(doors.environment("http")) as web,
+        run_server(doors.environment("http")) as web,
     ):
         service = SessionService(database, owner=OWNER)
         mine = (await service.create_session("bench", "u")).id
@@ -207,7 +207,8 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
 
             calls = {SERVICE: by_service, TOOL: by_tool, HTTP: by_route}
             yield [
-                Lane(name, "door", APPEND, timed(call), most=200) for name, call in calls.items()
+                Lane(name, "door", APPEND, time_calls(call), most=200)
+                for name, call in calls.items()
             ]
 
 
@@ -225,7 +226,7 @@ async def page_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
             for start in range(0, events, 1000):
                 batch = [turn(number) for number in range(start, min(start + 1000, events))]
                 await service.append_events(ids[name], batch)
-    async with served(environment) as web:
+    async with run_server(environment) as web:
 
         def show(session_id: str) -> Callable[[str], Awaitable[None]]:
             async def call(_: str) -> None:
@@ -233,7 +234,9 @@ async def page_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
 
             return call
 
-        yield [Lane(name, "door", PAGE, timed(show(ids[name])), most=50) for name in (SHORT, LONG)]
+        yield [
+            Lane(name, "door", PAGE, time_calls(show(ids[name])), most=50) for name in (SHORT, LONG)
+        ]
 
 
 def turn(number: int) -> dict[str, str]:
@@ -248,7 +251,7 @@ def turn(number: int) -> dict[str, str]:
     return {"type": kind, "role": role, "content": f"event {number}"}
 
 
-def timed(call: Callable[[str], Awaitable[None]]) -> Callable[[int], Awaitable[Block]]:
+def time_calls(call: Callable[[str], Awaitable[None]]) -> Callable[[int], Awaitable[Block]]:
     async def run(calls: int) -> Block:
         block = await one_by_one(call, [f"text {number}" for number in range(calls)])
         if block.errors:

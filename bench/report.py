@@ -307,17 +307,17 @@ def processor(lane: Lane, base: Lane) -> Ratio | None:
 
 
 def exits(lane: Lane) -> str:
-    return named(sum((block.errors for block in lane.blocks.values()), Counter())) or "0"
+    return name_errors(sum((block.errors for block in lane.blocks.values()), Counter())) or "0"
 
 
 def refusals(lane: Lane) -> str:
     """How many, of how many, by which error."""
     errors = sum((block.errors for block in lane.blocks.values()), Counter())
     tries = errors.total() + sum(block.done for block in lane.blocks.values())
-    return f"{errors.total():,} of {tries:,} ({named(errors)})" if errors else "0"
+    return f"{errors.total():,} of {tries:,} ({name_errors(errors)})" if errors else "0"
 
 
-def named(errors: Counter[str]) -> str:
+def name_errors(errors: Counter[str]) -> str:
     return ", ".join(name for name, _ in errors.most_common(2))
 
 

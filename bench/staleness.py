@@ -66,7 +66,7 @@ def lanes_of(folder: Path, files: int, edited: int) -> list[Lane]:
             OFF: lambda: build_bundle(root, folder, False),
         }
     return [
-        Lane(name, "git", case_of(files, edited), timed(call), most=200)
+        Lane(name, "git", case_of(files, edited), time_calls(call), most=200)
         for name, call in calls.items()
     ]
 
@@ -146,7 +146,7 @@ def build_bundle(root: str, folder: Path, share: bool) -> None:
         raise ValueError("the bundle is not what it should be")
 
 
-def timed(call: Callable[[], None]) -> Callable[[int], Awaitable[Block]]:
+def time_calls(call: Callable[[], None]) -> Callable[[int], Awaitable[Block]]:
     def run(calls: int) -> Block:
         start = time.perf_counter()
         for _ in range(calls):

@@ -40,7 +40,7 @@ async def get_event(scope, event_id):
     return await scope.sessions.get_event(event_id)
 
 
-def keyed(key="k1", operation="append", arguments=None, **fields):
+def make_request(key="k1", operation="append", arguments=None, **fields):
     given = {"content": "hi"} if arguments is None else arguments
     return Request(operation, given, key=key, read_again=get_event, **fields)
 
@@ -67,7 +67,8 @@ async def test_a_plain_write_runs_on_the_plain_database(scope):
 
 
 @pytest.mark.parametrize(
-    "request_", [keyed(), Request("note", is_whole=True), Request("note", condition=get_event)]
+    "request_",
+    [make_request(), Request("note", is_whole=True), Request("note", condition=get_event)],
 )
 async def test_a_key_a_condition_and_several_verbs_run_in_a_transaction(scope, request_):
     async def accept(inside):
@@ -105,10 +106,10 @@ async def test_a_condition_that_does_not_hold_keeps_the_verb_from_running(scope)
     with pytest.raises(InvalidValueError):
         await write(scope, Request("append", condition=refuse), append(s.id))
     with pytest.raises(InvalidValueError):
-        await write(scope, keyed(condition=refuse), append(s.id))
+        await write(scope, make_request(condition=refuse), append(s.id))
 
     assert await contents(scope, s.id) == []
-    assert (await write(scope, keyed(), append(s.id))).is_first
+    assert (await write(scope, make_request(), append(s.id))).is_first
 
 
 # --- requests that come twice ---------------------------------------------------------------------
@@ -117,8 +118,8 @@ async def test_a_condition_that_does_not_hold_keeps_the_verb_from_running(scope)
 async def test_a_repeated_request_is_done_once_and_answers_the_same(scope):
     s = await scope.sessions.create_session("m", "u1")
 
-    first = await write(scope, keyed(), append(s.id))
-    again = await write(scope, keyed(), append(s.id))
+    first = await write(scope, make_request(), append(s.id))
+    again = await write(scope, make_request(), append(s.id))
 
     assert (first.is_first, again.is_first) == (True, False)
     assert again.result == first.result
@@ -127,34 +128,34 @@ async def test_a_repeated_request_is_done_once_and_answers_the_same(scope):
 
 async def test_the_same_key_for_another_request_is_a_conflict(scope):
     s = await scope.sessions.create_session("m", "u1")
-    await write(scope, keyed(), append(s.id))
+    await write(scope, make_request(), append(s.id))
 
     with pytest.raises(KeyReusedError, match="was used for another request"):
-        await write(scope, keyed(arguments={"content": "bye"}), append(s.id, "bye"))
+        await write(scope, make_request(arguments={"content": "bye"}), append(s.id, "bye"))
 
     assert await contents(scope, s.id) == ["hi"]
 
 
 async def test_a_key_belongs_to_one_developer_one_operation_and_one_target(scope, database):
     s = await scope.sessions.create_session("m", "u1")
-    await write(scope, keyed(), append(s.id))
+    await write(scope, make_request(), append(s.id))
 
-    assert (await write(scope, keyed(operation="other"), append(s.id))).is_first
-    assert (await write(scope, keyed(target="elsewhere"), append(s.id))).is_first
+    assert (await write(scope, make_request(operation="other"), append(s.id))).is_first
+    assert (await write(scope, make_request(target="elsewhere"), append(s.id))).is_first
     with pytest.raises(
         SessionNotFoundError
     ):  # another developer finds neither the key nor the session
-        await write(Scope(database, BOB), keyed(), append(s.id))
+        await write(Scope(database, BOB), make_request(), append(s.id))
 
 
 async def test_a_refused_request_leaves_its_key_free(scope):
     s = await scope.sessions.create_session("m", "u1")
     await scope.sessions.end_session(s.id)
     with pytest.raises(SessionEndedError):
-        await write(scope, keyed(), append(s.id))
+        await write(scope, make_request(), append(s.id))
     other = await scope.sessions.create_session("m", "u1")
 
-    assert (await write(scope, keyed(), append(other.id))).is_first
+    assert (await write(scope, make_request(), append(other.id))).is_first
 
 
 async def test_several_events_are_all_or_none_inside_a_transaction(scope):
@@ -166,7 +167,9 @@ async def test_several_events_are_all_or_none_inside_a_transaction(scope):
     ]
 
     with pytest.raises(EventConflictError, match="is taken"):
-        await write(scope, keyed(), lambda inside: inside.sessions.append_events(s.id, events))
+        await write(
+            scope, make_request(), lambda inside: inside.sessions.append_events(s.id, events)
+        )
 
     assert await contents(scope, s.id) == ["first"]
 
@@ -176,7 +179,7 @@ async def test_one_key_from_many_at_once_has_one_effect(scope):
 
     answers = await asyncio.gather(
         *(
-            write(scope, keyed(f"k{n}", arguments={"n": n}), append(s.id, str(n)))
+            write(scope, make_request(f"k{n}", arguments={"n": n}), append(s.id, str(n)))
             for _ in range(8)
             for n in range(5)
         )
@@ -190,7 +193,7 @@ async def test_one_key_from_many_at_once_has_one_effect(scope):
 @pytest.mark.parametrize("key", ["", "a\nb", "ü", "x" * 201, 7])
 async def test_a_key_is_a_short_line_of_ascii(scope, key):
     with pytest.raises(InvalidValueError):
-        await write(scope, keyed(key), append("nobody"))
+        await write(scope, make_request(key), append("nobody"))
 
 
 # --- effects on files -----------------------------------------------------------------------------

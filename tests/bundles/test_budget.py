@@ -69,7 +69,7 @@ totals = st.integers(0, 3_000)
 several = settings(max_examples=100)
 
 
-def fitted(parts: list[Section], total: int) -> Layout | None:
+def fit_or_none(parts: list[Section], total: int) -> Layout | None:
     """None where the total is refused, which it is only for what stands whole."""
     try:
         return budget.fit(HEAD, parts, total)
@@ -84,14 +84,14 @@ def fitted(parts: list[Section], total: int) -> Layout | None:
 @several
 @given(many, sections(pinned=True), totals)
 def test_a_bundle_is_never_longer_than_its_total(parts, pinned, total):
-    if layout := fitted([pinned, *parts], total):
+    if layout := fit_or_none([pinned, *parts], total):
         assert len(render.render(layout)) <= total
 
 
 @several
 @given(many, sections(pinned=True), totals)
 def test_pinned_items_are_shown_whole_or_the_total_is_refused(parts, pinned, total):
-    if layout := fitted([*parts, pinned], total):
+    if layout := fit_or_none([*parts, pinned], total):
         text = render.render(layout)
         assert all(item.text in text for item in pinned.items)
         assert layout.shown[-1].items == pinned.items
@@ -100,7 +100,7 @@ def test_pinned_items_are_shown_whole_or_the_total_is_refused(parts, pinned, tot
 @several
 @given(many, totals)
 def test_the_same_sections_give_the_same_bytes(parts, total):
-    first, again = fitted(parts, total), fitted(list(parts), total)
+    first, again = fit_or_none(parts, total), fit_or_none(list(parts), total)
     assert first == again
     if first and again:
         assert render.render(first).encode() == render.render(again).encode()
@@ -109,7 +109,7 @@ def test_the_same_sections_give_the_same_bytes(parts, total):
 @several
 @given(many, totals)
 def test_items_end_only_at_a_word(parts, total):
-    for shown in getattr(fitted(parts, total), "shown", ()):
+    for shown in getattr(fit_or_none(parts, total), "shown", ()):
         for item, whole in zip(shown.items, shown.section.items, strict=False):
             if item.text != whole.text:
                 end = whole.text[len(whole.text) - whole.keep :]
@@ -122,7 +122,7 @@ def test_items_end_only_at_a_word(parts, total):
 @several
 @given(many, totals)
 def test_items_left_out_are_counted(parts, total):
-    for shown in getattr(fitted(parts, total), "shown", ()):
+    for shown in getattr(fit_or_none(parts, total), "shown", ()):
         missing = len(shown.section.items) - len(shown.items) + len(shown.section.held)
         assert shown.left_out == missing
         if shown.text:
@@ -141,7 +141,7 @@ def test_items_left_out_are_counted(parts, total):
 @several
 @given(many, sections(pinned=True), totals)
 def test_no_heading_stands_without_an_item(parts, pinned, total):
-    for shown in getattr(fitted([pinned, *parts], total), "shown", ()):
+    for shown in getattr(fit_or_none([pinned, *parts], total), "shown", ()):
         if shown.text and shown.left_out + len(shown.section.items):
             assert shown.items
 
@@ -168,7 +168,7 @@ def test_no_free_room_remains_that_a_cut_section_could_use(parts, total):
 @several
 @given(many, totals)
 def test_a_section_keeps_its_first_items(parts, total):
-    for shown in getattr(fitted(parts, total), "shown", ()):
+    for shown in getattr(fit_or_none(parts, total), "shown", ()):
         kept = [item.source for item in shown.items]
         assert kept == [item.source for item in shown.section.items[: len(kept)]]
         assert [item.text for item in shown.items[:-1]] == [
@@ -181,21 +181,21 @@ def test_a_section_keeps_its_first_items(parts, total):
 def test_no_section_gets_less_in_a_larger_bundle_of_its_own(parts, total):
     """Alone in a bundle, more room never shows less."""
     for part in parts:
-        small, large = fitted([part], total), fitted([part], total + 200)
+        small, large = fit_or_none([part], total), fit_or_none([part], total + 200)
         assert small
         assert large
         assert len(small.shown[0].items) <= len(large.shown[0].items)
 
 
-def listed(name: str, count: int, *, least: int = 0, most: int = 0) -> Section:
+def make_section(name: str, count: int, *, least: int = 0, most: int = 0) -> Section:
     entries = tuple(Item(f"entry {n:02} of {name}", name) for n in range(count))
     return Section(name, name.upper(), entries, least, most)
 
 
 def test_each_section_has_its_minimum_before_another_has_more():
     greedy, modest = (
-        listed("greedy", 100, least=100, most=2_000),
-        listed("modest", 4, least=120, most=200),
+        make_section("greedy", 100, least=100, most=2_000),
+        make_section("modest", 4, least=120, most=200),
     )
 
     layout = budget.fit(HEAD, [greedy, modest], 500)
@@ -206,9 +206,9 @@ def test_each_section_has_its_minimum_before_another_has_more():
 
 def test_unused_room_goes_to_a_section_that_was_cut():
     """Beyond its maximum too, because the total is what counts."""
-    cut = listed("cut", 90, least=50, most=100)
+    cut = make_section("cut", 90, least=50, most=100)
 
-    layout = budget.fit(HEAD, [cut, listed("small", 1, least=50, most=100)], 1_000)
+    layout = budget.fit(HEAD, [cut, make_section("small", 1, least=50, most=100)], 1_000)
 
     assert len(layout.shown[0].text) > 700
     assert 1_000 - len(render.render(layout)) < len("\nentry 00 of cut") + budget.SHORTEST
@@ -216,7 +216,7 @@ def test_unused_room_goes_to_a_section_that_was_cut():
 
 def test_each_section_has_its_first_item_before_another_has_more():
     """Though the item is longer than the minimum, and though the other stands before it."""
-    greedy = listed("greedy", 100, least=20, most=2_000)
+    greedy = make_section("greedy", 100, least=20, most=2_000)
     long = Section("long", "LONG", (Item("word " * 24 + "end", "long"),), 50, 200)
 
     layout = budget.fit(HEAD, [greedy, long], 500)
@@ -225,8 +225,8 @@ def test_each_section_has_its_first_item_before_another_has_more():
 
 
 def test_the_section_with_the_higher_rank_gets_room_first_whatever_its_position():
-    last = replace(listed("last", 20, least=100, most=200), rank=1)
-    first = listed("first", 20, least=300, most=400)
+    last = replace(make_section("last", 20, least=100, most=200), rank=1)
+    first = make_section("first", 20, least=300, most=400)
 
     layout = budget.fit(
         replace(HEAD, notice=""), [last, first], len(render.write_head_line(HEAD)) + 310
@@ -265,7 +265,7 @@ def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
 
 
 def test_a_cut_names_its_reason():
-    layout = budget.fit(HEAD, [listed("long", 90, least=100, most=200)], 500)
+    layout = budget.fit(HEAD, [make_section("long", 90, least=100, most=200)], 500)
 
     assert layout.cut[0].reason == "no room: the bundle may have 500 characters"
     assert layout.cut[0].text == f"entry {90 - layout.shown[0].left_out:02} of long"

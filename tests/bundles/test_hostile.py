@@ -90,7 +90,9 @@ ONCE = (
 MARK = re.compile(r"\[(?:ok|moved|changed|said)\]")
 
 
-def poisoned(phase: str, text: str, *, stale: bool = True, status: str = "rejected") -> Gathered:
+def fill_every_field(
+    phase: str, text: str, *, stale: bool = True, status: str = "rejected"
+) -> Gathered:
     """The text in every field that another person can fill."""
     entry = Decision(id=text, text=text, status=status, because=text, by=text, updated_at=text)
     run = {"status": "failed", "failed_step": text, "error": text, "next_action": text, "at": text}
@@ -187,10 +189,10 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
 
 
 def every(text: str) -> list[Gathered]:
-    both = [poisoned(phase, text) for phase in ("planning", "implementation")]
+    both = [fill_every_field(phase, text) for phase in ("planning", "implementation")]
     return [
         *both,
-        poisoned("implementation", text, stale=False, status="accepted"),
+        fill_every_field("implementation", text, stale=False, status="accepted"),
         replace(both[0], judged=None),
     ]
 

@@ -31,12 +31,12 @@ from tests.bundles.situations import (
 )
 
 
-def named(gathered: Gathered) -> dict[str, Section]:
+def sections_by_name(gathered: Gathered) -> dict[str, Section]:
     return {section.name: section for section in sections.make_sections(gathered)}
 
 
 def texts(gathered: Gathered, name: str) -> list[str]:
-    return [item.text for item in named(gathered)[name].items]
+    return [item.text for item in sections_by_name(gathered)[name].items]
 
 
 def judging(gathered: Gathered, **changes: object) -> Gathered:
@@ -47,7 +47,7 @@ def judging(gathered: Gathered, **changes: object) -> Gathered:
 
 
 def test_planning_shows_changes_before_the_summary():
-    assert list(named(PLANNING)) == [
+    assert list(sections_by_name(PLANNING)) == [
         "rules",
         "about",
         "repo",
@@ -60,12 +60,12 @@ def test_planning_shows_changes_before_the_summary():
         "recalled",
         "more",
     ]
-    assert "stale: holds only after a re-scan" in named(PLANNING)["summary"].title
-    assert "stale" not in named(FRESH)["summary"].title
+    assert "stale: holds only after a re-scan" in sections_by_name(PLANNING)["summary"].title
+    assert "stale" not in sections_by_name(FRESH)["summary"].title
 
 
 def test_implementation_begins_with_what_changed_and_what_ran():
-    order = list(named(IMPLEMENTATION))
+    order = list(sections_by_name(IMPLEMENTATION))
 
     assert order[:7] == ["rules", "stale", "changed", "last_run", "last_pass", "request", "next"]
     assert order[-4:] == ["reminder", "failed", "works", "more"]
@@ -73,13 +73,13 @@ def test_implementation_begins_with_what_changed_and_what_ran():
 
 def test_without_sharing_a_bundle_has_only_local_sections():
     """No workstream section, and no reminder of a gate that is off."""
-    assert list(named(FLAG_OFF)) == ["rules", "request", "context_sets", "recalled"]
+    assert list(sections_by_name(FLAG_OFF)) == ["rules", "request", "context_sets", "recalled"]
 
 
 def test_an_empty_context_says_so():
-    assert list(named(EMPTY)) == ["repo", "more"]
+    assert list(sections_by_name(EMPTY)) == ["repo", "more"]
     assert (
-        named(EMPTY)["repo"].title
+        sections_by_name(EMPTY)["repo"].title
         == "REPO: HEAD 9c41e2d; nothing uncommitted. No summary was saved yet."
     )
 
@@ -110,7 +110,7 @@ def test_an_empty_context_says_so():
     ],
 )
 def test_stale_says_how_much(staleness, said):
-    stale = named(judging(PLANNING, staleness=staleness))["stale"]
+    stale = sections_by_name(judging(PLANNING, staleness=staleness))["stale"]
 
     assert stale.title.startswith(said)
     assert stale.pinned
@@ -147,7 +147,7 @@ def test_stale_says_how_much(staleness, said):
     ],
 )
 def test_an_implementation_says_in_one_line_how_stale_it_is(staleness, said):
-    stale = named(judging(IMPLEMENTATION, staleness=staleness))["stale"]
+    stale = sections_by_name(judging(IMPLEMENTATION, staleness=staleness))["stale"]
 
     assert stale.title == f"CHANGED since these notes (12:50, 9c41e2d): {said}"
     assert stale.pinned
@@ -160,7 +160,7 @@ def test_other_changed_files_are_counted_when_no_noted_file_changed():
 
 
 def test_only_the_worst_three_changes_are_shown():
-    changed = named(ALL_STALE)["changed"]
+    changed = sections_by_name(ALL_STALE)["changed"]
 
     assert [item.text.split()[0] for item in changed.items] == [
         "src/part4.py",
@@ -174,7 +174,7 @@ def test_a_repository_without_a_commit_has_no_head():
     bare = judging(EMPTY, head=None)
 
     assert (
-        named(bare)["repo"].title
+        sections_by_name(bare)["repo"].title
         == "REPO: no commit yet; nothing uncommitted. No summary was saved yet."
     )
 
@@ -243,7 +243,7 @@ def test_a_decision_whose_evidence_is_gone_is_marked_as_said():
 def test_five_decisions_are_shown_and_the_older_ones_are_counted():
     many = tuple(decision(n, f"Option {n}", "accepted") for n in range(1, 9))
 
-    told = named(judging(PLANNING, decisions=many))["decisions"]
+    told = sections_by_name(judging(PLANNING, decisions=many))["decisions"]
 
     assert [item.text.split()[0] for item in told.items] == ["D8", "D7", "D6", "D5", "D4"]
     assert len(told.held) == 3
@@ -274,7 +274,7 @@ def test_a_claim_whose_evidence_changed_is_quoted_as_unproven():
 
 
 def test_a_claim_whose_evidence_is_gone_leaves_the_bundle():
-    claims = named(ALL_STALE)["claims"]
+    claims = sections_by_name(ALL_STALE)["claims"]
 
     assert not [item for item in claims.items if "table" in item.text]
     assert [(cut_item.text, cut_item.reason) for cut_item in claims.gone] == [
@@ -287,7 +287,10 @@ def test_a_claim_whose_evidence_is_gone_leaves_the_bundle():
 def test_claims_that_are_all_gone_leave_no_title():
     lost = judging(PLANNING, claims=(claim(1, "It works", evidence("a.py", "gone")),))
 
-    assert (named(lost)["claims"].title, named(lost)["claims"].items) == ("", ())
+    assert (sections_by_name(lost)["claims"].title, sections_by_name(lost)["claims"].items) == (
+        "",
+        (),
+    )
 
 
 def test_a_claim_is_as_good_as_its_worst_evidence():
@@ -306,13 +309,13 @@ def test_a_proof_of_another_tree_proves_nothing():
     passed = judging(IMPLEMENTATION, proofs=(proof(1, "make test", 0, at(16, 13, 0), tree="now"),))
 
     assert texts(passed, "last_pass") == ["LAST PASS 13:00 make test → exit 0, on this tree"]
-    assert "last_run" not in named(passed)
+    assert "last_run" not in sections_by_name(passed)
 
 
 def test_a_run_during_which_files_changed_does_not_count_as_a_pass():
     doubtful = judging(IMPLEMENTATION, proofs=(proof(1, "make test", 0, at(16, 13, 0), tree=None),))
 
-    assert "last_pass" not in named(doubtful)
+    assert "last_pass" not in sections_by_name(doubtful)
     assert texts(doubtful, "last_run") == [
         "LAST RUN 13:00 make test → exit 0, while files changed: proves nothing"
     ]
@@ -321,7 +324,7 @@ def test_a_run_during_which_files_changed_does_not_count_as_a_pass():
 def test_runs_of_another_branch_are_not_the_last_run():
     elsewhere = replace(proof(1, "make test", 1, at(16, 13, 0)), branch="main")
 
-    assert "last_run" not in named(judging(IMPLEMENTATION, proofs=(elsewhere,)))
+    assert "last_run" not in sections_by_name(judging(IMPLEMENTATION, proofs=(elsewhere,)))
 
 
 def test_commands_that_never_passed_are_failures_and_those_that_passed_work_here():
@@ -366,7 +369,14 @@ def test_a_failed_run_moves_to_earlier_failures_after_another_command_ran(exit_c
     )
 
     assert texts(told, "failed")[0] == "- migrate: no; next: look (13:00)"
-    assert sum("migrate" in item.text for part in named(told).values() for item in part.items) == 1
+    assert (
+        sum(
+            "migrate" in item.text
+            for part in sections_by_name(told).values()
+            for item in part.items
+        )
+        == 1
+    )
 
 
 def test_a_failed_command_is_shown_after_another_command_passed():
@@ -374,7 +384,7 @@ def test_a_failed_command_is_shown_after_another_command_passed():
 
     told = judging(IMPLEMENTATION, proofs=proofs)
 
-    assert "last_run" not in named(told)
+    assert "last_run" not in sections_by_name(told)
     assert "- make lint: exit 2, 1 of 1, last 13:00" in texts(told, "failed")
 
 
@@ -396,7 +406,7 @@ def test_lines_errors_and_commands_beyond_those_shown_are_counted():
     context = noting(IMPLEMENTATION.judged.context, last_errors=errors, working_summary=summary)
     proofs = tuple(proof(n, f"make {n}", 0, at(16, 13, n)) for n in range(5))
 
-    told = named(judging(IMPLEMENTATION, context=context, proofs=proofs))
+    told = sections_by_name(judging(IMPLEMENTATION, context=context, proofs=proofs))
 
     assert [len(told[name].held) for name in ("summary", "failed", "works")] == [20, 7, 3]
     assert told["failed"].held[0].reason == "only the last 3 errors are shown"
@@ -409,7 +419,7 @@ def test_an_item_shortened_before_the_budget_is_listed_as_cut():
 
     for name in ("decisions", "claims"):
         assert "…" in texts(gathered, name)[0]
-        assert [cut_item.reason for cut_item in named(gathered)[name].gone] == [
+        assert [cut_item.reason for cut_item in sections_by_name(gathered)[name].gone] == [
             "shortened: it may have 200 characters here"
         ]
 
@@ -435,7 +445,10 @@ def test_each_phase_shows_everything_that_may_be_noted_in_it():
 
         assert texts(told, "files")[0] == "a.md"
         assert texts(told, "next") == ["1. one"]
-        assert named(told)["next"].title == "NEXT (the agent's own list, 11-14 18:00 or before)"
+        assert (
+            sections_by_name(told)["next"].title
+            == "NEXT (the agent's own list, 11-14 18:00 or before)"
+        )
         assert texts(told, "last_run")[:2] == [
             "LAST RUN 11-14 18:00 failed at: ask",
             "  Next: ask again",
@@ -446,7 +459,9 @@ def test_each_phase_shows_everything_that_may_be_noted_in_it():
 def test_a_section_of_the_other_phase_is_listed_as_cut():
     told = replace(PLANNING, judged=IMPLEMENTATION.judged, request=IMPLEMENTATION.request)
 
-    cuts = [(cut_item.section, cut_item.text) for cut_item in named(told)["elsewhere"].gone]
+    cuts = [
+        (cut_item.section, cut_item.text) for cut_item in sections_by_name(told)["elsewhere"].gone
+    ]
 
     assert cuts == [
         ("last_run", "4 runs"),
@@ -458,7 +473,7 @@ def test_a_section_of_the_other_phase_is_listed_as_cut():
 def test_a_pointer_to_a_removed_file_is_listed_as_cut():
     context = noting(PLAN, file_pointers=["src/part4.py#x", "docs/a.md"])
 
-    files = named(judging(ALL_STALE, context=context))["files"]
+    files = sections_by_name(judging(ALL_STALE, context=context))["files"]
 
     assert "docs/a.md" in [item.text for item in files.items]
     assert not [item for item in files.items if "part4" in item.text]
@@ -559,7 +574,7 @@ def test_a_repository_has_a_short_name(repo, said):
 def test_a_checkout_at_the_commit_of_the_notes_says_so():
     here = judging(FRESH, staleness=Staleness(False, commits=0))
 
-    assert named(here)["repo"].title.startswith(
+    assert sections_by_name(here)["repo"].title.startswith(
         "REPO: HEAD 9c41e2d, where these notes were written;"
     )
 
@@ -577,7 +592,7 @@ def test_every_budget_is_that_of_a_section_which_exists():
     """A name that is misspelt would silently leave its section with the room that no other section
     wanted.
     """
-    known = {name for gathered in SITUATIONS.values() for name in named(gathered)}
+    known = {name for gathered in SITUATIONS.values() for name in sections_by_name(gathered)}
 
     for budgets in sections.BUDGETS.values():
         assert set(budgets) <= known

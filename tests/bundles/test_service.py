@@ -474,7 +474,7 @@ class Decisions:
         self.kept.append((text, phase, workstream_id, status))
 
 
-async def spoken(rounds: RoundService, count: int = 4) -> None:
+async def submit_views(rounds: RoundService, count: int = 4) -> None:
     for role in list(ROLES)[:count]:
         await rounds.submit(role, f"{role} has a view.", ["repo:src/a.py"])
 
@@ -510,7 +510,7 @@ async def test_one_round_is_open_at_a_time_for_each_workstream(bundles):
         await rounds.start("second")
     assert (await rounds.start("second", "other")).topic == "second"
 
-    await spoken(rounds)
+    await submit_views(rounds)
     await rounds.close(["done with"])
     assert (await rounds.start("third")).topic == "third"
     assert (await rounds.next()).topic == "third"
@@ -569,7 +569,7 @@ async def test_a_close_that_was_interrupted_goes_on_where_it_stopped(bundles):
     decisions = Decisions(fails_at=1)
     rounds = RoundService(bundles, decisions.decide)
     await rounds.start("topic")
-    await spoken(rounds)
+    await submit_views(rounds)
 
     with pytest.raises(StoreBusyError):
         await rounds.close(["one", "two"], ["three"])
@@ -589,7 +589,7 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
     )
     rounds = RoundService(BundleService(journal, sessions, load=work.load), work.decide)
     await rounds.start("topic")
-    await spoken(rounds)
+    await submit_views(rounds)
     grows = f"{'AKIA' + 'QZ7X' * 4} and {'ghp_' + 'aB3' * 12} ".ljust(1_000, "x")
 
     for _ in range(2):
@@ -642,7 +642,7 @@ async def test_a_round_that_stopped_while_it_was_closing_has_a_way_out(bundles, 
 
     rounds = RoundService(bundles, decide)
     await rounds.start("topic")
-    await spoken(rounds)
+    await submit_views(rounds)
     with pytest.raises(asyncio.CancelledError):
         await rounds.close(["one"])
 
@@ -700,7 +700,7 @@ async def test_an_abandoned_round_keeps_its_submissions_and_no_results(bundles, 
     decisions = Decisions()
     rounds = RoundService(bundles, decisions.decide)
     await rounds.start("topic")
-    await spoken(rounds, 2)
+    await submit_views(rounds, 2)
 
     left = await rounds.abandon()
 
@@ -765,7 +765,7 @@ async def test_a_concurrent_close_and_abandon_keep_all_results_or_none(bundles, 
     decisions = Decisions()
     rounds = RoundService(bundles, decisions.decide)
     await rounds.start("topic")
-    await spoken(rounds)
+    await submit_views(rounds)
     verbs = [rounds.abandon(), rounds.close(["one", "two"], ["three"])]
 
     done = await asyncio.gather(*(verbs if is_first else reversed(verbs)), return_exceptions=True)
@@ -787,7 +787,7 @@ async def test_a_round_cannot_be_abandoned_between_two_of_its_results(bundles):
 
     rounds = RoundService(bundles, decide)
     await rounds.start("topic")
-    await spoken(rounds)
+    await submit_views(rounds)
 
     assert (await rounds.close(["one", "two"])).status == "closed"
     assert kept == ["one", "two"]
@@ -797,7 +797,7 @@ async def test_how_a_round_ended_is_found_after_the_next_one_began(bundles):
     rounds = RoundService(bundles, Decisions().decide)
     first = await rounds.start("first")
     assert await rounds.find_ended(first.started_at) is None
-    await spoken(rounds)
+    await submit_views(rounds)
     closed = await rounds.close(["A table"])
     bundles.now = lambda: NOW + timedelta(hours=1)
     second = await rounds.start("second")

@@ -27,13 +27,13 @@ def payloads(name: str) -> dict[str, dict[str, Any]]:
     return {path.stem: json.loads(path.read_text()) for path in files}
 
 
-def expected(name: str) -> dict[str, dict[str, Any]]:
+def load_expected(name: str) -> dict[str, dict[str, Any]]:
     """What is kept; every other hook of the client is not."""
     kept: dict[str, dict[str, Any]] = json.loads((PAYLOADS / name / "expected.json").read_text())
     return kept
 
 
-def found(name: str) -> Any:
+def get_client(name: str) -> Any:
     client = clients.find_client(name)
     assert client is not None
     return client
@@ -53,7 +53,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_client_has_a_name_a_title_and_payloads(name: str):
-    client = found(name)
+    client = get_client(name)
 
     assert name == client.NAME
     assert client.TITLE
@@ -63,7 +63,7 @@ def test_a_client_has_a_name_a_title_and_payloads(name: str):
 def test_a_client_has_payloads_of_its_whole_life(name: str):
     """From the start of a session to its end, with a request, a tool and an answer."""
     assert {"SessionStart", "SessionEnd"} <= payloads(name).keys()
-    assert [kept["event_type"] for kept in expected(name).values()] == [
+    assert [kept["event_type"] for kept in load_expected(name).values()] == [
         "user_message",
         "tool_result",
         "model_message",
@@ -72,9 +72,9 @@ def test_a_client_has_payloads_of_its_whole_life(name: str):
 
 def test_each_hook_means_what_was_recorded(name: str):
     for event_name, payload in payloads(name).items():
-        event = found(name).parse(event_name, payload)
+        event = get_client(name).parse(event_name, payload)
 
-        if event_name not in expected(name):
+        if event_name not in load_expected(name):
             assert event is None, event_name
             continue
         assert event is not None
@@ -85,15 +85,15 @@ def test_each_hook_means_what_was_recorded(name: str):
             "/home/dev/project",
         )
         assert ids.parse_id(kept.pop("event_id"))
-        assert kept == expected(name)[event_name]
+        assert kept == load_expected(name)[event_name]
 
 
 def test_the_same_hook_twice_is_the_same_event(name: str):
-    for event_name in expected(name):
+    for event_name in load_expected(name):
         payload = payloads(name)[event_name]
         first, again = (
-            found(name).parse(event_name, payload),
-            found(name).parse(event_name, copy.deepcopy(payload)),
+            get_client(name).parse(event_name, payload),
+            get_client(name).parse(event_name, copy.deepcopy(payload)),
         )
         assert first is not None
         assert again is not None
@@ -101,16 +101,16 @@ def test_the_same_hook_twice_is_the_same_event(name: str):
 
 
 def test_another_turn_session_or_text_is_another_event(name: str):
-    for event_name in expected(name):
+    for event_name in load_expected(name):
         payload = payloads(name)[event_name]
         marks = [mark for mark in MARKS if mark in payload]
         changed = [{**payload, key: f"{payload[key]}-2"} for key in (*marks, "session_id")]
-        text = expected(name)[event_name]["content"]
+        text = load_expected(name)[event_name]["content"]
         changed += [
             {**payload, key: "another text"} for key, value in payload.items() if value == text
         ]
 
-        events = [found(name).parse(event_name, given) for given in (payload, *changed)]
+        events = [get_client(name).parse(event_name, given) for given in (payload, *changed)]
 
         assert marks
         assert len({event.event_id for event in events if event}) == len(events)
@@ -121,7 +121,7 @@ def test_another_tool_or_input_is_another_event(name: str):
     nothing.
     """
     event_name = next(
-        e for e, kept in expected(name).items() if kept["event_type"] == "tool_result"
+        e for e, kept in load_expected(name).items() if kept["event_type"] == "tool_result"
     )
     bare = {key: value for key, value in payloads(name)[event_name].items() if key not in MARKS}
     inputs: list[Any] = [
@@ -131,7 +131,7 @@ def test_another_tool_or_input_is_another_event(name: str):
     ]
 
     first, other, again, tool = (
-        found(name)
+        get_client(name)
         .parse(event_name, {**bare, "timestamp": "now", "tool_name": tool, "tool_input": given})
         .event_id
         for tool, given in (*(("Read", given) for given in inputs), ("Edit", inputs[0]))
@@ -142,14 +142,17 @@ def test_another_tool_or_input_is_another_event(name: str):
 
 
 def test_a_client_names_the_hooks_of_which_it_keeps_something(name: str):
-    assert sorted(found(name).EVENTS) == sorted(expected(name))
+    assert sorted(get_client(name).EVENTS) == sorted(load_expected(name))
 
 
 def test_without_anything_to_tell_them_apart_each_is_kept(name: str):
     """Two times "yes" are two requests."""
-    for event_name in expected(name):
+    for event_name in load_expected(name):
         bare = {key: value for key, value in payloads(name)[event_name].items() if key not in MARKS}
-        first, second = found(name).parse(event_name, bare), found(name).parse(event_name, bare)
+        first, second = (
+            get_client(name).parse(event_name, bare),
+            get_client(name).parse(event_name, bare),
+        )
         assert first is not None
         assert second is not None
         assert first.event_id != second.event_id
@@ -157,18 +160,21 @@ def test_without_anything_to_tell_them_apart_each_is_kept(name: str):
 
 def test_a_payload_of_another_event_or_shape_is_ignored(name: str):
     """Another event than the one that was installed, and payloads of other shapes."""
-    for event_name in expected(name):
+    for event_name in load_expected(name):
         payload = payloads(name)[event_name]
         others = [other_name for other_name in payloads(name) if other_name != event_name]
         for other in others:
-            assert found(name).parse(other, payload) is None
-        assert found(name).parse(event_name, {}) is None
+            assert get_client(name).parse(other, payload) is None
+        assert get_client(name).parse(event_name, {}) is None
         assert (
-            found(name).parse(event_name, {"type": event_name, "sessionID": "x", "directory": "/"})
+            get_client(name).parse(
+                event_name, {"type": event_name, "sessionID": "x", "directory": "/"}
+            )
             is None
         )
         assert (
-            found(name).parse("NoSuchEvent", {**payload, "hook_event_name": "NoSuchEvent"}) is None
+            get_client(name).parse("NoSuchEvent", {**payload, "hook_event_name": "NoSuchEvent"})
+            is None
         )
 
 
@@ -176,9 +182,9 @@ def test_missing_and_wrong_keys_never_raise(name: str):
     for event_name, payload in payloads(name).items():
         for key in payload:
             without = {other: value for other, value in payload.items() if other != key}
-            found(name).parse(event_name, without)
+            get_client(name).parse(event_name, without)
             for wrong in (None, 7, True, [], {}, "", "\x00\ud800", math.nan, 10**400):
-                event = found(name).parse(event_name, {**payload, key: wrong})
+                event = get_client(name).parse(event_name, {**payload, key: wrong})
                 if event is not None:
                     check_storable(event)
 
@@ -197,7 +203,7 @@ def test_any_tool_input_or_response_can_be_stored(value: Any):
     """As data where it is JSON that both engines keep, as a text where it is not."""
     for name in clients.CLIENTS:
         event_name = next(
-            e for e, kept in expected(name).items() if kept["event_type"] == "tool_result"
+            e for e, kept in load_expected(name).items() if kept["event_type"] == "tool_result"
         )
         payload = {
             **payloads(name)[event_name],
@@ -205,7 +211,7 @@ def test_any_tool_input_or_response_can_be_stored(value: Any):
             "tool_response": value,
             "tool_name": value,
         }
-        event = found(name).parse(event_name, payload)
+        event = get_client(name).parse(event_name, payload)
         assert event is not None
         check_storable(event)
 
@@ -229,9 +235,9 @@ def test_an_unknown_client_is_not_found():
 def tool_event(**payload: Any) -> HookEvent:
     name = clients.CLIENTS[0]
     event_name = next(
-        e for e, kept in expected(name).items() if kept["event_type"] == "tool_result"
+        e for e, kept in load_expected(name).items() if kept["event_type"] == "tool_result"
     )
-    event = found(name).parse(event_name, {**payloads(name)[event_name], **payload})
+    event = get_client(name).parse(event_name, {**payloads(name)[event_name], **payload})
     assert event is not None
     return event
 

@@ -17,17 +17,17 @@ from tests.rig.nursery import Line
 from tests.workstreams.repos import Repo, service_in
 
 
-def opened(folder: str, url: str) -> WorkstreamService:
+def open_service(folder: str, url: str) -> WorkstreamService:
     database = drive(holdfast.open_database(url).__aenter__())
     return service_in(Repo(Path(folder), begin=False), database)
 
 
 def decide(folder: str, url: str, text: str) -> None:
-    drive(opened(folder, url).decide(text))
+    drive(open_service(folder, url).decide(text))
 
 
 def decide_many(line: Line, folder: str, url: str, phase: str, writer: int, count: int) -> None:
-    work = opened(folder, url)
+    work = open_service(folder, url)
     line.say("open")
     line.hear()
     for number in range(count):
@@ -37,7 +37,7 @@ def decide_many(line: Line, folder: str, url: str, phase: str, writer: int, coun
 
 
 def decide_until_killed(line: Line, folder: str, url: str, writer: int) -> None:
-    work = opened(folder, url)
+    work = open_service(folder, url)
     number = 0
     while True:
         number += 1
@@ -46,7 +46,7 @@ def decide_until_killed(line: Line, folder: str, url: str, writer: int) -> None:
         line.say(text)
 
 
-def read_until_told(line: Line, folder: str, phase: str) -> None:
+def read_until_stopped(line: Line, folder: str, phase: str) -> None:
     files = WorkstreamFiles(folder, "data/context")
     line.say("open")
     count = 0
@@ -58,7 +58,7 @@ def read_until_told(line: Line, folder: str, phase: str) -> None:
 
 
 def save_what_was_read(line: Line, folder: str, url: str) -> None:
-    work = opened(folder, url)
+    work = open_service(folder, url)
     line.say("open")
     while line.hear() == "read":
         revision = drive(work.load("implementation")).context.revision

@@ -43,7 +43,7 @@ def test_eight_writers_and_four_readers_lose_nothing(
         nursery.start(writers.decide_many, str(repo.folder), sqlite_url, phase, n, each)
         for n in range(8)
     ]
-    readers = [nursery.start(writers.read_until_told, str(repo.folder), phase) for _ in range(4)]
+    readers = [nursery.start(writers.read_until_stopped, str(repo.folder), phase) for _ in range(4)]
     assert hear_from_all([*children, *readers]) == ["open"] * 12
     say_to_all(children)
 

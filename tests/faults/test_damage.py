@@ -122,7 +122,9 @@ def look_and_append(url: str, session_id: str, whole: list[SessionEvent]) -> str
         if not numbered == stored == len(whole) + 1:
             return "found by the accounts"
         found = [event async for event in sessions.read_events(session_id)]
-        assert [said(event) for event in found] == [said(event) for event in [*whole, new]]
+        assert [comparable(event) for event in found] == [
+            comparable(event) for event in [*whole, new]
+        ]
         return "unharmed"
 
     try:
@@ -134,7 +136,7 @@ def look_and_append(url: str, session_id: str, whole: list[SessionEvent]) -> str
     return outcome
 
 
-def said(event: SessionEvent) -> tuple[object, ...]:
+def comparable(event: SessionEvent) -> tuple[object, ...]:
     return id_bytes(event.id), event.sequence, event.type, event.role, event.content, event.parts
 
 
@@ -330,9 +332,9 @@ def test_no_write_is_acknowledged_after_the_files_were_removed(
 
 
 async def write_and_lose(url: str, before: int, vandal: Callable[[], None]) -> None:
-    async with opened(url) as others:  # what they wrote is in the log only
+    async with open_sessions(url) as others:  # what they wrote is in the log only
         session = await others.create_session("coder", "u1")
-        async with opened(url) as sessions:
+        async with open_sessions(url) as sessions:
             for _ in range(before):
                 await append(sessions, session.id)
             vandal()
@@ -352,7 +354,7 @@ def test_a_checkpoint_by_another_program_is_not_reported_as_damage(
     url = f"sqlite:///{path}"
 
     async def work() -> None:
-        async with opened(url) as ours, opened(url) as others:
+        async with open_sessions(url) as ours, open_sessions(url) as others:
             session = await ours.create_session("coder", "u1")
             outside = apsw.Connection(str(path))
             outside.execute("select count(*) from sqlite_schema").fetchall()
@@ -371,6 +373,6 @@ def test_a_checkpoint_by_another_program_is_not_reported_as_damage(
 
 
 @contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[SessionService]:
+async def open_sessions(url: str) -> AsyncIterator[SessionService]:
     async with holdfast.open_database(url) as database:
         yield SessionService(database, owner=OWNER)

@@ -85,7 +85,7 @@ CASES = [
 ]
 
 
-def prepared(folder: Path, name: str, start: bytes | None) -> Path:
+def prepare_folder(folder: Path, name: str, start: bytes | None) -> Path:
     folder.mkdir()
     if start is not None:
         (folder / name).write_bytes(start)
@@ -142,7 +142,7 @@ def test_a_failure_at_any_system_call_leaves_the_old_or_the_new_state(
     number = 0
     while True:
         number += 1
-        folder = prepared(tmp_path / str(number), name, start)
+        folder = prepare_folder(tmp_path / str(number), name, start)
         descriptors = len(os.listdir("/dev/fd"))
         done = True
         with fault_at(number, fault) as calls:
@@ -220,7 +220,7 @@ def test_a_kill_at_any_system_call_leaves_the_old_or_the_new_state(
     _, check, name = operation
     root = tmp_path / "root"
     root.mkdir()
-    prepared(root / "start", name, start)
+    prepare_folder(root / "start", name, start)
     names = json.dumps([(module.__name__, call) for module, call in CALLS])
 
     done = subprocess.run(

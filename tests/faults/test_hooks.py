@@ -33,7 +33,7 @@ SESSIONS = [
 ]
 
 
-class Fired:
+class HookProcess:
     """One hook process that was given one event."""
 
     def __init__(self, number: int):
@@ -74,7 +74,7 @@ class Fired:
 
 
 @contextmanager
-def held(url: str) -> Iterator[None]:
+def hold_store(url: str) -> Iterator[None]:
     """Another process writes, and lets no other process in."""
     if path := sqlite_path(url):
         connection = apsw.Connection(path)
@@ -117,7 +117,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
         _ = app.database
     seed = random.randrange(1 << 32)
     chance, count = random.Random(seed), scale(hooks)
-    fired = [Fired(number // 2) for number in range(count)]
+    fired = [HookProcess(number // 2) for number in range(count)]
     chance.shuffle(fired)
     codes: dict[str, list[int]] = {hook.content: [] for hook in fired}
 
@@ -125,7 +125,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
         wave = fired[start : start + AT_ONCE]
         state = chance.choice(["up", "up", "locked", "down"])
         if state == "locked":
-            with held(owner_url):
+            with hold_store(owner_url):
                 fire_wave(wave, chance, url, codes)
         else:
             fire_wave(wave, chance, down if state == "down" else url, codes)
@@ -144,7 +144,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
         == status["stored"] + status["rejected"]
         == len(stored) + status["rejected"]
     )
-    assert {note["code"] for note in rejected()} <= {
+    assert {note["code"] for note in list_rejected()} <= {
         "damaged_line"
     }  # of one that was killed while it wrote
     assert run_process("session", "verify").code == 0
@@ -153,7 +153,7 @@ def test_no_hook_that_ended_by_itself_is_lost_or_stored_twice(
 
 
 def fire_wave(
-    wave: list[Fired], chance: random.Random, url: str, codes: dict[str, list[int]]
+    wave: list[HookProcess], chance: random.Random, url: str, codes: dict[str, list[int]]
 ) -> None:
     for hook in wave:
         hook.start({**os.environ, "HOLDFAST_DATABASE": url})
@@ -176,7 +176,7 @@ def stored_contents() -> list[str]:
     return [event.content for event in events]
 
 
-def rejected() -> list[dict[str, Any]]:
+def list_rejected() -> list[dict[str, Any]]:
     with App() as app:
         return list(jsonl.read_records(app.spool.rejected).records)
 

@@ -24,7 +24,14 @@ from holdfast.sessions.service import SessionService
 from tests.faults.audit import OWNER, audit, read_outbox, with_sessions
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS
 from tests.rig.nursery import Line, Nursery
-from tests.surfaces.http.server import Server, append, environment, is_problem, served, wrote
+from tests.surfaces.http.server import (
+    Server,
+    append,
+    create_session,
+    environment,
+    is_problem,
+    run_server,
+)
 
 pytestmark = pytest.mark.own_database
 
@@ -118,7 +125,7 @@ def test_a_listener_that_reconnects_receives_every_event_once_and_in_order(
             if database_url.startswith("sqlite")
             else [tmp_path / "one", tmp_path / "two"]
         )
-        servers = [stack.enter_context(served(home, database_url)) for home in homes]
+        servers = [stack.enter_context(run_server(home, database_url)) for home in homes]
         listener = Listener(servers)
         asyncio.run(start_listening(listener))
         writers = [nursery.start(change_contexts, database_url, each) for _ in range(WRITERS)]
@@ -234,7 +241,7 @@ def test_a_write_whose_answer_was_lost_is_done_once(
     """R11: random writes of every kind through a network that loses four answers of ten."""
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
-    with served(tmp_path / "home", database_url) as server:
+    with run_server(tmp_path / "home", database_url) as server:
         asyncio.run(write_through_losses(server, chance, scale(1_000)))
         with server.client() as api:
             assert api.get("/api/health").json()["lost"] == 0
@@ -285,7 +292,7 @@ def test_ending_and_resuming_survive_lost_answers(
     tmp_path: Path, database_url: str, scale: Scale
 ) -> None:
     """R11: a thread of resumed sessions has no branch, however often its resuming was asked for."""
-    with served(tmp_path / "home", database_url) as server:
+    with run_server(tmp_path / "home", database_url) as server:
         count = scale(100)
         last = asyncio.run(go_on(server, random.Random(11), count))
 
@@ -314,8 +321,8 @@ def test_duplicate_requests_have_one_effect_and_another_body_has_no_effect(
     tmp_path: Path, database_url: str, scale: Scale
 ) -> None:
     """R11: the same request several times at the same moment, and then with another body."""
-    with served(tmp_path / "home", database_url) as server, server.client() as api:
-        session = wrote(api)
+    with run_server(tmp_path / "home", database_url) as server, server.client() as api:
+        session = create_session(api)
         count = scale(500)
         asyncio.run(submit_twice(server, session["id"], count))
         events = api.get(f"/api/sessions/{session['id']}/events", params={"limit": 1000}).json()[
@@ -353,7 +360,7 @@ def test_the_key_of_another_developer_means_nothing(tmp_path: Path, database_url
     @contextmanager
     def client_of(developer: str) -> Iterator[httpx.Client]:
         """One after the other: a store that is a file takes one server."""
-        served_to = served(tmp_path / developer, database_url, HOLDFAST_DEVELOPER=developer)
+        served_to = run_server(tmp_path / developer, database_url, HOLDFAST_DEVELOPER=developer)
         with served_to as server, server.client() as client:
             yield client
 
@@ -378,9 +385,9 @@ def test_the_key_of_another_developer_means_nothing(tmp_path: Path, database_url
 
 
 @contextmanager
-def filled(home: Path) -> Iterator[tuple[Server, httpx.Client, str]]:
-    with served(home) as server, server.client() as api:
-        session = wrote(api)
+def serve_filled_store(home: Path) -> Iterator[tuple[Server, httpx.Client, str]]:
+    with run_server(home) as server, server.client() as api:
+        session = create_session(api)
         for number in range(20):
             append(api, session["id"], f"{number} " * 200)
         assert api.get("/api/health").status_code == 200
@@ -420,7 +427,7 @@ def test_health_sees_what_was_done_to_the_store_and_writes_are_refused(
     tmp_path: Path, vandal: Callable[[Path], None]
 ) -> None:
     """R20: a health that only looks at the process would stay green here."""
-    with filled(tmp_path) as (_, api, session_id):
+    with serve_filled_store(tmp_path) as (_, api, session_id):
         vandal(tmp_path)
 
         for _ in range(3):
@@ -434,7 +441,7 @@ def test_a_full_disk_is_reported_and_writes_work_again_when_it_has_space(tmp_pat
     """R20: the kernel refuses every write beyond a size; then it no longer does.
     Nothing is lost.
     """
-    with filled(tmp_path) as (server, api, session_id):
+    with serve_filled_store(tmp_path) as (server, api, session_id):
         _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, most))
         assert is_problem(api.get("/api/health"), 503)
@@ -455,7 +462,7 @@ def test_an_event_that_is_missing_is_counted_and_health_says_so(
     Health, which is asked all the time, sees that the end of a log is gone; a hole shows when
     `status` counts all rows.
     """
-    with filled(tmp_path) as (_, api, session_id):
+    with serve_filled_store(tmp_path) as (_, api, session_id):
         thief = apsw.Connection(str(tmp_path / "holdfast.db"))
         triggers = thief.execute("select name from sqlite_schema where type = 'trigger'").fetchall()
         for (name,) in triggers:
@@ -492,8 +499,8 @@ def test_health_reports_a_stopped_postgresql_and_recovers_when_it_returns(
     tmp_path: Path, own_postgres: Any, own_postgres_url: str
 ) -> None:
     """R20, on the other engine."""
-    with served(tmp_path, own_postgres_url) as server, server.client() as api:
-        session = wrote(api)
+    with run_server(tmp_path, own_postgres_url) as server, server.client() as api:
+        session = create_session(api)
         own_postgres.stop()
         assert is_problem(api.get("/api/health"), 503)
         assert is_problem(append(api, session["id"]), 503)
@@ -552,8 +559,8 @@ def test_servers_are_killed_while_many_programs_use_the_same_home(
     lost.
     """
     home = tmp_path / "home"
-    with served(home) as server, server.client() as api:
-        session_id = wrote(api)["id"]
+    with run_server(home) as server, server.client() as api:
+        session_id = create_session(api)["id"]
     acked, hooks = list[str](), 0
     for _ in range(scale(20)):
         with ExitStack() as stack:
@@ -567,7 +574,7 @@ def test_servers_are_killed_while_many_programs_use_the_same_home(
             hooks += PROGRAMS // 2
         assert second["code"] == "server_running"
         assert f"process {first.pid} on port {first.port}" in second["message"]
-    with served(home) as server, server.client() as api:  # takes over what was left behind
+    with run_server(home) as server, server.client() as api:  # takes over what was left behind
         counts = api.get("/api/health").json()
         assert (counts["lost"], counts["spooled"], counts["rejected"]) == (0, 0, 0)
         assert counts["stored"] >= len(acked) + hooks

@@ -23,7 +23,7 @@ Scale = Callable[[int], int]
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[SessionService]:
+async def open_sessions(url: str) -> AsyncIterator[SessionService]:
     async with holdfast.open_database(url) as database:
         yield SessionService(database, owner=OWNER)
 
@@ -39,7 +39,7 @@ async def test_a_cancelled_append_does_not_affect_other_appends(
     """
     rounds, seed = scale(100), random.randrange(1 << 32)
     chance = random.Random(seed)
-    async with opened(database_url) as sessions:
+    async with open_sessions(database_url) as sessions:
         session = await sessions.create_session("coder", "u1")
         acked, asked = dict[str, int](), list[str]()
         for _ in range(rounds):
@@ -88,7 +88,7 @@ async def test_a_cancelled_change_is_written_completely_or_not_at_all(
 ) -> None:
     """Transactions of several statements, and scratchpads; afterwards every call still works."""
     rounds = scale(100)
-    async with opened(database_url) as sessions:
+    async with open_sessions(database_url) as sessions:
         session = await sessions.create_session("coder", "u1")
         for number in range(rounds):
             tasks = [
@@ -121,7 +121,7 @@ async def test_closing_commits_what_is_queued(database_url: str, scale: Scale) -
     refused.
     """
     count = scale(500)
-    async with opened(database_url) as sessions:
+    async with open_sessions(database_url) as sessions:
         session = await sessions.create_session("coder", "u1")
         tasks = [
             asyncio.create_task(
@@ -140,7 +140,7 @@ async def test_closing_commits_what_is_queued(database_url: str, scale: Scale) -
 
 async def test_a_closed_store_refuses_and_closes_twice(sqlite_url: str) -> None:
     """Every verb says the same."""
-    async with opened(sqlite_url) as sessions:
+    async with open_sessions(sqlite_url) as sessions:
         session = await sessions.create_session("coder", "u1")
         await sessions.db.close()
         for call in (
@@ -185,7 +185,7 @@ async def test_a_lock_of_another_process_does_not_stop_the_loop(
     stored.
     """
     rounds = scale(20)
-    async with opened(sqlite_url) as sessions:
+    async with open_sessions(sqlite_url) as sessions:
         session = await sessions.create_session("coder", "u1")
         holder = nursery.start(writers.hold_write_lock, sqlite_url)
         for _ in range(rounds):

@@ -164,7 +164,7 @@ def test_a_tailing_reader_misses_nothing_while_sixteen_write(
         nursery.start(writers.tail_outbox, database_url),
     ]
     children = [
-        nursery.start(writers.append_and_tell, database_url, session_id, n, each) for n in range(16)
+        nursery.start(writers.append_and_send, database_url, session_id, n, each) for n in range(16)
     ]
     assert hear_from_all(children) == ["open"] * 16
     say_to_all(children)
@@ -224,7 +224,7 @@ def test_a_checkpoint_loop_in_another_process_loses_no_event(
     children = [
         nursery.start(writers.append_many, sqlite_url, session_id, n, each) for n in range(64)
     ]
-    outside = nursery.start(writers.checkpoint_until_told, sqlite_url)
+    outside = nursery.start(writers.checkpoint_until_stopped, sqlite_url)
     assert hear_from_all(children) == ["open"] * 64
     say_to_all(children)
 

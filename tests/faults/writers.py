@@ -37,14 +37,14 @@ Body = Callable[[SessionService], Coroutine[Any, Any, Any]]
 LARGEST_TEXT = 9_000  # more than two pages
 
 
-async def with_opened(url: str, body: Body) -> Any:
+async def open_and_run(url: str, body: Body) -> Any:
     async with holdfast.open_database(url) as database:
         return await body(SessionService(database, owner=OWNER))
 
 
 def with_sessions(url: str, body: Body, *, with_loop: bool = True) -> Any:
     """With a loop as a server does it, or without one as a hook does."""
-    return asyncio.run(with_opened(url, body)) if with_loop else drive(with_opened(url, body))
+    return asyncio.run(open_and_run(url, body)) if with_loop else drive(open_and_run(url, body))
 
 
 def random_text(chance: random.Random) -> str:
@@ -160,7 +160,7 @@ def open_first(line: Line) -> None:
         line.say(with_sessions(url, body))
 
 
-def append_and_tell(line: Line, url: str, session_id: str, writer: int, count: int) -> None:
+def append_and_send(line: Line, url: str, session_id: str, writer: int, count: int) -> None:
     """Appends, and changes a context set now and then, so that there is something for both kinds of
     listeners.
     """
@@ -234,7 +234,7 @@ def tail_outbox(line: Line, url: str) -> None:
 # --- R24 ------------------------------------------------------------------------------------------
 
 
-def checkpoint_until_told(line: Line, url: str) -> None:
+def checkpoint_until_stopped(line: Line, url: str) -> None:
     """What a backup program does to the store of another program: truncates the write-ahead log
     whenever it can.
     """
@@ -461,7 +461,7 @@ def append_with_few_descriptors(
         for _ in range(number % 6):
             os.close(taken.pop())
         try:
-            opened = with_opened(url, body)
+            opened = open_and_run(url, body)
             acked.append(loop.run_until_complete(opened) if with_loop else drive(opened))
         except StoreUnreachableError as error:
             refused.append(f"{error.code}: {error.cause}")
@@ -527,7 +527,7 @@ def fork_and_go_on(line: Line, url: str, session_id: str, forks: int, with_loop:
         except StoreClosedError:
             line.say("refused")
         with_new_loop(sessions.db.close)
-        with_new_loop(lambda: with_opened(url, append))
+        with_new_loop(lambda: open_and_run(url, append))
         sessions.db.connection.close()  # type: ignore[attr-defined]  # what an ending interpreter does to it
         os._exit(0)
 

@@ -27,7 +27,7 @@ def text_of(value: object) -> str:
     return canonical.canonical_json("value", value, max_bytes=ROOM)
 
 
-def nested(levels: int, leaf: object = 1) -> Any:
+def nest(levels: int, leaf: object = 1) -> Any:
     value = leaf
     for level in range(levels):
         value = [value] if level % 2 else {"a": value}
@@ -88,9 +88,9 @@ def test_nul_and_half_surrogates_are_refused_wherever_they_stand(text: str, plac
 
 
 def test_a_value_may_be_as_deep_as_the_limit_and_no_deeper() -> None:
-    assert text_of(nested(canonical.MAX_DEPTH)).count("a") == canonical.MAX_DEPTH // 2
+    assert text_of(nest(canonical.MAX_DEPTH)).count("a") == canonical.MAX_DEPTH // 2
     with pytest.raises(InvalidValueError, match="nested deeper than 64 levels"):
-        text_of(nested(canonical.MAX_DEPTH + 1))
+        text_of(nest(canonical.MAX_DEPTH + 1))
 
 
 @pytest.mark.parametrize("levels", [65, 500, 100_000])

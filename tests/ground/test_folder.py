@@ -16,7 +16,7 @@ from holdfast.ground.folder import Folder, open_folder
 PLACE = "data/context"
 
 
-def opened(root: Path) -> Folder:
+def open_place(root: Path) -> Folder:
     folder = open_folder(str(root), PLACE, create=True)
     assert folder is not None
     return folder
@@ -26,7 +26,7 @@ def test_a_missing_folder_is_created_only_on_request(tmp_path: Path):
     assert open_folder(str(tmp_path), PLACE) is None
     assert not (tmp_path / "data").exists()
 
-    with opened(tmp_path) as folder:
+    with open_place(tmp_path) as folder:
         assert folder.find("a.json", max_bytes=10) is None
         folder.replace("a.json", b"one")
         folder.replace("a.json", b"two")
@@ -37,7 +37,7 @@ def test_a_missing_folder_is_created_only_on_request(tmp_path: Path):
 
 
 def test_a_replaced_file_keeps_the_mode_that_a_user_set(tmp_path: Path):
-    with opened(tmp_path) as folder:
+    with open_place(tmp_path) as folder:
         folder.replace("a", b"one")
         (tmp_path / PLACE / "a").chmod(0o600)
         folder.replace("a", b"two")
@@ -67,7 +67,7 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["link", "pipe", "folder"])
 def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(tmp_path: Path, name: str):
-    with opened(tmp_path) as folder:
+    with open_place(tmp_path) as folder:
         place = tmp_path / PLACE
         (tmp_path / "secret").write_text("secret")
         (place / "link").symlink_to(tmp_path / "secret")
@@ -83,7 +83,7 @@ def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(tmp_path: 
 
 
 def test_a_file_too_large_is_refused(tmp_path: Path):
-    with opened(tmp_path) as folder:
+    with open_place(tmp_path) as folder:
         folder.replace("a", b"12345")
         with pytest.raises(InvalidValueError, match="larger than 4 bytes"):
             folder.find("a", max_bytes=4)
@@ -98,7 +98,7 @@ def test_a_path_that_leads_outside_is_refused(tmp_path: Path, path: str):
 def test_a_full_disk_says_so_and_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with opened(tmp_path) as folder:
+    with open_place(tmp_path) as folder:
         folder.replace("a", b"old")
         monkeypatch.setattr(files, "write_all", _no_space)
         with pytest.raises(files.StoreFullError):
@@ -113,7 +113,7 @@ def _no_space(fd: int, data: bytes) -> None:
 
 def test_a_second_writer_waits_and_then_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(files, "LOCK_SECONDS", 0.0)
-    with opened(tmp_path) as one, opened(tmp_path) as two:
+    with open_place(tmp_path) as one, open_place(tmp_path) as two:
         with one.locked(), pytest.raises(StoreBusyError), two.locked():
             pass
         with two.locked():
@@ -122,7 +122,7 @@ def test_a_second_writer_waits_and_then_says_so(tmp_path: Path, monkeypatch: pyt
 
 def test_writers_one_after_the_other_lose_nothing_and_leave_no_lock_file(tmp_path: Path):
     def add(number: int) -> None:
-        with opened(tmp_path) as folder, folder.locked():
+        with open_place(tmp_path) as folder, folder.locked():
             known = folder.find("a", max_bytes=10_000) or b""
             folder.replace("a", known + b"%d\n" % number)
 

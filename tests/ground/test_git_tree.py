@@ -31,7 +31,7 @@ def nothing(ids: list[bytes]) -> list[Tree]:
     raise AssertionError(f"no tree has to be read, {ids} were asked for")
 
 
-def built(files: dict[bytes, TreeEntry]) -> bytes:
+def build_tree(files: dict[bytes, TreeEntry]) -> bytes:
     return compute_tree_id(None, files, [], nothing, "sha1")
 
 
@@ -68,7 +68,7 @@ def possible(files: dict[bytes, TreeEntry]) -> dict[bytes, TreeEntry]:
 
 
 def test_trees_and_blobs_have_the_ids_that_git_gives_them():
-    assert built({}).hex() == EMPTY
+    assert build_tree({}).hex() == EMPTY
     assert (
         hash_object("blob", b"hello\n", "sha1").hex() == "ce013625030ba8dba906f756967f9e9ca394464a"
     )

@@ -27,17 +27,19 @@ from holdfast.ground.redaction import (
 from holdfast.ground.redaction_rules import RULES
 
 
-def made(prefix: str, count: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+def make_secret(
+    prefix: str, count: int, alphabet: str = string.ascii_letters + string.digits
+) -> str:
     """Never a literal, so that no scanner finds a secret in this file."""
     return prefix + "".join(random.Random(prefix).choices(alphabet, k=count))
 
 
 GITHUB, ANTHROPIC, AWS = (
-    made("ghp_", 36),
-    made("sk-ant-api03-", 95),
-    made("AKIA", 16, string.ascii_uppercase),
+    make_secret("ghp_", 36),
+    make_secret("sk-ant-api03-", 95),
+    make_secret("AKIA", 16, string.ascii_uppercase),
 )
-VALUE = made("v", 20) + "7"
+VALUE = make_secret("v", 20) + "7"
 
 
 # --- finding --------------------------------------------------------------------------------------
@@ -158,14 +160,14 @@ def test_the_line_after_a_secret_is_not_taken_for_the_rest_of_it(after: str) -> 
 
 
 def test_a_hash_on_the_line_after_a_whole_key_stays() -> None:
-    checksum = made("", 40, "0123456789abcdef")
+    checksum = make_secret("", 40, "0123456789abcdef")
 
     assert redact(f"{GITHUB}\n{checksum}").text.endswith(f"]\n{checksum}")
 
 
 def test_a_private_key_is_found_without_its_end() -> None:
     """A listing may be cut off: what is there of the key is still a key."""
-    lines = "\n".join(made(str(number), 64) for number in range(5))
+    lines = "\n".join(make_secret(str(number), 64) for number in range(5))
     text = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n[cut]"
 
     assert redact(text).text.partition(":")[0] == "[REDACTED"
@@ -196,7 +198,7 @@ def test_each_secret_of_a_text_is_found_once_and_in_order() -> None:
 
 
 def test_equal_secrets_have_equal_marks_and_others_do_not() -> None:
-    other = made("gho_", 36)
+    other = make_secret("gho_", 36)
 
     first, again, third = redact(f"{GITHUB} {GITHUB} {other}").text.split(" ")
 
@@ -317,7 +319,7 @@ def test_a_value_too_deep_is_refused() -> None:
 
 
 def test_a_random_word_is_a_warning_and_never_redacted() -> None:
-    word = made("", 48)
+    word = make_secret("", 48)
 
     assert [(f.rule, f.start, f.end) for f in find_suspicious(f"see {word} there")] == [
         ("high_entropy", 4, 52)
@@ -328,7 +330,7 @@ def test_a_random_word_is_a_warning_and_never_redacted() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        made("", 64, "0123456789abcdef"),
+        make_secret("", 64, "0123456789abcdef"),
         "a_very_long_name_of_a_function_that_somebody_wrote",
         "a/path/that/is/long/enough/to/be/looked/at/by/this",
         "=" * 80,

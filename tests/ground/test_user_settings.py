@@ -10,7 +10,7 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground.user_settings import UserSettings, load_user_settings
 
 
-def chosen(home: Path, value: Any) -> UserSettings:
+def load_written(home: Path, value: Any) -> UserSettings:
     (home / "settings.json").write_text(value if isinstance(value, str) else json.dumps(value))
     return load_user_settings(str(home))
 
@@ -24,7 +24,7 @@ def test_without_a_file_nothing_is_chosen(tmp_path: Path):
 
 
 def test_consent_for_one_repository_is_not_consent_for_others(tmp_path: Path):
-    settings = chosen(
+    settings = load_written(
         tmp_path, {"repositories": {"github.com/acme/payouts": {"shared_context": True}}}
     )
 
@@ -34,7 +34,7 @@ def test_consent_for_one_repository_is_not_consent_for_others(tmp_path: Path):
 
 
 def test_one_repository_can_be_left_out(tmp_path: Path):
-    settings = chosen(
+    settings = load_written(
         tmp_path, {"shared_context": True, "repositories": {"secret": {"shared_context": False}}}
     )
 
@@ -43,7 +43,7 @@ def test_one_repository_can_be_left_out(tmp_path: Path):
 
 
 def test_rules_of_everywhere_come_before_those_of_one_repository(tmp_path: Path):
-    settings = chosen(
+    settings = load_written(
         tmp_path, {"pinned_rules": ["a"], "repositories": {"r": {"pinned_rules": ["b"]}}}
     )
 
@@ -68,7 +68,7 @@ def test_rules_of_everywhere_come_before_those_of_one_repository(tmp_path: Path)
 )
 def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
     with pytest.raises(InvalidValueError, match=r"settings\.json"):
-        chosen(tmp_path, value)
+        load_written(tmp_path, value)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
 def test_an_unknown_setting_is_reported_with_the_likely_intended_one(
     tmp_path: Path, value: Any, key: str, hint: str
 ):
-    settings = chosen(tmp_path, value)
+    settings = load_written(tmp_path, value)
 
     [note] = settings.ignored
     assert note.startswith(str(tmp_path / "settings.json"))
@@ -127,11 +127,11 @@ def test_valid_repository_names_are_not_reported(tmp_path: Path):
         "local-0123456789abcdef",
     ]
 
-    assert chosen(tmp_path, {"repositories": {name: {} for name in names}}).ignored == ()
+    assert load_written(tmp_path, {"repositories": {name: {} for name in names}}).ignored == ()
 
 
 def test_any_number_of_typos_is_a_few_notes(tmp_path: Path):
-    assert len(chosen(tmp_path, {f"key{number}": 1 for number in range(1000)}).ignored) == 5
+    assert len(load_written(tmp_path, {f"key{number}": 1 for number in range(1000)}).ignored) == 5
 
 
 def test_a_file_that_is_not_json_is_refused_with_the_position(tmp_path: Path):
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_json_is_refused_with_the_position(tmp_path: Path):
         InvalidValueError,
         match=r"is not JSON \(Expecting value: line 1 column 20.*fix or remove it",
     ):
-        chosen(tmp_path, '{"shared_context": tru}')
+        load_written(tmp_path, '{"shared_context": tru}')
 
 
 def test_a_settings_file_that_is_not_utf8_is_refused(tmp_path: Path):

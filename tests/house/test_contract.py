@@ -8,7 +8,7 @@ written to the golden file by `make contract`, and is then visible in its diff.
 import pytest
 
 from tests.house import source
-from tests.house.test_docs import printed
+from tests.house.test_docs import run_and_read
 from tools import contract
 
 GOLDEN = source.ROOT / "tests" / "house" / "contract.txt"
@@ -16,7 +16,7 @@ GOLDEN = source.ROOT / "tests" / "house" / "contract.txt"
 
 def test_the_contract_is_the_one_that_was_agreed():
     agreed = contract.parse_facts(GOLDEN.read_text())
-    offered = contract.parse_facts(printed("-m", "tools.contract"))
+    offered = contract.parse_facts(run_and_read("-m", "tools.contract"))
 
     differences = contract.compare(agreed, offered)
 

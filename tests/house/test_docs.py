@@ -9,7 +9,7 @@ import pytest
 from tests.house import source
 
 
-def printed(*command: str) -> str:
+def run_and_read(*command: str) -> str:
     done = subprocess.run(
         [sys.executable, *command],
         cwd=source.ROOT,
@@ -23,11 +23,13 @@ def printed(*command: str) -> str:
 
 
 def test_the_grid_of_verbs_and_doors_is_what_the_doors_offer():
-    assert (source.ROOT / "docs" / "verbs.md").read_text() == printed("tools/verbs.py")
+    assert (source.ROOT / "docs" / "verbs.md").read_text() == run_and_read("tools/verbs.py")
 
 
 def test_the_help_in_the_docs_is_the_help():
-    assert (source.ROOT / "docs" / "help.txt").read_text() == printed("-m", "holdfast", "--help")
+    assert (source.ROOT / "docs" / "help.txt").read_text() == run_and_read(
+        "-m", "holdfast", "--help"
+    )
 
 
 @pytest.mark.parametrize(

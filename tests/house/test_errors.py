@@ -21,7 +21,7 @@ from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.mcp import actions as mcp
 from holdfast.surfaces.mcp.server import ROOMS
 from tests.house import source
-from tests.house.test_docs import printed
+from tests.house.test_docs import run_and_read
 from tools.errors import EXAMPLES, KINDS, find_errors
 
 COMMANDS = set(root.list_commands(click.Context(root)))
@@ -35,17 +35,17 @@ def verbs_in_source() -> set[str]:
         verb
         for text in texts
         for call in re.findall(r"Action\(([^)]*)", text)
-        for verb in quoted(call)
+        for verb in find_quoted(call)
     }
 
 
-def quoted(call: str) -> list[str]:
+def find_quoted(call: str) -> list[str]:
     before_arguments = call.partition(",")[0]
     return re.findall(r'"([a-z_.]+)"', before_arguments)
 
 
 def test_the_page_draws_the_whole_tree():
-    assert (source.ROOT / "docs" / "errors.md").read_text() == printed("-m", "tools.errors")
+    assert (source.ROOT / "docs" / "errors.md").read_text() == run_and_read("-m", "tools.errors")
 
 
 def test_every_class_has_an_example():

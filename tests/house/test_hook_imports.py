@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.app import App
 
-TOO_DEAR = (
+EXPENSIVE = (
     "argparse",
     "asyncio",
     "asyncpg",
@@ -99,9 +99,12 @@ def loaded_modules(*arguments: str, stdin: str = "") -> set[str]:
     return {line.rpartition("|")[2].strip() for line in times}
 
 
-def too_dear(modules: set[str]) -> list[str]:
+def find_expensive(modules: set[str]) -> list[str]:
     return sorted(
-        name for name in modules for dear in TOO_DEAR if name == dear or name.startswith(f"{dear}.")
+        name
+        for name in modules
+        for dear in EXPENSIVE
+        if name == dear or name.startswith(f"{dear}.")
     )
 
 
@@ -123,7 +126,7 @@ def test_a_hook_that_appends_loads_no_expensive_module(bare: set[str], tmp_path:
 
     modules = loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=payload)
 
-    assert too_dear(modules - bare) == []
+    assert find_expensive(modules - bare) == []
     with App() as app:
         [session] = app.run(app.scope.sessions.list_sessions())
         [event] = app.run(app.scope.sessions.get_recent_events(session.id))
@@ -139,7 +142,7 @@ def test_a_hook_that_finds_its_session_loads_no_expensive_module(bare: set[str],
 
     modules = loaded_modules("-m", "holdfast", "hook", "claude", "PostToolUse", stdin=payload)
 
-    assert too_dear(modules - bare) == []
+    assert find_expensive(modules - bare) == []
     assert modules & NOT_EVERY_TIME == set()
     with App() as app:
         assert app.run(app.scope.sessions.store.count_events())[1] == 2
@@ -151,7 +154,7 @@ def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path
         "-m", "holdfast", "hook", "claude", "Stop", stdin=claude_payload(tmp_path, "Notification")
     )
 
-    assert too_dear(modules - bare) == []
+    assert find_expensive(modules - bare) == []
     assert "apsw" not in modules
 
 
@@ -159,7 +162,7 @@ def test_the_store_alone_loads_no_expensive_module(bare: set[str]):
     """Without a running loop the services are driven by hand, and `asyncio` is not loaded."""
     modules = loaded_modules("-c", STORE_ONE_EVENT)
 
-    assert too_dear(modules - bare) == []
+    assert find_expensive(modules - bare) == []
     assert "apsw" in modules
 
 
@@ -168,11 +171,11 @@ def test_the_public_names_are_loaded_when_they_are_used(bare: set[str]):
     modules = loaded_modules("-c", "import holdfast")
 
     assert {name for name in modules - bare if name.startswith("holdfast")} == {"holdfast"}
-    assert too_dear(modules - bare) == []
+    assert find_expensive(modules - bare) == []
 
 
 def test_an_expensive_module_that_is_loaded_late_is_detected(bare: set[str]):
     """The measure itself: also when the module is loaded late."""
     modules = loaded_modules("-c", "def late():\n    import concurrent.futures\nlate()")
 
-    assert "concurrent.futures" in too_dear(modules - bare)
+    assert "concurrent.futures" in find_expensive(modules - bare)

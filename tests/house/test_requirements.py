@@ -11,27 +11,27 @@ from tests.house import source
 PAGE = source.ROOT / "docs" / "requirements.md"
 
 
-def numbered(letters: str, last: int, *extra: str) -> list[str]:
+def number_ids(letters: str, last: int, *extra: str) -> list[str]:
     return [*(f"{letters}{number}" for number in range(1, last + 1)), *extra]
 
 
 # Every id of the specification and of its chapter on reliability.
 IDS = [
-    *numbered("S", 19),
-    *numbered("M", 5),
-    *numbered("D", 4),
-    *numbered("W", 10),
-    *numbered("B", 9),
-    *numbered("C", 9),
-    *numbered("K", 5),
-    *numbered("T", 14),
-    *numbered("U", 6),
-    *numbered("P", 6, "Q"),
-    *numbered("R", 24, "R3b", "R4b"),
-    *numbered("F", 2),
-    *numbered("TS", 24, "TS6b", "TS17b"),
-    *numbered("TW", 2),
-    *numbered("TH", 25),
+    *number_ids("S", 19),
+    *number_ids("M", 5),
+    *number_ids("D", 4),
+    *number_ids("W", 10),
+    *number_ids("B", 9),
+    *number_ids("C", 9),
+    *number_ids("K", 5),
+    *number_ids("T", 14),
+    *number_ids("U", 6),
+    *number_ids("P", 6, "Q"),
+    *number_ids("R", 24, "R3b", "R4b"),
+    *number_ids("F", 2),
+    *number_ids("TS", 24, "TS6b", "TS17b"),
+    *number_ids("TW", 2),
+    *number_ids("TH", 25),
 ]
 
 # What the first room stands on: each of these is shown by a test, wholly or in the part that

@@ -69,7 +69,7 @@ USABLE = {
 
 
 @asynccontextmanager
-async def opened(postgres: Cluster, name: str) -> AsyncIterator[MemoryService]:
+async def open_memories(postgres: Cluster, name: str) -> AsyncIterator[MemoryService]:
     async with holdfast.open_database(postgres.dsn(name, APP)) as database:
         yield MemoryService(database)
 
@@ -94,7 +94,7 @@ async def test_every_row_that_says_something_is_found_listed_exported_and_forgot
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
 
-    async with opened(postgres, name) as memories:
+    async with open_memories(postgres, name) as memories:
         [found] = await memories.recall("which port does the staging database listen on")
         await finish_noting()
         listed = await memories.list_memories()
@@ -280,11 +280,11 @@ async def test_the_remedy_in_the_refusal_makes_the_adoption_work(
     execute(postgres.dsn(name, OWNER), refused.value.remedy)
     await migrate_postgres(postgres.dsn(name, OWNER))
 
-    async with opened(postgres, name) as memories:
+    async with open_memories(postgres, name) as memories:
         await memories.remember(PORT)
         assert await memories.recall("staging port")
     if shape == "too many words":
-        async with opened(postgres, name) as memories:
+        async with open_memories(postgres, name) as memories:
             assert [recalled.memory.user_id for recalled in await memories.recall("w7")] == ["a"]
 
 
@@ -297,7 +297,7 @@ async def test_row_level_security_added_later_also_limits_a_recall(
         f"insert into memori.memories (user_id, content) values ('alice', '{PORT}')",
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
-    async with opened(postgres, name) as memories:
+    async with open_memories(postgres, name) as memories:
         assert len(await memories.recall("staging port")) == 1
         execute(
             postgres.dsn(name, OWNER),
@@ -318,7 +318,7 @@ async def test_a_value_that_the_table_refuses_is_reported_as_a_table_error(
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
 
-    async with opened(postgres, name) as memories:
+    async with open_memories(postgres, name) as memories:
         assert (await memories.remember("short", user_id="u1")).is_new
         with pytest.raises(errors.ForeignTableError, match="too long for type character varying"):
             await memories.remember("x" * 61, user_id="u1")
@@ -338,7 +338,7 @@ async def test_a_text_is_forgotten_wherever_it_stands_and_whenever_it_comes_back
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
 
-    async with opened(postgres, name) as memories:
+    async with open_memories(postgres, name) as memories:
         assert len(await memories.recall("staging database port")) == 3
         await memories.forget("1")
         left = execute(
@@ -378,7 +378,7 @@ async def test_a_table_that_was_adopted_before_is_looked_at_again(
     execute(postgres.dsn(name, OWNER), refused.value.remedy or "")
     assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0002_notes"]
 
-    async with opened(postgres, name) as memories:
+    async with open_memories(postgres, name) as memories:
         assert [recalled.memory.content for recalled in await memories.recall("staging port")] == [
             PORT
         ]

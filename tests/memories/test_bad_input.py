@@ -13,7 +13,7 @@ BROKEN = ["", "  \n", "a\x00b", "half \ud800 pair", "x" * (10 << 20)]
 NO_ID = ["", "nothing", "0" * 36, "a\x00b", "\ud800", "x" * 1000, None, 7]
 
 
-async def unchanged(memories: MemoryService, kept: Any) -> None:
+async def check_unchanged(memories: MemoryService, kept: Any) -> None:
     assert list(await memories.list_memories()) == [kept]
 
 
@@ -31,7 +31,7 @@ async def test_an_invalid_content_is_refused_and_changes_nothing(
 
     assert refused.value.field == "content"
     assert len(str(refused.value)) < 300
-    await unchanged(memories, kept)
+    await check_unchanged(memories, kept)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ async def test_an_option_that_breaks_a_rule_is_refused(
         await memories.remember("Something new", **options)
 
     assert refused.value.field == field
-    await unchanged(memories, kept)
+    await check_unchanged(memories, kept)
 
 
 async def test_an_unknown_source_names_the_known_ones(memories: MemoryService):
@@ -171,7 +171,7 @@ async def test_an_id_of_nothing_is_not_found(
     with pytest.raises(MemoryNotFoundError):
         await getattr(memories, verb)(memory_id)
 
-    await unchanged(memories, kept)
+    await check_unchanged(memories, kept)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ WHOLE = [
 ]
 
 
-def written(path: Path, *lines: object) -> str:
+def write_lines(path: Path, *lines: object) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(
         b"".join(
@@ -70,7 +70,7 @@ def written(path: Path, *lines: object) -> str:
 
 
 async def test_an_import_keeps_what_a_line_says(memories: MemoryService, tmp_path: Path):
-    report = await import_memories(memories, written(tmp_path / DEFAULT_PATH, *RECORDS))
+    report = await import_memories(memories, write_lines(tmp_path / DEFAULT_PATH, *RECORDS))
 
     assert (report.imported, report.known, report.forgotten) == (3, 0, 0)
     port, money, redis = sorted(
@@ -85,7 +85,7 @@ async def test_an_import_keeps_what_a_line_says(memories: MemoryService, tmp_pat
 
 
 async def test_to_import_again_changes_nothing(memories: MemoryService, tmp_path: Path):
-    file = written(tmp_path / "memories.jsonl", *RECORDS, RECORDS[0])
+    file = write_lines(tmp_path / "memories.jsonl", *RECORDS, RECORDS[0])
     first = await import_memories(memories, file)
     before = list(await memories.list_memories())
 
@@ -99,7 +99,7 @@ async def test_to_import_again_changes_nothing(memories: MemoryService, tmp_path
 async def test_an_import_skips_and_counts_forgotten_memories(
     memories: MemoryService, tmp_path: Path
 ):
-    file = written(tmp_path / "memories.jsonl", *RECORDS)
+    file = write_lines(tmp_path / "memories.jsonl", *RECORDS)
     await import_memories(memories, file)
     for memory in await memories.list_memories_with_text("Redis"):
         await memories.forget(memory.id)
@@ -123,7 +123,7 @@ async def test_damaged_lines_are_named_and_the_others_come_in(
         b'{"content": "to',
     ]
 
-    report = await import_memories(memories, written(tmp_path / "memories.jsonl", *lines))
+    report = await import_memories(memories, write_lines(tmp_path / "memories.jsonl", *lines))
 
     assert report.imported == 2
     assert report.problems == (
@@ -141,7 +141,7 @@ async def test_damaged_lines_are_named_and_the_others_come_in(
 
 async def test_an_export_comes_in_elsewhere_as_it_was(memories: MemoryService, tmp_path: Path):
     """Byte for byte: ids, times, belief and lineage."""
-    await import_memories(memories, written(tmp_path / "given.jsonl", *RECORDS))
+    await import_memories(memories, write_lines(tmp_path / "given.jsonl", *RECORDS))
     kept = (await memories.remember("Kept ✓ 数据库", ttl_days=3, session_id="s-9")).memory
     await memories.contradict(kept.id)
     first, second = tmp_path / "new" / "folder" / "first.jsonl", tmp_path / "second.jsonl"
@@ -162,7 +162,7 @@ async def test_an_export_never_loses_what_only_the_file_has(
     memories: MemoryService, tmp_path: Path
 ):
     """R13: neither an empty store nor a half-known or damaged file is a reason to empty it."""
-    file = written(tmp_path / "memories.jsonl", *WHOLE)
+    file = write_lines(tmp_path / "memories.jsonl", *WHOLE)
     before = Path(file).read_bytes()
     with pytest.raises(errors.ExportRefusedError, match="3 lines"):
         await export_memories(memories, file)
@@ -211,7 +211,7 @@ async def test_a_file_that_holds_more_than_memories_is_not_replaced(
     """Another program still needs what is only there; the import says so, and the export leaves it
     alone.
     """
-    file = written(tmp_path / "memories.jsonl", *lines)
+    file = write_lines(tmp_path / "memories.jsonl", *lines)
     before = Path(file).read_bytes()
     report = await import_memories(memories, file)
 
@@ -304,7 +304,7 @@ async def test_an_export_without_memories_is_an_empty_file(memories: MemoryServi
 async def test_importing_a_file_that_cannot_be_read_is_refused(
     memories: MemoryService, tmp_path: Path
 ):
-    os.symlink(written(tmp_path / "there.jsonl", *RECORDS), tmp_path / "link.jsonl")
+    os.symlink(write_lines(tmp_path / "there.jsonl", *RECORDS), tmp_path / "link.jsonl")
     os.mkfifo(tmp_path / "pipe.jsonl")
 
     with pytest.raises(FileMissingError):
@@ -336,7 +336,7 @@ async def test_a_file_that_cannot_be_written_is_named(
 
 async def test_a_file_and_a_service_are_searched_alike(memories: MemoryService, tmp_path: Path):
     """Relevance means the same for both."""
-    file = written(tmp_path / "memories.jsonl", *RECORDS, b"{torn")
+    file = write_lines(tmp_path / "memories.jsonl", *RECORDS, b"{torn")
     await import_memories(memories, file)
 
     for question in (
@@ -356,7 +356,7 @@ async def test_a_file_is_read_as_it_is_now(tmp_path: Path):
     store = TemporalMemoryStore(tmp_path / "memories.jsonl")
     assert await store.search("staging port") == []
 
-    written(
+    write_lines(
         tmp_path / "memories.jsonl",
         RECORDS[0],
         {**RECORDS[2], "expires_at": "2020-01-01T00:00:00Z"},
@@ -374,7 +374,7 @@ async def test_a_file_is_read_as_it_is_now(tmp_path: Path):
 async def test_without_a_path_the_usual_file_is_meant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    written(tmp_path / DEFAULT_PATH, *RECORDS)
+    write_lines(tmp_path / DEFAULT_PATH, *RECORDS)
     monkeypatch.chdir(tmp_path)
 
     [found] = await TemporalMemoryStore().search("redis streams", limit=1)

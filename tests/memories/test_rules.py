@@ -134,7 +134,7 @@ def test_a_rarer_word_never_weighs_less(first: int, second: int, total: int):
     assert weights["a"] >= weights["b"]
 
 
-def ranked(*memories: Memory, query: str = "kept", **changes: Any) -> list[str]:
+def rank_ids(*memories: Memory, query: str = "kept", **changes: Any) -> list[str]:
     candidates = [(memory, extract_words(memory.content)) for memory in memories]
     weights = rules.weigh(extract_words(query), {}, len(memories))
     options = {"now": NOW, "limit": 10, "min_relevance": 0.35} | changes
@@ -148,24 +148,24 @@ def test_recency_belief_and_use_decide_only_among_answers():
     used = memory(id="used", use_count=50)
     beside_the_point = memory("something else", id="other", use_count=10_000, confidence=1.0)
 
-    assert ranked(old, new, doubted, used, beside_the_point) == ["used", "new", "doubted", "old"]
+    assert rank_ids(old, new, doubted, used, beside_the_point) == ["used", "new", "doubted", "old"]
 
 
 def test_the_gate_looks_at_relevance_alone():
     """Whatever else speaks for it: half of the words are half of the words."""
     held = memory("alpha", use_count=10_000, confidence=1.0)
 
-    assert ranked(held, query="alpha beta", min_relevance=0.51) == []
-    assert ranked(held, query="alpha beta", min_relevance=0.5) == [held.id]
+    assert rank_ids(held, query="alpha beta", min_relevance=0.51) == []
+    assert rank_ids(held, query="alpha beta", min_relevance=0.5) == [held.id]
 
 
 def test_without_any_word_in_common_nothing_passes_a_gate_that_is_open():
-    assert ranked(memory("alpha"), query="beta", min_relevance=0.0) == []
+    assert rank_ids(memory("alpha"), query="beta", min_relevance=0.0) == []
 
 
 @given(st.permutations([memory(f"kept {n}", id=f"m-{n}") for n in range(6)]))
 def test_the_order_of_the_candidates_does_not_matter(memories: list[Memory]):
-    assert ranked(*memories) == [f"m-{n}" for n in range(6)]
+    assert rank_ids(*memories) == [f"m-{n}" for n in range(6)]
 
 
 def test_the_rarest_words_lead_to_candidates_until_there_are_enough():
@@ -257,7 +257,7 @@ def test_an_answer_gains_a_tenth_by_age_and_by_belief_and_half_of_that_by_use(
 def test_the_newest_of_equally_good_answers_comes_first():
     older, newer = memory(id="a", updated_at=NOW - timedelta(seconds=1)), memory(id="b")
 
-    assert ranked(older, newer) == ["b", "a"]
+    assert rank_ids(older, newer) == ["b", "a"]
 
 
 @pytest.mark.parametrize("source_type", ["explicit", "implicit", "bootstrap", "tool_output"])

@@ -265,7 +265,7 @@ from generate_series(1, 5000) n
 """
 
 
-async def explained(connection: Any, statement: str) -> str:
+async def explain(connection: Any, statement: str) -> str:
     plans: list[str] = []
     connection.add_log_listener(lambda _, message: plans.append(message.message))
     await connection.execute(statement)
@@ -292,9 +292,9 @@ async def test_the_index_of_words_is_used_under_row_level_security(
             "'2026-11-16T09:04:00Z')"
         )
 
-        assert "Bitmap Index Scan on memories_by_words" in await explained(connection, call)
+        assert "Bitmap Index Scan on memories_by_words" in await explain(connection, call)
         await connection.execute("select holdfast.act_for('north', 'd7')")
-        bare = await explained(
+        bare = await explain(
             connection,
             "select * from memori.memories where workspace_id = 'north' and developer_id = 'd7'"
             " and content_tsv @@ 'word1007'::tsquery",

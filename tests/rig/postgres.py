@@ -74,7 +74,7 @@ def new_workspace() -> str:
     return f"{WORKSPACE_PREFIX}{secrets.token_hex(6)}"
 
 
-def run_apart(work: Callable[[], Any]) -> Any:
+def run_in_thread(work: Callable[[], Any]) -> Any:
     """Run a coroutine to its end in a thread of its own, because the caller may sit in a running
     event loop.
     """
@@ -95,7 +95,7 @@ def execute(url: str, *statements: str) -> list[asyncpg.Record]:
         finally:
             await connection.close()
 
-    return run_apart(work)
+    return run_in_thread(work)
 
 
 class Cluster:
@@ -128,7 +128,7 @@ class Cluster:
         """Migrate one database as the owner; every test clones it."""
         name = self._new_name()
         execute(self.dsn(), f"create database {name} owner {OWNER}")
-        run_apart(lambda: migrate(self.dsn(name, OWNER)))
+        run_in_thread(lambda: migrate(self.dsn(name, OWNER)))
         execute(
             self.dsn(),
             f"grant {RUNTIME} to {APP}",

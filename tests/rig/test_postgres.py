@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.ground.settings import owner_of
 from tests.rig import binaries, guard
-from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster, Server, execute, run_apart
+from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster, Server, execute, run_in_thread
 from tests.rig.shared import Run
 
 ROOT = Path(__file__).parents[2]
@@ -110,7 +110,7 @@ def test_a_database_is_dropped_although_a_connection_is_open(postgres: Cluster):
         execute(postgres.dsn(), f"drop database {name} with (force)")
         await leaked.close(timeout=5)
 
-    run_apart(leak)
+    run_in_thread(leak)
 
     assert execute(postgres.dsn(), f"select 1 from pg_database where datname = '{name}'") == []
 

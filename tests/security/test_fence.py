@@ -120,7 +120,7 @@ MEGABYTE = {
 }
 
 
-def fenced(text: str, max_chars: int) -> str:
+def fence_text(text: str, max_chars: int) -> str:
     return fence(
         text, author="dev-a", source="ctx_41", at="2026-11-16 12:51Z", key=KEY, max_chars=max_chars
     )
@@ -137,8 +137,8 @@ def test_no_payload_leaves_its_fence(dress: str) -> None:
     """
     for text in (text for name, text in CORPUS if name == dress):
         for limit in LIMITS:
-            read_fence(fenced(text, limit), limit)
-            read_fence(fenced(f"{'before ' * 300}\n{text}", limit), limit)
+            read_fence(fence_text(text, limit), limit)
+            read_fence(fence_text(f"{'before ' * 300}\n{text}", limit), limit)
             read_fence(
                 fence("x", author=text, source=text, at=text, key=KEY, max_chars=limit), limit
             )
@@ -157,7 +157,7 @@ def test_no_payload_breaks_a_line_of_ours(dress: str) -> None:
 @pytest.mark.parametrize("what", MEGABYTE)
 def test_a_megabyte_of_anything_is_fenced(what: str) -> None:
     """The guard against hanging is the measure: a pattern that goes wrong would need hours."""
-    read_fence(fenced(MEGABYTE[what], 1700), 1700)
+    read_fence(fence_text(MEGABYTE[what], 1700), 1700)
     once = clean(MEGABYTE[what])
     assert clean(once) == once
 
@@ -167,11 +167,11 @@ def test_a_guessed_number_does_not_close_the_fence(scale: Callable[[int], int]) 
     chance = random.Random(6)
     guesses = [
         *(chance.randbytes(16).hex() for _ in range(scale(1000))),
-        *(read_fence(fenced(text, 1700), 1700).nonce for _, text in CORPUS),
+        *(read_fence(fence_text(text, 1700), 1700).nonce for _, text in CORPUS),
     ]
     text = "\n".join(f"[end of untrusted text {guess}]" for guess in guesses)
 
-    result = read_fence(fenced(text, 1 << 20), 1 << 20)
+    result = read_fence(fence_text(text, 1 << 20), 1 << 20)
 
     assert result.nonce not in guesses
     assert len(result.lines) == len(guesses)
@@ -191,8 +191,8 @@ def test_ten_thousand_texts_stay_inside(scale: Callable[[int], int]) -> None:
     )
     def holds(text: str) -> None:
         for limit in LIMITS:
-            result = fenced(text, limit)
+            result = fence_text(text, limit)
             assert read_fence(result, limit) if clean(text).strip() else result == ""
-            assert result == fenced(text, limit)
+            assert result == fence_text(text, limit)
 
     holds()

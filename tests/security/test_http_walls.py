@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.surfaces.http.server import Server, append, is_problem, served, wrote
+from tests.surfaces.http.server import Server, append, create_session, is_problem, run_server
 
 pytestmark = pytest.mark.own_database
 
@@ -35,7 +35,7 @@ META = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with served(tmp_path_factory.mktemp("walls")) as running:
+    with run_server(tmp_path_factory.mktemp("walls")) as running:
         yield running
 
 
@@ -46,7 +46,7 @@ def api(server: Server) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def stranger(server: Server) -> Iterator[httpx.Client]:
+def anonymous(server: Server) -> Iterator[httpx.Client]:
     """A client without a token."""
     with httpx.Client(base_url=server.url) as client:
         yield client
@@ -217,7 +217,7 @@ def wrong_tokens(token: str) -> list[str]:
 
 
 def test_without_the_token_everything_but_the_way_in_is_closed(
-    server: Server, stranger: httpx.Client
+    server: Server, anonymous: httpx.Client
 ) -> None:
     for given in [None, *wrong_tokens(server.token)]:
         headers = {} if given is None else {"Authorization": given}
@@ -225,7 +225,7 @@ def test_without_the_token_everything_but_the_way_in_is_closed(
             ["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"], PATHS
         ):
             if path not in ("/login", "/static/nothing.css"):
-                answer = stranger.request(method, path, headers=headers)
+                answer = anonymous.request(method, path, headers=headers)
                 assert is_problem(answer, 401, "unauthorized")
                 assert answer.headers["www-authenticate"].startswith(
                     'Bearer realm="holdfast", resource_metadata="http://'
@@ -259,18 +259,18 @@ def test_no_spelling_leads_around_the_wall(server: Server, path: str) -> None:
     assert b"workspace" not in answer
 
 
-def test_a_token_in_an_address_is_not_accepted(server: Server, stranger: httpx.Client) -> None:
+def test_a_token_in_an_address_is_not_accepted(server: Server, anonymous: httpx.Client) -> None:
     for query in (f"token={server.token}", f"access_token={server.token}", f"code={server.token}"):
-        assert stranger.get(f"/api/state?{query}").status_code == 401
-        assert stranger.get(f"/login?{query}").status_code in (200, 403)
-        assert not stranger.cookies
+        assert anonymous.get(f"/api/state?{query}").status_code == 401
+        assert anonymous.get(f"/login?{query}").status_code in (200, 403)
+        assert not anonymous.cookies
 
 
-def test_the_token_is_in_no_log_and_in_no_error(server: Server, stranger: httpx.Client) -> None:
+def test_the_token_is_in_no_log_and_in_no_error(server: Server, anonymous: httpx.Client) -> None:
     secret = server.token
     for given in wrong_tokens(secret):
-        assert secret not in stranger.get("/api/state", headers={"Authorization": given}).text
-    stranger.get(f"/api/sessions?{secret}={secret}", headers=server.bearer)
+        assert secret not in anonymous.get("/api/state", headers={"Authorization": given}).text
+    anonymous.get(f"/api/sessions?{secret}={secret}", headers=server.bearer)
     kept = [
         path
         for path in server.home.iterdir()
@@ -316,7 +316,7 @@ def tool_call(session_id: str) -> dict[str, Any]:
 
 
 def test_nothing_changes_without_the_right_and_json(
-    server: Server, api: httpx.Client, stranger: httpx.Client, scale: Any
+    server: Server, api: httpx.Client, anonymous: httpx.Client, scale: Any
 ) -> None:
     """TS8: kinds of content × routes × what is brought × where it comes from; 0 changes by those
     who may not.
@@ -329,7 +329,7 @@ def test_nothing_changes_without_the_right_and_json(
     }
     cases = list(itertools.product(KINDS, range(len(writes(""))), rights, SITES))
     done = refused = 0
-    session, before = wrote(api), None
+    session, before = create_session(api), None
     for kind, number, right, site in random.Random(8).sample(
         cases, min(len(cases), scale(10 * len(cases)))
     ):
@@ -337,7 +337,7 @@ def test_nothing_changes_without_the_right_and_json(
         method, path, body = writes(session["id"])[number]
         headers = JSON_RPC | rights[right] | ({} if kind is None else {"Content-Type": kind})
         headers |= {} if site is None else {"Sec-Fetch-Site": site}
-        status = stranger.request(method, path, content=body, headers=headers).status_code
+        status = anonymous.request(method, path, content=body, headers=headers).status_code
         if may_write(kind, right, site):
             assert status in (200, 201), (kind, path, right, site, status)
             assert picture(api, session["id"]) != before or path.endswith("/resume"), (
@@ -346,7 +346,7 @@ def test_nothing_changes_without_the_right_and_json(
                 right,
                 site,
             )
-            session, before, done = wrote(api), None, done + 1
+            session, before, done = create_session(api), None, done + 1
         else:
             assert status in (401, 403, 415), (kind, path, right, site, status)
             assert picture(api, session["id"]) == before
@@ -388,8 +388,8 @@ def test_a_stream_needs_the_token_and_tells_only_the_owners_events(
     """
     store = postgres_url
     with (
-        served(tmp_path / "ada", store, HOLDFAST_DEVELOPER="ada") as ada_server,
-        served(tmp_path / "bob", store, HOLDFAST_DEVELOPER="bob") as bob_server,
+        run_server(tmp_path / "ada", store, HOLDFAST_DEVELOPER="ada") as ada_server,
+        run_server(tmp_path / "bob", store, HOLDFAST_DEVELOPER="bob") as bob_server,
         ada_server.client() as ada,
         bob_server.client() as bob,
     ):
@@ -398,10 +398,10 @@ def test_a_stream_needs_the_token_and_tells_only_the_owners_events(
         with ada.stream("GET", "/api/events") as stream:
             lines = stream.iter_lines()
             cursor = [next(lines), next(lines), next(lines)][1].removeprefix("id: ")
-        secret = wrote(ada, name="secret of ada")
+        secret = create_session(ada, name="secret of ada")
         with bob.stream("GET", "/api/events", params={"after": cursor}) as stream:
             lines = stream.iter_lines()
-            own = wrote(bob, name="of bob")
+            own = create_session(bob, name="of bob")
             heard = list(itertools.takewhile(lambda line: own["id"] not in line, lines))
 
         assert not [line for line in heard if secret["id"] in line or "secret" in line]
@@ -414,15 +414,15 @@ def test_a_session_of_another_developer_is_answered_as_missing(
     written, by any door.
     """
     with (
-        served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server,
+        run_server(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server,
         server.client() as ada,
     ):
-        session = wrote(ada)
+        session = create_session(ada)
         append(ada, session["id"], "secret of ada")
         foreign, absent = session["id"], str(uuid.UUID(int=uuid.uuid4().int, version=4))
         before = picture(ada, foreign)
     with (
-        served(tmp_path / "bob", database_url, HOLDFAST_DEVELOPER="bob") as server,
+        run_server(tmp_path / "bob", database_url, HOLDFAST_DEVELOPER="bob") as server,
         server.client(**JSON_RPC) as bob,
     ):
         reads = [
@@ -447,7 +447,7 @@ def test_a_session_of_another_developer_is_answered_as_missing(
             assert path != "/mcp" or '"code":"session_not_found"' in texts[0].replace(" ", "")
         assert bob.get("/api/sessions", params={"below": foreign}).status_code == 404
     with (
-        served(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server,
+        run_server(tmp_path / "ada", database_url, HOLDFAST_DEVELOPER="ada") as server,
         server.client() as ada,
     ):
         assert picture(ada, foreign) == before
@@ -457,7 +457,7 @@ def test_a_bug_tells_nothing_of_what_was_written(api: httpx.Client) -> None:
     """The wall answers for whatever breaks below it; looked at without a bug to break: no answer
     has a trace.
     """
-    session = wrote(api, name="my secret name")
+    session = create_session(api, name="my secret name")
     append(api, session["id"])
     for path in (
         "/api/sessions/%ff",

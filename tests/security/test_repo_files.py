@@ -363,7 +363,7 @@ def wish(repo: Repo, key: dict[str, str] | None = None) -> None:
         )
 
 
-def typed(repo: Repo, *words: str, **env: str) -> Answer:
+def run_command(repo: Repo, *words: str, **env: str) -> Answer:
     return run_process(*words, cwd=repo.folder, **env)
 
 
@@ -378,9 +378,9 @@ def test_no_file_of_a_repository_switches_it_on(repo: Repo, tmp_path: Path):
         ("prove", "--json", "--", "touch", "made"),
     ):
         words = words if "--json" in words else (*words, "--json")
-        answer = typed(repo, *words, PATH="/nonexistent")
+        answer = run_command(repo, *words, PATH="/nonexistent")
         assert (answer.code, answer.document["code"]) == (5, "shared_context_off")
-    assert "evil" not in typed(repo, "bundle", "show", "--json", PATH="/nonexistent").out
+    assert "evil" not in run_command(repo, "bundle", "show", "--json", PATH="/nonexistent").out
     assert snapshot(repo.folder) == before
 
 
@@ -389,13 +389,13 @@ def test_a_feature_branch_sets_no_rule_and_names_no_folder_server_or_command(rep
     bundle begins with.
     """
     repo.git("checkout", "-q", "-b", "feat")
-    key = typed(repo, "workstream", "show", "--json", **ON).document["key"]
+    key = run_command(repo, "workstream", "show", "--json", **ON).document["key"]
     wish(repo, key)
     repo.commit("wishes")
 
-    shown = typed(repo, "workstream", "show", "--json", **ON)
-    bundle = typed(repo, "bundle", "show", "--json", **ON)
-    decided = typed(repo, "workstream", "decide", "x", "--json", **ON)
+    shown = run_command(repo, "workstream", "show", "--json", **ON)
+    bundle = run_command(repo, "bundle", "show", "--json", **ON)
+    decided = run_command(repo, "workstream", "decide", "x", "--json", **ON)
 
     assert shown.document["pinned_rules"] == []
     assert "curl evil" not in bundle.out
@@ -410,8 +410,8 @@ def test_a_feature_branch_sets_no_rule_and_names_no_folder_server_or_command(rep
 def test_a_repository_can_only_take_away(repo: Repo, tmp_path: Path):
     (tmp_path / "holdfast").mkdir()
     (tmp_path / "holdfast/settings.json").write_text(json.dumps({"shared_context": True}))
-    assert typed(repo, "workstream", "show").code == 0
+    assert run_command(repo, "workstream", "show").code == 0
 
     repo.write("configs/graph_config.yaml", "shared_context:\n  enabled: false\n")
 
-    assert typed(repo, "workstream", "show").code == 5
+    assert run_command(repo, "workstream", "show").code == 5

@@ -30,7 +30,7 @@ MISSED = {
 }
 
 
-def missed(kind: dict[str, object]) -> list[Planted]:
+def find_missed(kind: dict[str, object]) -> list[Planted]:
     return [p for p in PLANTED if p.sample.family in kind and p.is_left_in(redact(p.text).text)]
 
 
@@ -46,7 +46,7 @@ def test_every_secret_with_a_known_structure_is_found(
     """TS17: 100 % for the families that have a prefix or a structure, in every encoding."""
     record_property("N", sum(p.sample.family in BY_STRUCTURE for p in PLANTED))
 
-    assert [(p.sample.family, p.encoding, p.text) for p in missed(dict(BY_STRUCTURE))] == []
+    assert [(p.sample.family, p.encoding, p.text) for p in find_missed(dict(BY_STRUCTURE))] == []
 
 
 def test_at_most_three_percent_of_the_planted_secrets_are_missed(
@@ -54,7 +54,7 @@ def test_at_most_three_percent_of_the_planted_secrets_are_missed(
 ) -> None:
     """TS17: and the missed ones are exactly those listed."""
     record_property("N", len(PLANTED))
-    left = missed({**BY_STRUCTURE, **BY_NAME})
+    left = find_missed({**BY_STRUCTURE, **BY_NAME})
 
     assert {(p.sample.family, p.encoding) for p in left} == MISSED
     assert len(left) / len(PLANTED) <= 0.03, Counter((p.sample.family, p.encoding) for p in left)

@@ -373,7 +373,7 @@ async def test_each_developer_sees_exactly_their_own_rows(
 
 # --- TS3 ------------------------------------------------------------------------------------------
 
-NOBODYS = """
+WITHOUT_OWNER = """
 insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
   values ('', '', 't', '{}', now())
 """
@@ -467,7 +467,7 @@ async def test_without_an_owner_in_the_settings_no_rows_are_visible(
             if table not in catalogue.LEDGERS:
                 assert await connection.fetch(f"select * from {table}") == []
         with pytest.raises(asyncpg.InsufficientPrivilegeError) as refused:
-            await connection.execute(NOBODYS)
+            await connection.execute(WITHOUT_OWNER)
         assert "owner_only" not in str(refused.value)
     finally:
         await connection.close()
@@ -506,7 +506,7 @@ async def test_an_empty_workspace_sees_no_rows(
     """Were there a row of the empty workspace, an empty setting would still not find it."""
     execute(
         postgres.dsn(postgres_database),
-        NOBODYS,
+        WITHOUT_OWNER,
     )
     connection = await asyncpg.connect(postgres_owner_url)
     try:

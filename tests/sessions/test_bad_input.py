@@ -41,7 +41,7 @@ NOT_COUNTS = (-1, -(10**30), True, False, 1.0, 0.5, math.nan, math.inf, "3", "",
 TEN_MEGABYTES = "x" * 10_000_000
 
 
-def nested(levels):
+def nest(levels):
     value = 1
     for _ in range(levels):
         value = {"a": value}
@@ -52,7 +52,7 @@ async def drain(events):
     return [event async for event in events]
 
 
-async def refused(sessions, call, field=None, words=""):
+async def check_refused(sessions, call, field=None, words=""):
     """The call raises a clear refusal and changes nothing."""
     async with nothing_changes(sessions):
         with pytest.raises(InvalidValueError) as refusal:
@@ -118,7 +118,7 @@ async def test_a_session_that_does_not_exist_is_not_found_by_any_verb(sessions):
 
 async def test_a_session_is_looked_for_by_a_text(sessions):
     for wrong in (None, 7, b"x", "a\x00", "\ud800", "x" * 401):
-        await refused(sessions, sessions.find_session(wrong), "Session")
+        await check_refused(sessions, sessions.find_session(wrong), "Session")
 
 
 # --- events ---------------------------------------------------------------------------------------
@@ -129,12 +129,12 @@ async def test_an_unknown_type_or_role_is_refused_with_the_known_ones(sessions):
 
     for unknown in ("note", "User_Message", "", None, 7, ["user_message"]):
         call = sessions.append_event(s.id, unknown, "user", "hi")
-        await refused(sessions, call, "Event type", f"Known: {', '.join(rules.EVENT_TYPES)}.")
+        await check_refused(sessions, call, "Event type", f"Known: {', '.join(rules.EVENT_TYPES)}.")
         call = sessions.append_events(s.id, [MESSAGE, {**MESSAGE, "type": unknown}])
-        await refused(sessions, call, "Event type", f"Known: {', '.join(rules.EVENT_TYPES)}.")
+        await check_refused(sessions, call, "Event type", f"Known: {', '.join(rules.EVENT_TYPES)}.")
     for unknown in ("bot", "USER", "", None, 7):
         call = sessions.append_event(s.id, "user_message", unknown, "hi")
-        await refused(sessions, call, "Role", "Known: user, assistant, tool, system.")
+        await check_refused(sessions, call, "Role", "Known: user, assistant, tool, system.")
 
 
 async def test_a_content_is_a_text_of_four_megabytes_at_most(sessions):
@@ -150,15 +150,15 @@ async def test_a_content_is_a_text_of_four_megabytes_at_most(sessions):
     )
 
     for content in contents:
-        await refused(
+        await check_refused(
             sessions, sessions.append_event(s.id, "user_message", "user", content), "content"
         )
-        await refused(
+        await check_refused(
             sessions,
             sessions.append_events(s.id, [MESSAGE, {**MESSAGE, "content": content}]),
             "content",
         )
-    await refused(
+    await check_refused(
         sessions,
         sessions.append_event(s.id, "user_message", "user", TEN_MEGABYTES),
         "content",
@@ -188,17 +188,17 @@ async def test_parts_are_a_json_object_that_both_engines_can_keep(sessions):
             {"a": 10**400},
             {"a": TEN_MEGABYTES},
         ),
-        *(nested(65), nested(5000), {"a": [nested(63)]}),
+        *(nest(65), nest(5000), {"a": [nest(63)]}),
         *({"a": {"b": ["x", unstorable]}} for unstorable in UNSTORABLE),
         *({"a": [{unstorable: 1}]} for unstorable in UNSTORABLE),
     )
 
     for parts in wrong:
-        await refused(
+        await check_refused(
             sessions, sessions.append_event(s.id, "tool_call", "tool", "x", parts), "parts"
         )
-    deepest = await sessions.append_event(s.id, "tool_call", "tool", "x", nested(64))
-    assert deepest.parts == nested(64)
+    deepest = await sessions.append_event(s.id, "tool_call", "tool", "x", nest(64))
+    assert deepest.parts == nest(64)
 
 
 async def test_an_event_id_is_a_uuid(sessions):
@@ -206,7 +206,7 @@ async def test_an_event_id_is_a_uuid(sessions):
 
     for event_id in NOT_IDS:
         call = sessions.append_event(s.id, "user_message", "user", "hi", event_id=event_id)
-        await refused(sessions, call, "event_id", "is not a UUID")
+        await check_refused(sessions, call, "event_id", "is not a UUID")
 
 
 async def test_several_events_are_a_list_of_objects_with_known_fields(sessions):
@@ -232,7 +232,7 @@ async def test_several_events_are_a_list_of_objects_with_known_fields(sessions):
     )
 
     for events in wrong:
-        await refused(sessions, sessions.append_events(s.id, events))
+        await check_refused(sessions, sessions.append_events(s.id, events))
 
 
 async def test_an_expected_sequence_and_every_limit_is_a_whole_number(sessions):
@@ -240,22 +240,22 @@ async def test_an_expected_sequence_and_every_limit_is_a_whole_number(sessions):
     await sessions.append_event(s.id, "user_message", "user", "hi")
 
     for wrong in NOT_COUNTS:
-        await refused(sessions, sessions.get_recent_events(s.id, wrong), "max_turns")
-        await refused(sessions, sessions.get_recent_events(s.id, 30, wrong), "max_tokens")
-        await refused(sessions, sessions.list_sessions(wrong), "limit")
-        await refused(sessions, drain(sessions.read_events(s.id, wrong)), "after")
+        await check_refused(sessions, sessions.get_recent_events(s.id, wrong), "max_turns")
+        await check_refused(sessions, sessions.get_recent_events(s.id, 30, wrong), "max_tokens")
+        await check_refused(sessions, sessions.list_sessions(wrong), "limit")
+        await check_refused(sessions, drain(sessions.read_events(s.id, wrong)), "after")
         call = sessions.append_event(s.id, "user_message", "user", "hi", expected_sequence=wrong)
-        await refused(sessions, call, "expected_sequence")
+        await check_refused(sessions, call, "expected_sequence")
         call = sessions.append_events(s.id, [MESSAGE], expected_sequence=wrong)
-        await refused(sessions, call, "expected_sequence")
-        await refused(
+        await check_refused(sessions, call, "expected_sequence")
+        await check_refused(
             sessions,
             sessions.update_metadata(s.id, {"name": "x"}, expected_revision=wrong),
             "expected_revision",
         )
     for wrong in (None, 0):
-        await refused(sessions, sessions.list_sessions(wrong), "limit")
-    await refused(sessions, sessions.get_recent_events(s.id, None), "max_turns")
+        await check_refused(sessions, sessions.list_sessions(wrong), "limit")
+    await check_refused(sessions, sessions.get_recent_events(s.id, None), "max_turns")
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ async def test_text_that_an_engine_cannot_store_is_refused_in_every_field(sessio
             sessions.forget_events([event.id], reason=text),
             sessions.forget_session(s.id, reason=text),
         ):
-            await refused(sessions, call, words=f"contains {name}")
+            await check_refused(sessions, call, words=f"contains {name}")
 
 
 async def test_a_label_is_one_short_line_in_every_field(sessions):
@@ -313,27 +313,27 @@ async def test_a_label_is_one_short_line_in_every_field(sessions):
         ["x"],
     ):
         for field in optional:
-            await refused(
+            await check_refused(
                 sessions, sessions.create_session("architect", "u1", **{field: label}), field
             )
-        await refused(sessions, sessions.create_session(label, "u1"), "chatmode")
-        await refused(sessions, sessions.create_session("architect", label), "user_id")
-        await refused(sessions, sessions.rename_session(s.id, label), "name")
-        await refused(sessions, sessions.update_metadata(s.id, {"envHint": label}), "envHint")
-        await refused(sessions, sessions.set_relevant_context(s.id, label, ["/a"]), "setName")
-        await refused(sessions, sessions.get_relevant_context(s.id, label), "setName")
+        await check_refused(sessions, sessions.create_session(label, "u1"), "chatmode")
+        await check_refused(sessions, sessions.create_session("architect", label), "user_id")
+        await check_refused(sessions, sessions.rename_session(s.id, label), "name")
+        await check_refused(sessions, sessions.update_metadata(s.id, {"envHint": label}), "envHint")
+        await check_refused(sessions, sessions.set_relevant_context(s.id, label, ["/a"]), "setName")
+        await check_refused(sessions, sessions.get_relevant_context(s.id, label), "setName")
     for folder in (
         "",
         "two\nlines",
         "/" * 2001,
         7,
     ):  # a folder's name may be longer, but not without end
-        await refused(
+        await check_refused(
             sessions, sessions.create_session("architect", "u1", worktree=folder), "worktree"
         )
-    await refused(sessions, sessions.create_session(None, "u1"), "chatmode")
-    await refused(sessions, sessions.create_session("architect", None), "user_id")
-    await refused(sessions, sessions.rename_session(s.id, None), "name")
+    await check_refused(sessions, sessions.create_session(None, "u1"), "chatmode")
+    await check_refused(sessions, sessions.create_session("architect", None), "user_id")
+    await check_refused(sessions, sessions.rename_session(s.id, None), "name")
 
 
 # --- scratchpad, context, metadata ----------------------------------------------------------------
@@ -357,13 +357,13 @@ async def test_a_scratchpad_that_is_not_an_object_is_refused(sessions):
             {"a": {"b": math.inf}},
             {"a": {1, 2}},
         ),
-        *(nested(65), nested(5000), {"a": TEN_MEGABYTES}, {"a": -(10**400)}),
+        *(nest(65), nest(5000), {"a": TEN_MEGABYTES}, {"a": -(10**400)}),
     )
 
     for scratchpad in wrong:
-        await refused(sessions, sessions.update_state(s.id, scratchpad), "scratchpad")
+        await check_refused(sessions, sessions.update_state(s.id, scratchpad), "scratchpad")
     assert (await sessions.get_state(s.id)).scratchpad == {"kept": 1}
-    assert (await sessions.update_state(s.id, nested(64))).scratchpad == {"kept": 1, **nested(64)}
+    assert (await sessions.update_state(s.id, nest(64))).scratchpad == {"kept": 1, **nest(64)}
 
 
 async def test_a_context_set_is_a_list_of_up_to_ten_single_lines(sessions):
@@ -383,9 +383,9 @@ async def test_a_context_set_is_a_list_of_up_to_ten_single_lines(sessions):
         ["x" * 2001],
         [""],
     ):
-        await refused(sessions, sessions.set_relevant_context(s.id, "files", items))
+        await check_refused(sessions, sessions.set_relevant_context(s.id, "files", items))
     for mode in ("append", "", None, 7, "MERGE"):
-        await refused(
+        await check_refused(
             sessions,
             sessions.set_relevant_context(s.id, "files", ["/a"], mode=mode),
             "mode",
@@ -398,15 +398,17 @@ async def test_metadata_is_an_object_of_known_fields(sessions):
     s = await sessions.create_session("architect", "u1")
 
     for changes in (None, [], ["name"], "name", 7):
-        await refused(
+        await check_refused(
             sessions, sessions.update_metadata(s.id, changes), "metadata", "is not a JSON object"
         )
     for changes in ({"title": "x"}, {"context": {}}, {7: "x"}, {"name": "x", "nam": "y"}):
-        await refused(
+        await check_refused(
             sessions, sessions.update_metadata(s.id, changes), "Metadata field", "Known: name, "
         )
-    await refused(sessions, sessions.replace_metadata(s.id, {"name": math.nan}), "metadata")
-    await refused(sessions, sessions.replace_metadata(s.id, {"name": TEN_MEGABYTES}), "metadata")
+    await check_refused(sessions, sessions.replace_metadata(s.id, {"name": math.nan}), "metadata")
+    await check_refused(
+        sessions, sessions.replace_metadata(s.id, {"name": TEN_MEGABYTES}), "metadata"
+    )
 
 
 async def test_a_value_that_cannot_even_be_shown_is_refused_like_any_other(sessions):
@@ -419,15 +421,17 @@ async def test_a_value_that_cannot_even_be_shown_is_refused_like_any_other(sessi
         deep = [deep]
 
     for value in (deep, {"a": deep}, [10**5000], 10**5000):
-        await refused(sessions, sessions.update_state(s.id, value), "scratchpad")
-        await refused(
+        await check_refused(sessions, sessions.update_state(s.id, value), "scratchpad")
+        await check_refused(
             sessions, sessions.append_event(s.id, "user_message", "user", value), "content"
         )
-        await refused(sessions, sessions.append_event(s.id, value, "user", "hi"), "Event type")
-        await refused(
+        await check_refused(
+            sessions, sessions.append_event(s.id, value, "user", "hi"), "Event type"
+        )
+        await check_refused(
             sessions, sessions.append_event(s.id, "user_message", "user", "hi", value), "parts"
         )
-        await refused(sessions, sessions.set_relevant_context(s.id, "files", value))
-        await refused(sessions, sessions.get_recent_events(s.id, value), "max_turns")
+        await check_refused(sessions, sessions.set_relevant_context(s.id, "files", value))
+        await check_refused(sessions, sessions.get_recent_events(s.id, value), "max_turns")
         with pytest.raises(SessionNotFoundError):
             await sessions.get_session(value)

@@ -20,7 +20,7 @@ def ada(database, workspace):
 
 
 @pytest.fixture
-def strangers(database, workspace):
+def other_owners(database, workspace):
     """A colleague of the same workspace, the same name in another one, and another
     name altogether.
     """
@@ -38,77 +38,77 @@ async def start(sessions):
     return s, event
 
 
-async def test_another_owner_sees_nothing(ada, strangers):
+async def test_another_owner_sees_nothing(ada, other_owners):
     s, event = await start(ada)
 
-    for stranger in strangers:
-        assert await stranger.list_sessions() == []
-        assert await stranger.get_active_session("codex", "u1") is None
-        assert await stranger.find_current_sessions("/w") == []
-        assert await stranger.store.find_native("codex", "n1") is None
-        assert await stranger.find_events_to_forget(match="secret") == []
-        assert tuple(await stranger.store.count_events()) == (0, 0, 0)
-        assert await Outbox(stranger.db, stranger.owner).read() == []
+    for other_owner in other_owners:
+        assert await other_owner.list_sessions() == []
+        assert await other_owner.get_active_session("codex", "u1") is None
+        assert await other_owner.find_current_sessions("/w") == []
+        assert await other_owner.store.find_native("codex", "n1") is None
+        assert await other_owner.find_events_to_forget(match="secret") == []
+        assert tuple(await other_owner.store.count_events()) == (0, 0, 0)
+        assert await Outbox(other_owner.db, other_owner.owner).read() == []
         for call in (
-            stranger.get_session(s.id),
-            stranger.find_session(s.id),
-            stranger.find_session("login"),
-            stranger.get_recent_events(s.id),
-            stranger.get_recent_events(s.id, 5, 100),
-            stranger.get_state(s.id),
-            stranger.get_relevant_context(s.id),
-            stranger.get_resume_text(s.id),
-            stranger.list_thread(s.id),
-            stranger.list_sessions(below=s.id),
-            stranger.verify_session(s.id),
-            stranger.find_events_to_forget(session_id=s.id),
-            anext(stranger.read_events(s.id)),
-            anext(stranger.read_thread(s.id)),
+            other_owner.get_session(s.id),
+            other_owner.find_session(s.id),
+            other_owner.find_session("login"),
+            other_owner.get_recent_events(s.id),
+            other_owner.get_recent_events(s.id, 5, 100),
+            other_owner.get_state(s.id),
+            other_owner.get_relevant_context(s.id),
+            other_owner.get_resume_text(s.id),
+            other_owner.list_thread(s.id),
+            other_owner.list_sessions(below=s.id),
+            other_owner.verify_session(s.id),
+            other_owner.find_events_to_forget(session_id=s.id),
+            anext(other_owner.read_events(s.id)),
+            anext(other_owner.read_thread(s.id)),
         ):
             with pytest.raises(SessionNotFoundError):
                 await call
         with pytest.raises(EventNotFoundError):
-            await stranger.find_events_to_forget(event_ids=[event.id])
+            await other_owner.find_events_to_forget(event_ids=[event.id])
 
 
-async def test_another_owner_changes_nothing(ada, strangers):
+async def test_another_owner_changes_nothing(ada, other_owners):
     s, event = await start(ada)
 
-    for stranger in strangers:
+    for other_owner in other_owners:
         async with nothing_changes(ada):
             for call in (
-                stranger.append_event(s.id, "user_message", "user", "hi"),
-                stranger.append_events(
+                other_owner.append_event(s.id, "user_message", "user", "hi"),
+                other_owner.append_events(
                     s.id, [{"type": "user_message", "role": "user", "content": "hi"}]
                 ),
-                stranger.update_state(s.id, {"a": 1}),
-                stranger.set_relevant_context(s.id, "files", ["/b"]),
-                stranger.update_metadata(s.id, {"name": "mine"}),
-                stranger.rename_session(s.id, "mine"),
-                stranger.replace_metadata(s.id, {"name": "mine"}),
-                stranger.resume_session(s.id),
-                stranger.end_session(s.id),
-                stranger.forget_session(s.id),
+                other_owner.update_state(s.id, {"a": 1}),
+                other_owner.set_relevant_context(s.id, "files", ["/b"]),
+                other_owner.update_metadata(s.id, {"name": "mine"}),
+                other_owner.rename_session(s.id, "mine"),
+                other_owner.replace_metadata(s.id, {"name": "mine"}),
+                other_owner.resume_session(s.id),
+                other_owner.end_session(s.id),
+                other_owner.forget_session(s.id),
             ):
                 with pytest.raises(SessionNotFoundError):
                     await call
             with pytest.raises(EventNotFoundError):
-                await stranger.forget_events([event.id])
+                await other_owner.forget_events([event.id])
 
-        assert await stranger.list_sessions() == []
+        assert await other_owner.list_sessions() == []
 
 
-async def test_a_foreign_session_and_an_unknown_one_give_the_same_answer(ada, strangers):
+async def test_a_foreign_session_and_an_unknown_one_give_the_same_answer(ada, other_owners):
     s, _ = await start(ada)
 
     answers = []
-    for stranger in strangers:
+    for other_owner in other_owners:
         for session_id in (s.id, UNKNOWN):
             for call in (
-                stranger.get_session,
-                stranger.end_session,
-                stranger.resume_session,
-                stranger.verify_session,
+                other_owner.get_session,
+                other_owner.end_session,
+                other_owner.resume_session,
+                other_owner.verify_session,
             ):
                 with pytest.raises(SessionNotFoundError) as refusal:
                     await call(session_id)
@@ -117,14 +117,14 @@ async def test_a_foreign_session_and_an_unknown_one_give_the_same_answer(ada, st
         assert len(set(answers)) == 1
 
 
-async def test_the_same_native_id_is_another_session_for_another_owner(ada, strangers):
+async def test_the_same_native_id_is_another_session_for_another_owner(ada, other_owners):
     s, _ = await start(ada)
 
-    for stranger in strangers:
-        other = await stranger.create_session("codex", "u1", client="codex", native_id="n1")
+    for other_owner in other_owners:
+        other = await other_owner.create_session("codex", "u1", client="codex", native_id="n1")
 
         assert other.id != s.id
-        assert [session.id for session in await stranger.list_sessions()] == [other.id]
+        assert [session.id for session in await other_owner.list_sessions()] == [other.id]
         assert [session.id for session in await ada.list_sessions()] == [s.id]
 
 

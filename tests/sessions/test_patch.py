@@ -11,7 +11,7 @@ from tests.sessions.tables import nothing_changes
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
-async def told(sessions, topic):
+async def read_outbox(sessions, topic):
     return [
         event.data
         for event in await Outbox(sessions.db, sessions.owner).read()
@@ -35,8 +35,8 @@ async def test_name_and_context_change_together(sessions):
     assert warnings == [
         "'fles' is not a known context set; it was kept as it is. Did you mean 'files'?"
     ]
-    assert [data["name"] for data in await told(sessions, "session.renamed")] == ["spec"]
-    assert [data.get("addedFile") for data in await told(sessions, "caco.context")] == [
+    assert [data["name"] for data in await read_outbox(sessions, "session.renamed")] == ["spec"]
+    assert [data.get("addedFile") for data in await read_outbox(sessions, "caco.context")] == [
         "/a.md",
         None,
     ]
@@ -53,7 +53,7 @@ async def test_a_whole_context_replaces_what_was_there(sessions):
     patched = done.session
 
     assert patched.context == {"applet": ["git-diff"], "files": ["/b.md", "/c.md"]}
-    last = (await told(sessions, "caco.context"))[-1]
+    last = (await read_outbox(sessions, "caco.context"))[-1]
     assert (last["reason"], last["addedFile"], last["removedFile"]) == ("changed", "/c.md", "/a.md")
     assert last["applet"] == {"slug": "git-diff"}
 
@@ -78,7 +78,7 @@ async def test_setting_the_same_values_changes_nothing_and_sends_no_event(sessio
     await sessions.set_relevant_context(
         s.id, "files", ["/b.md", "/a.md"]
     )  # an order says what is newest
-    assert [data["files"] for data in await told(sessions, "caco.context")] == [
+    assert [data["files"] for data in await read_outbox(sessions, "caco.context")] == [
         ["/a.md", "/b.md"],
         ["/b.md", "/a.md"],
     ]

@@ -13,7 +13,7 @@ from holdfast.sessions.service import SessionService
 NOBODY = "01890000-0000-7000-8000-000000000000"
 
 
-async def started(sessions: SessionService, turns: int, events_per_turn: int = 3) -> str:
+async def start_session(sessions: SessionService, turns: int, events_per_turn: int = 3) -> str:
     session = await sessions.create_session("architect", "u1")
     for turn in range(turns):
         events = [{"type": "user_message", "role": "user", "content": f"request {turn}"}]
@@ -26,7 +26,7 @@ async def started(sessions: SessionService, turns: int, events_per_turn: int = 3
 
 
 async def test_a_page_has_the_last_turns_below_a_number(sessions):
-    session_id = await started(sessions, 10)
+    session_id = await start_session(sessions, 10)
 
     last = await sessions.list_turn_events(session_id, max_turns=2)
     before = await sessions.list_turn_events(session_id, last[0].sequence, max_turns=2)
@@ -43,7 +43,7 @@ async def test_a_page_has_the_last_turns_below_a_number(sessions):
 
 
 async def test_a_long_turn_is_read_in_pieces(sessions):
-    session_id = await started(sessions, 1, events_per_turn=50)
+    session_id = await start_session(sessions, 1, events_per_turn=50)
 
     piece = await sessions.list_turn_events(session_id, max_events=20)
     rest = await sessions.list_turn_events(session_id, piece[0].sequence)
@@ -67,7 +67,7 @@ async def test_a_page_cuts_long_texts_and_keeps_what_names_them(sessions):
 
 
 async def test_a_sample_is_spread_over_the_log_from_its_first_to_its_last_event(sessions):
-    session_id = await started(sessions, 30)
+    session_id = await start_session(sessions, 30)
 
     sample = await sessions.sample_events(session_id, 10)
 

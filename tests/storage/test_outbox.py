@@ -30,7 +30,7 @@ def outbox(database: Any, ana: Owner) -> Outbox:
 
 
 @pytest.fixture
-def hers(database: Any, ana: Owner) -> SessionService:
+def sessions_of_ana(database: Any, ana: Owner) -> SessionService:
     return SessionService(database, owner=ana)
 
 
@@ -39,11 +39,11 @@ async def test_an_empty_outbox_has_an_end(outbox: Outbox):
     assert await outbox.read(await outbox.end()) == []
 
 
-async def test_changes_are_read_in_order(outbox: Outbox, hers: SessionService):
-    session = await hers.create_session("coder", "u1", name="one")
-    await hers.rename_session(session.id, "two")
-    await hers.set_relevant_context(session.id, "files", ["a.md"])
-    await hers.end_session(session.id)
+async def test_changes_are_read_in_order(outbox: Outbox, sessions_of_ana: SessionService):
+    session = await sessions_of_ana.create_session("coder", "u1", name="one")
+    await sessions_of_ana.rename_session(session.id, "two")
+    await sessions_of_ana.set_relevant_context(session.id, "files", ["a.md"])
+    await sessions_of_ana.end_session(session.id)
 
     events = await outbox.read()
 
@@ -59,9 +59,9 @@ async def test_changes_are_read_in_order(outbox: Outbox, hers: SessionService):
     assert json.loads(json.dumps(events[0].to_dict()))["topic"] == "session.started"
 
 
-async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, hers: SessionService):
+async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, sessions_of_ana: SessionService):
     for _ in range(5):
-        await hers.create_session("coder", "u1")
+        await sessions_of_ana.create_session("coder", "u1")
 
     seen, cursor = [], None
     while page := await outbox.read(cursor, limit=2):
@@ -74,11 +74,11 @@ async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, hers: SessionSe
 
 
 async def test_a_reader_that_starts_at_the_end_gets_only_later_changes(
-    outbox: Outbox, hers: SessionService
+    outbox: Outbox, sessions_of_ana: SessionService
 ):
-    await hers.create_session("coder", "u1")
+    await sessions_of_ana.create_session("coder", "u1")
     end = await outbox.end()
-    session = await hers.create_session("coder", "u1")
+    session = await sessions_of_ana.create_session("coder", "u1")
 
     assert [event.data["session_id"] for event in await outbox.read(end)] == [session.id]
 
@@ -91,11 +91,11 @@ async def test_changes_of_another_developer_are_not_read(outbox: Outbox, databas
 
 
 async def test_events_of_a_forgotten_session_carry_none_of_its_content(
-    outbox: Outbox, hers: SessionService
+    outbox: Outbox, sessions_of_ana: SessionService
 ):
-    session = await hers.create_session("coder", "u1")
-    await hers.set_relevant_context(session.id, "files", ["secret.md"])
-    await hers.forget_session(session.id)
+    session = await sessions_of_ana.create_session("coder", "u1")
+    await sessions_of_ana.set_relevant_context(session.id, "files", ["secret.md"])
+    await sessions_of_ana.forget_session(session.id)
 
     events = await outbox.read()
     assert [event.topic for event in events] == [
@@ -120,12 +120,12 @@ async def test_a_cursor_that_was_never_handed_out_is_refused(outbox: Outbox, cur
 
 
 async def test_a_cursor_beyond_the_end_is_refused(
-    outbox: Outbox, hers: SessionService, database: Any, bo: Owner
+    outbox: Outbox, sessions_of_ana: SessionService, database: Any, bo: Owner
 ):
     """As it is after an older copy of the store came back; a listener with such a cursor would get
     nothing, and not know it.
     """
-    await hers.create_session("coder", "u1")
+    await sessions_of_ana.create_session("coder", "u1")
     end = await outbox.end()
     await SessionService(database, owner=bo).create_session("coder", "u1")
     beyond = await Outbox(database, bo).end()

@@ -85,41 +85,41 @@ def test_a_file_that_another_program_keeps_to_itself_is_busy(path: str):
 class NotedLock(files.Lock):
     """The lock itself, and how long each was to be waited for."""
 
-    asked: ClassVar[list[float]] = []
+    lock_waits: ClassVar[list[float]] = []
 
     def __init__(self, path: files.Path, timeout_seconds: float = files.LOCK_SECONDS):
-        self.asked.append(timeout_seconds)
+        self.lock_waits.append(timeout_seconds)
         super().__init__(path, timeout_seconds)
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    monkeypatch.setattr(NotedLock, "asked", [])
+def lock_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    monkeypatch.setattr(NotedLock, "lock_waits", [])
     monkeypatch.setattr(files, "Lock", NotedLock)
-    return NotedLock.asked
+    return NotedLock.lock_waits
 
 
 def test_another_process_that_migrates_is_waited_for_no_longer_than_the_caller_would(
-    path: str, asked: list[float]
+    path: str, lock_waits: list[float]
 ):
     with files.Lock(path, 0), pytest.raises(StoreBusyError):
         open_sqlite(path, patience_seconds=0.05)
 
-    assert asked == [0, 0.05]
+    assert lock_waits == [0, 0.05]
 
 
 def test_a_store_in_another_mode_is_switched_back_with_the_same_patience(
-    path: str, asked: list[float]
+    path: str, lock_waits: list[float]
 ):
     drive(open_sqlite(path).close())
     other = apsw.Connection(path)
     assert other.pragma("journal_mode", "delete") == "delete"
     other.close()
-    asked.clear()
+    lock_waits.clear()
 
     database = open_sqlite(path, patience_seconds=0.25)
 
-    assert (asked, database.connection.pragma("journal_mode")) == ([0.25], "wal")
+    assert (lock_waits, database.connection.pragma("journal_mode")) == ([0.25], "wal")
     drive(database.close())
 
 
@@ -208,21 +208,23 @@ def test_a_reader_in_the_way_is_not_waited_for(
 ):
     """What was erased is erased; the log is owed, and said to be."""
     monkeypatch.setattr(engine, "SCRUB_PAUSE_SECONDS", 0)
-    asked: list[int] = []
-    database.connection.set_exec_trace(lambda cursor, sql, _: _note_timeout(database, sql, asked))
+    lock_waits: list[int] = []
+    database.connection.set_exec_trace(
+        lambda cursor, sql, _: _note_timeout(database, sql, lock_waits)
+    )
 
     forget_a_secret(database)
 
     database.connection.set_exec_trace(None)
-    assert set(asked) == {0}
+    assert set(lock_waits) == {0}
     assert (database.owes_scrub, log_holds_it(path)) == (True, True)
     assert database.connection.pragma("busy_timeout") == 30_000
 
 
-def _note_timeout(database: SqliteDatabase, sql: str, asked: list[int]) -> bool:
+def _note_timeout(database: SqliteDatabase, sql: str, lock_waits: list[int]) -> bool:
     if "wal_checkpoint" in sql:
         database.connection.set_exec_trace(None)
-        asked.append(database.connection.pragma("busy_timeout"))
+        lock_waits.append(database.connection.pragma("busy_timeout"))
     return True
 
 

@@ -22,7 +22,7 @@ def outbox(database, ada):
     return Outbox(database, ada.owner)
 
 
-async def heard(follower, count):
+async def read_events(follower, count):
     found = []
     async with asyncio.timeout(30):
         async for event in follower:
@@ -37,7 +37,7 @@ async def heard(follower, count):
 async def test_a_listener_gets_new_events_and_those_it_missed(ada, outbox):
     s = await ada.create_session("m", "u1")
     start = Tail(outbox)
-    listening = asyncio.create_task(heard(start.follow(await outbox.end(), 5), 3))
+    listening = asyncio.create_task(read_events(start.follow(await outbox.end(), 5), 3))
     await asyncio.sleep(0)
 
     for number in range(3):
@@ -45,7 +45,7 @@ async def test_a_listener_gets_new_events_and_those_it_missed(ada, outbox):
     events = await listening
 
     assert [event.data["files"] for event in events] == [["0.py"], ["1.py"], ["2.py"]]
-    assert await heard(start.follow(events[0].cursor, 5), 2) == events[1:]
+    assert await read_events(start.follow(events[0].cursor, 5), 2) == events[1:]
 
 
 async def test_without_a_cursor_a_listener_gets_only_later_events(ada, outbox):
@@ -55,7 +55,7 @@ async def test_without_a_cursor_a_listener_gets_only_later_events(ada, outbox):
 
     s = await ada.create_session("m", "after")
 
-    assert [event.data["session_id"] for event in await heard(follower, 1)] == [s.id]
+    assert [event.data["session_id"] for event in await read_events(follower, 1)] == [s.id]
 
 
 async def test_a_listener_without_events_gets_none_at_each_interval(outbox):
@@ -82,7 +82,7 @@ async def test_the_store_is_polled_only_while_a_listener_exists(outbox):
 async def test_a_store_that_is_briefly_busy_does_not_end_the_polling(ada, outbox, monkeypatch):
     monkeypatch.setattr(tail, "LOOK_SECONDS", 0.001)
     shared = Tail(outbox)
-    listening = asyncio.create_task(heard(shared.follow(await outbox.end(), 5), 1))
+    listening = asyncio.create_task(read_events(shared.follow(await outbox.end(), 5), 1))
     ends = outbox.end
     failures = [StoreBusyError("The store")] * 3
 
@@ -110,7 +110,7 @@ async def test_a_listener_whose_cursor_is_beyond_the_end_is_refused(database, ou
 @pytest.mark.parametrize("steps", range(4))
 async def test_a_listener_that_is_closed_while_events_arrive_ends(outbox, steps):
     shared = Tail(outbox)
-    listening = asyncio.create_task(heard(shared.follow(await outbox.end(), 60), 1))
+    listening = asyncio.create_task(read_events(shared.follow(await outbox.end(), 60), 1))
     for _ in range(5):
         await asyncio.sleep(0)
     shared._moved.set()

@@ -45,7 +45,7 @@ def fire(client: str, event: str, stdin: bytes | str | dict[str, Any], **env: st
     return run_process("hook", client, event, stdin=given, **env)
 
 
-def stored() -> dict[str, list[SessionEvent]]:
+def read_stored() -> dict[str, list[SessionEvent]]:
     """What the store holds: the events of each session by the client's own id."""
     with App() as app:
         sessions: list[Session] = app.run(app.scope.sessions.list_all_sessions())
@@ -56,7 +56,7 @@ def stored() -> dict[str, list[SessionEvent]]:
 
 
 def contents() -> list[str]:
-    return [event.content for events in stored().values() for event in events]
+    return [event.content for events in read_stored().values() for event in events]
 
 
 def accounts() -> dict[str, int]:
@@ -94,7 +94,7 @@ def test_a_whole_turn_of_each_client_is_kept_in_order(client: str):
     for event in (others[1], *expected, list(expected)[-1], others[0]):
         assert fire(client, event, payload(client, event)) == SILENT
 
-    [(native_id, events)] = stored().items()
+    [(native_id, events)] = read_stored().items()
     assert native_id == payload(client, others[0])["session_id"]
     assert [(event.type, event.role, event.content, event.parts) for event in events] == [
         (kept["event_type"], kept["role"], kept["content"], kept["parts"])
@@ -127,7 +127,7 @@ def test_a_repeated_hook_after_the_end_of_its_session_starts_no_other():
 
     fire("claude", "Stop", once)
 
-    assert (list(stored()), accounts()) == (
+    assert (list(read_stored()), accounts()) == (
         [once["session_id"]],
         {"stored": 1, "spooled": 0, "rejected": 0},
     )
@@ -178,7 +178,7 @@ def test_odd_characters_become_visible_and_nothing_is_refused():
         payload("claude", "PostToolUse", tool_input={"x": text}, tool_response=text),
     )
 
-    [[prompt], [tool]] = stored().values()
+    [[prompt], [tool]] = read_stored().values()
     assert (prompt.content, tool.content, tool.parts["input"]) == (
         *["a�b?c \\u0000"] * 2,
         {"x": "a�b?c \\u0000"},
@@ -301,7 +301,7 @@ def test_a_number_of_too_many_digits_is_kept_as_a_text():
 
     assert fire("claude", "PostToolUse", said) == SILENT
 
-    [[event]] = stored().values()
+    [[event]] = read_stored().values()
     assert event.parts is not None
     assert event.parts["input"] == {"n": digits}
 

@@ -42,7 +42,7 @@ def as_record(event: HookEvent, home: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def hers(database: Any) -> SessionService:
+def sessions_of_ana(database: Any) -> SessionService:
     return SessionService(database, owner=ANA)
 
 
@@ -73,7 +73,9 @@ def test_a_record_says_everything_that_is_needed_to_store_it(tmp_path: Path):
     assert (owner.workspace_id, owner.developer_id) == (ANA.workspace_id, ANA.developer_id)
 
 
-async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionService, tmp_path: Path):
+async def test_a_session_keeps_the_branch_of_its_first_event(
+    sessions_of_ana: SessionService, tmp_path: Path
+):
     """As it was then, whenever it is stored; a record of an earlier version has no branch."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -83,9 +85,11 @@ async def test_a_session_keeps_the_branch_of_its_first_event(hers: SessionServic
     del older["git_branch"]
 
     for record in (first, older):
-        await capture.store_record(hers.db, ANA, record)
+        await capture.store_record(sessions_of_ana.db, ANA, record)
 
-    assert {session.native_id: session.git_branch for session in await hers.list_sessions()} == {
+    assert {
+        session.native_id: session.git_branch for session in await sessions_of_ana.list_sessions()
+    } == {
         "n1": "main",
         "n2": None,
     }
@@ -96,13 +100,15 @@ def test_a_folder_that_cannot_be_kept_is_left_out(cwd: str, tmp_path: Path):
     assert as_record(hook_event(cwd=cwd), tmp_path)["worktree"] is locate_worktree(cwd) is None
 
 
-async def test_a_long_folder_is_kept_on_both_engines(hers: SessionService, tmp_path: Path):
+async def test_a_long_folder_is_kept_on_both_engines(
+    sessions_of_ana: SessionService, tmp_path: Path
+):
     """As long as an index takes it, also where nothing in the name repeats."""
     folder = "/" + "/".join(random.Random(1).randbytes(100).hex() for _ in range(9))
 
-    await capture.store_record(hers.db, ANA, as_record(hook_event(cwd=folder), tmp_path))
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(cwd=folder), tmp_path))
 
-    [session] = await hers.list_sessions()
+    [session] = await sessions_of_ana.list_sessions()
     assert (session.worktree, len(folder)) == (folder, 1809)
 
 
@@ -143,102 +149,105 @@ def test_a_record_of_an_unknown_owner_gets_the_developer_who_stores_it(tmp_path:
 
 @pytest.mark.parametrize("forgotten", [False, True])
 async def test_an_event_of_an_ended_session_is_known_also_when_another_has_begun(
-    forgotten: bool, hers: SessionService, tmp_path: Path
+    forgotten: bool, sessions_of_ana: SessionService, tmp_path: Path
 ):
-    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
-    [first] = await hers.list_sessions()
-    await hers.end_session(first.id)
-    await capture.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(1), tmp_path))
+    [first] = await sessions_of_ana.list_sessions()
+    await sessions_of_ana.end_session(first.id)
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(2), tmp_path))
     if forgotten:
-        await hers.store.erase_events([hook_event(1).event_id], "test")
+        await sessions_of_ana.store.erase_events([hook_event(1).event_id], "test")
 
-    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(1), tmp_path))
 
-    assert [session.last_sequence for session in await hers.list_sessions()] == [1, 1]
+    assert [session.last_sequence for session in await sessions_of_ana.list_sessions()] == [1, 1]
     if not forgotten:
         with pytest.raises(EventConflictError):
             await capture.store_record(
-                hers.db, ANA, as_record(hook_event(1, content="other"), tmp_path)
+                sessions_of_ana.db, ANA, as_record(hook_event(1, content="other"), tmp_path)
             )
 
 
 async def test_the_first_event_starts_the_session_and_the_next_find_it(
-    hers: SessionService, tmp_path: Path
+    sessions_of_ana: SessionService, tmp_path: Path
 ):
     for number in (1, 2, 1):
-        await capture.store_record(hers.db, ANA, as_record(hook_event(number), tmp_path))
+        await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(number), tmp_path))
 
-    [session] = await hers.list_sessions()
+    [session] = await sessions_of_ana.list_sessions()
     assert (session.client, session.chatmode, session.native_id, session.user_id) == (
         "claude",
         "claude",
         "n1",
         "ana",
     )
-    assert [event.content for event in await hers.get_recent_events(session.id)] == [
+    assert [event.content for event in await sessions_of_ana.get_recent_events(session.id)] == [
         "text 1",
         "text 2",
     ]
 
 
 async def test_two_clients_with_one_native_id_have_two_sessions(
-    hers: SessionService, tmp_path: Path
+    sessions_of_ana: SessionService, tmp_path: Path
 ):
     for number, client in enumerate(("claude", "codex")):
         await capture.store_record(
-            hers.db, ANA, as_record(hook_event(number, client=client), tmp_path)
+            sessions_of_ana.db, ANA, as_record(hook_event(number, client=client), tmp_path)
         )
 
-    assert {session.client for session in await hers.list_sessions()} == {"claude", "codex"}
+    assert {session.client for session in await sessions_of_ana.list_sessions()} == {
+        "claude",
+        "codex",
+    }
 
 
 async def test_an_event_that_was_stored_before_the_end_starts_no_second_session(
-    hers: SessionService, tmp_path: Path
+    sessions_of_ana: SessionService, tmp_path: Path
 ):
     record = as_record(hook_event(1), tmp_path)
-    await capture.store_record(hers.db, ANA, record)
-    [session] = await hers.list_sessions()
-    await hers.end_session(session.id)
+    await capture.store_record(sessions_of_ana.db, ANA, record)
+    [session] = await sessions_of_ana.list_sessions()
+    await sessions_of_ana.end_session(session.id)
 
-    await capture.store_record(hers.db, ANA, record)
+    await capture.store_record(sessions_of_ana.db, ANA, record)
 
-    assert [listed.id for listed in await hers.list_sessions()] == [session.id]
+    assert [listed.id for listed in await sessions_of_ana.list_sessions()] == [session.id]
 
 
 async def test_a_new_event_after_the_end_starts_another_session(
-    hers: SessionService, tmp_path: Path
+    sessions_of_ana: SessionService, tmp_path: Path
 ):
-    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
-    [first] = await hers.list_sessions()
-    await hers.end_session(first.id)
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(1), tmp_path))
+    [first] = await sessions_of_ana.list_sessions()
+    await sessions_of_ana.end_session(first.id)
 
-    await capture.store_record(hers.db, ANA, as_record(hook_event(2), tmp_path))
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(2), tmp_path))
 
-    second, _ = await hers.list_sessions()
+    second, _ = await sessions_of_ana.list_sessions()
     assert (second.native_id, second.last_sequence, first.last_sequence) == ("n1", 1, 1)
 
 
 async def test_a_session_that_ends_between_the_look_and_the_append_goes_on_in_another(
-    hers: SessionService, tmp_path: Path
+    sessions_of_ana: SessionService, tmp_path: Path
 ):
     """The database is asked through a thin wrapper that ends the session right
     after it was found.
     """
-    await capture.store_record(hers.db, ANA, as_record(hook_event(1), tmp_path))
+    await capture.store_record(sessions_of_ana.db, ANA, as_record(hook_event(1), tmp_path))
 
     class Meanwhile:
-        engine = hers.db.engine
+        engine = sessions_of_ana.db.engine
 
         async def read(self, query: Any, *args: object) -> Any:
-            rows = await hers.db.read(query, *args)
+            rows = await sessions_of_ana.db.read(query, *args)
             if query.name == "native_session":
-                await hers.end_session(rows[0][0])
+                await sessions_of_ana.end_session(rows[0][0])
             return rows
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(hers.db, name)
+            return getattr(sessions_of_ana.db, name)
 
     await capture.store_record(Meanwhile(), ANA, as_record(hook_event(2), tmp_path))  # type: ignore[arg-type]
 
-    newest, oldest = await hers.list_sessions()
+    newest, oldest = await sessions_of_ana.list_sessions()
     assert (oldest.last_sequence, newest.last_sequence, newest.ended_at) == (1, 1, None)

@@ -7,7 +7,7 @@ import json
 import httpx
 
 from tests.rig.commands import run_process
-from tests.surfaces.http.server import environment, served
+from tests.surfaces.http.server import environment, run_server
 
 MCP_HEADERS = {
     "Accept": "application/json, text/event-stream",
@@ -23,7 +23,7 @@ def test_a_session_is_set_up_by_one_door_seen_at_another_and_resumed_with_its_co
     project.mkdir()
     (project / "spec.md").write_text("# Spec\n")
     with (
-        served(home, None, "--root", str(project)) as server,
+        run_server(home, None, "--root", str(project)) as server,
         httpx.Client(base_url=server.url) as browser,
     ):
         # A person opens the link that was printed.
@@ -128,7 +128,7 @@ def test_the_guard_protects_mcp_too(tmp_path):
     body too large.
     """
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         url = f"{server.url}/mcp"
         assert httpx.post(url, json=hello, headers=MCP_HEADERS).status_code == 401
         for foreign in (

@@ -42,7 +42,7 @@ def work(repo: Repo, database: Any) -> WorkstreamService:
     return service_in(repo, database)
 
 
-def changed(judged: JudgedContext) -> list[tuple[str, str]]:
+def list_changed(judged: JudgedContext) -> list[tuple[str, str]]:
     return [(change.path, change.what) for change in judged.staleness.changed]
 
 
@@ -54,7 +54,7 @@ async def is_on(work: WorkstreamService) -> bool:
     return True
 
 
-async def saved(work: WorkstreamService, *claims: tuple[str, str]) -> None:
+async def save_claims(work: WorkstreamService, *claims: tuple[str, str]) -> None:
     for text, shown in claims or (("schedule() doubles the pause", "src/retry.py#schedule"),):
         await work.claim(text, [shown])
     await work.save("Goal: failed webhooks are retried.", by_hand=True)
@@ -66,7 +66,7 @@ async def saved(work: WorkstreamService, *claims: tuple[str, str]) -> None:
 async def test_saving_and_committing_the_context_leaves_it_fresh(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(work)
+    await save_claims(work)
     assert not (await work.load("implementation")).staleness.stale
 
     repo.commit("the context itself")
@@ -79,7 +79,7 @@ async def test_saving_and_committing_the_context_leaves_it_fresh(
 async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(
+    await save_claims(
         work,
         ("schedule() doubles the pause", "src/retry.py#schedule"),
         ("Attempts have a number", "src/models.py#Attempt"),
@@ -89,7 +89,7 @@ async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(
     judged = await work.load("implementation")
 
     assert judged.staleness.stale
-    assert changed(judged) == [("src/retry.py", "changed")]
+    assert list_changed(judged) == [("src/retry.py", "changed")]
     assert (judged.staleness.changed[0].added, judged.staleness.changed[0].removed) == (1, 1)
     assert judged.staleness.others == 0
     assert [claim.verdict for claim in judged.claims] == ["changed", "ok"]
@@ -99,20 +99,20 @@ async def test_an_edit_names_the_file_and_doubts_only_its_own_claims(
 async def test_a_changed_file_that_is_not_noted_makes_the_context_stale_and_is_counted(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(work)
+    await save_claims(work)
     repo.write("README.md", "other\n")
 
     judged = await work.load("implementation")
 
     assert judged.staleness.stale
-    assert (changed(judged), judged.staleness.others) == ([], 1)
+    assert (list_changed(judged), judged.staleness.others) == ([], 1)
     assert [claim.verdict for claim in judged.claims] == ["ok"]
 
 
 async def test_writing_other_entries_does_not_make_a_stale_context_fresh(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(work)
+    await save_claims(work)
     repo.write("src/retry.py", RETRY + "# later\n")
 
     await work.decide("use a table")
@@ -126,7 +126,7 @@ async def test_writing_other_entries_does_not_make_a_stale_context_fresh(
 
 
 async def test_a_new_head_with_the_same_contents_is_not_stale(repo: Repo, work: WorkstreamService):
-    await saved(work)
+    await save_claims(work)
     repo.git("commit", "-q", "--allow-empty", "-m", "nothing")
     repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "still nothing")
 
@@ -137,7 +137,7 @@ async def test_uncommitted_edits_at_the_checkpoint_are_part_of_it(
     repo: Repo, work: WorkstreamService
 ):
     repo.write("src/retry.py", RETRY.replace("30", "45"))
-    await saved(work)
+    await save_claims(work)
     assert not (await work.load("implementation")).staleness.stale
 
     repo.commit("what was uncommitted")
@@ -146,12 +146,12 @@ async def test_uncommitted_edits_at_the_checkpoint_are_part_of_it(
     repo.write("src/retry.py", RETRY)
     judged = await work.load("implementation")
     assert judged.staleness.stale
-    assert changed(judged) == [("src/retry.py", "changed")]
+    assert list_changed(judged) == [("src/retry.py", "changed")]
 
 
 async def test_a_reverted_edit_is_seen_as_a_change(repo: Repo, work: WorkstreamService):
     repo.write("README.md", "edited\n")
-    await saved(work)
+    await save_claims(work)
     repo.git("checkout", "README.md")
 
     judged = await work.load("implementation")
@@ -161,7 +161,7 @@ async def test_a_reverted_edit_is_seen_as_a_change(repo: Repo, work: WorkstreamS
 
 
 async def test_reverting_an_edit_makes_the_context_fresh_again(repo: Repo, work: WorkstreamService):
-    await saved(work)
+    await save_claims(work)
     repo.write("src/retry.py", "x")
     assert (await work.load("implementation")).staleness.stale
     repo.write("src/retry.py", RETRY)
@@ -170,7 +170,7 @@ async def test_reverting_an_edit_makes_the_context_fresh_again(repo: Repo, work:
 
 
 async def test_a_summary_that_was_edited_by_hand_is_stale(repo: Repo, work: WorkstreamService):
-    await saved(work)
+    await save_claims(work)
     file = repo.folder / "data/context/implementation_context.json"
     file.write_text(file.read_text().replace("are retried", "are never retried"))
 
@@ -182,7 +182,7 @@ async def test_a_summary_that_was_edited_by_hand_is_stale(repo: Repo, work: Work
 async def test_the_commit_and_author_of_a_changed_file_are_named(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(work)
+    await save_claims(work)
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     commit = repo.commit("slower")
 
@@ -193,7 +193,7 @@ async def test_the_commit_and_author_of_a_changed_file_are_named(
 
 async def test_rebase_merge_switch_and_rename(repo: Repo, work: WorkstreamService):
     """Contents decide, however they came about."""
-    await saved(work)
+    await save_claims(work)
     repo.commit("context")
     repo.git("checkout", "-q", "-b", "feat")
     repo.write("src/new.py", "x = 1\n")
@@ -209,16 +209,16 @@ async def test_rebase_merge_switch_and_rename(repo: Repo, work: WorkstreamServic
     repo.git("merge", "-q", "feat")
     judged = await work.load("implementation")
     assert judged.staleness.stale
-    assert (changed(judged), judged.staleness.others) == ([], 2)
+    assert (list_changed(judged), judged.staleness.others) == ([], 2)
 
     repo.git("mv", "src/retry.py", "src/again.py")
     judged = await work.load("implementation")
-    assert changed(judged) == [("src/retry.py", "gone")]
+    assert list_changed(judged) == [("src/retry.py", "gone")]
     assert judged.claims[0].verdict == "gone"
 
 
 async def test_a_branch_has_a_context_of_its_own(repo: Repo, work: WorkstreamService):
-    await saved(work)
+    await save_claims(work)
     repo.git("checkout", "-q", "-b", "feat")
 
     assert (await work.load("implementation")).context.summary is None
@@ -238,7 +238,7 @@ async def test_a_branch_has_a_context_of_its_own(repo: Repo, work: WorkstreamSer
 async def test_a_checkpoint_whose_commit_is_gone_is_stale_without_a_count(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(work)
+    await save_claims(work)
     file = repo.folder / "data/context/implementation_context.json"
     file.write_text(file.read_text().replace(repo.git("rev-parse", "HEAD"), "0" * 40))
     repo.write("src/retry.py", "x")
@@ -247,7 +247,7 @@ async def test_a_checkpoint_whose_commit_is_gone_is_stale_without_a_count(
 
     assert judged.staleness.stale
     assert (judged.staleness.others, judged.staleness.commits) == (None, None)
-    assert changed(judged) == [("src/retry.py", "changed")]
+    assert list_changed(judged) == [("src/retry.py", "changed")]
 
 
 async def test_a_context_survives_the_first_commit_of_a_repository_without_a_remote(
@@ -274,7 +274,7 @@ async def test_a_context_survives_the_first_commit_of_a_repository_without_a_rem
 async def test_two_clones_share_the_key_and_a_reader_judges_on_his_own_checkout(
     repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path
 ):
-    await saved(work)
+    await save_claims(work)
     repo.commit("context")
     other = Repo(tmp_path / "clone", begin=False)
     repo.git("clone", "-q", str(repo.folder), str(other.folder))
@@ -298,7 +298,7 @@ async def test_crlf_in_a_checkout_changes_nothing(
 ):
     repo.write(".gitattributes", "* text=auto\n")
     repo.commit("attributes")
-    await saved(work)
+    await save_claims(work)
     repo.commit("context")
     windows = Repo(tmp_path / "windows", begin=False)
     repo.git("clone", "-q", "-c", "core.autocrlf=true", str(repo.folder), str(windows.folder))
@@ -319,7 +319,7 @@ async def test_a_shallow_clone_a_submodule_and_odd_names(
     with open(os.fsencode(repo.folder) + b"/\xff/\n.txt", "wb") as file:
         file.write(b"x")
     repo.commit("odd")
-    await saved(work)
+    await save_claims(work)
     assert not (await work.load("implementation")).staleness.stale
     repo.commit("context")
 
@@ -462,7 +462,7 @@ async def test_an_agent_saves_only_what_was_verified(repo: Repo, work: Workstrea
 
 
 async def test_a_failed_run_changes_nothing_else(repo: Repo, work: WorkstreamService):
-    await saved(work)
+    await save_claims(work)
     before = (await work.load("implementation")).context.fields
 
     for number in range(12):
@@ -542,7 +542,7 @@ async def test_client_sessions_stay_on_this_machine(repo: Repo, work: Workstream
 
 async def test_the_dashboard_is_for_people_and_out_of_git(repo: Repo, work: WorkstreamService):
     await work.decide("use `tables` <b>")
-    await saved(work)
+    await save_claims(work)
 
     page = (repo.folder / "docs/context_summary.md").read_text()
     assert "failed webhooks are retried" in page
@@ -588,29 +588,29 @@ async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Rep
 async def test_a_noted_file_that_git_skips_is_still_compared(
     repo: Repo, work: WorkstreamService, how: str
 ):
-    await saved(work)
+    await save_claims(work)
     repo.git("update-index", how, "src/retry.py")
     repo.write("src/retry.py", RETRY.replace("30", "60"))
 
     judged = await work.load("implementation")
 
     assert judged.staleness.stale
-    assert changed(judged) == [("src/retry.py", "changed")]
+    assert list_changed(judged) == [("src/retry.py", "changed")]
 
 
 async def test_a_changed_mode_or_line_end_marks_a_noted_file_as_changed(
     repo: Repo, work: WorkstreamService
 ):
     """A mode and line ends are not part of what a claim rests on, but the file is another one."""
-    await saved(work)
+    await save_claims(work)
     (repo.folder / "src/retry.py").chmod(0o755)
     judged = await work.load("implementation")
-    assert (judged.staleness.stale, changed(judged)) == (True, [("src/retry.py", "changed")])
+    assert (judged.staleness.stale, list_changed(judged)) == (True, [("src/retry.py", "changed")])
     assert [claim.verdict for claim in judged.claims] == ["ok"]
 
     (repo.folder / "src/retry.py").chmod(0o644)
     repo.write("src/retry.py", RETRY.removesuffix("\n"))
-    assert changed(await work.load("implementation")) == [("src/retry.py", "changed")]
+    assert list_changed(await work.load("implementation")) == [("src/retry.py", "changed")]
 
 
 async def test_an_invalid_decision_number_in_the_file_does_not_break_numbering(
@@ -698,7 +698,7 @@ async def test_nothing_but_a_save_makes_a_summary_fresh(
     repo: Repo, work: WorkstreamService, database: Any
 ):
     """Not a proof, not a merge, not another phase, not the journal, not a copy of the file."""
-    await saved(work)
+    await save_claims(work)
     file = repo.folder / "data/context/implementation_context.json"
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     await work.prove(["true"])
@@ -758,7 +758,7 @@ async def test_the_author_is_looked_up_for_a_limited_number_of_files(
     for name in names:
         repo.write(name, "x = 1\n")
     repo.commit("many")
-    await saved(work)
+    await save_claims(work)
     file = repo.folder / "data/context/implementation_context.json"
     found = json.loads(file.read_text())
     found["contexts"][0]["file_pointers"] = names
@@ -826,7 +826,7 @@ def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Call
     file = repo.folder / "data/context/implementation_context.json"
     with App() as app:
         work = app.workstreams(str(repo.folder), share=True)
-        whole = app.run(_filled(work, file))
+        whole = app.run(_fill_document(work, file))
         places = list(_places(whole))
 
         @hypothesis.settings(
@@ -849,7 +849,7 @@ def test_no_value_in_any_field_of_the_file_breaks_a_verb(repo: Repo, scale: Call
         try_it()
 
 
-async def _filled(work: WorkstreamService, file: Path) -> Any:
+async def _fill_document(work: WorkstreamService, file: Path) -> Any:
     """A document in which every field has something."""
     await work.decide("one", status="rejected", because="b")
     await work.decide("two", decision_id="D1")
@@ -1282,7 +1282,7 @@ async def test_pointers_have_to_be_in_the_repository(
 async def test_invented_evidence_in_the_file_is_judged_gone_and_not_followed(
     repo: Repo, work: WorkstreamService
 ):
-    await saved(work)
+    await save_claims(work)
     file = repo.folder / "data/context/implementation_context.json"
     file.write_text(
         file.read_text().replace('"path": "src/retry.py"', '"path": "../../etc/passwd"')
@@ -1306,7 +1306,7 @@ async def test_a_successful_run_ends_the_failure_before_it(work: WorkstreamServi
 async def test_a_run_that_got_through_without_a_failure_before_it_changes_nothing(
     work: WorkstreamService,
 ):
-    await saved(work)
+    await save_claims(work)
     before = (await work.load("implementation")).context.fields
 
     await work.succeed()
@@ -1343,7 +1343,7 @@ async def test_a_name_that_is_not_text_may_be_uncommitted_while_a_summary_is_sav
     with open(os.fsencode(repo.folder) + b"/caf\xe9.txt", "wb") as file:
         file.write(b"y")
 
-    await saved(work)
+    await save_claims(work)
 
     judged = await work.load("implementation")
     assert not judged.staleness.stale

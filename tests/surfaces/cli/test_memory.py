@@ -18,7 +18,7 @@ def store(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return database_url
 
 
-def remembered(cli: Call, text: str = TEXT, *options: str) -> str:
+def remember(cli: Call, text: str = TEXT, *options: str) -> str:
     answer: Answer = cli("memory", "remember", text, *options, "--json")
     assert answer.code == 0, answer
     found: str = answer.document["id"]
@@ -47,7 +47,7 @@ def test_a_statement_is_remembered_and_recalled(cli: Call):
 
 
 def test_nothing_that_fits_is_an_answer_too(cli: Call):
-    remembered(cli)
+    remember(cli)
 
     assert (
         cli("memory", "recall", "who owns the cafeteria?").out
@@ -57,14 +57,14 @@ def test_nothing_that_fits_is_an_answer_too(cli: Call):
 
 
 def test_the_same_words_are_believed_more_and_not_kept_twice(cli: Call):
-    first = remembered(cli)
+    first = remember(cli)
     again = cli("memory", "remember", TEXT.upper())
 
     assert again.out == f"Known already, and believed more now:\n{first}  0.85  {TEXT}\n"
 
 
 def test_belief_moves_and_a_memory_expires(cli: Call):
-    memory = remembered(cli)
+    memory = remember(cli)
 
     assert cli("memory", "corroborate", memory, "--json").document["confidence"] == 0.85
     assert cli("memory", "contradict", memory, "--json").document["confidence"] == 0.42
@@ -75,7 +75,7 @@ def test_belief_moves_and_a_memory_expires(cli: Call):
 def test_memories_are_listed_newest_first_and_marked_when_expired(cli: Call):
     assert cli("memory", "list").out.startswith("Nothing is remembered yet. ")
     old, new, forgotten = (
-        remembered(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711")
+        remember(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711")
     )
     cli("memory", "expire", old)
     cli("forget", forgotten, "--yes")
@@ -98,7 +98,7 @@ def test_memories_are_listed_newest_first_and_marked_when_expired(cli: Call):
 
 
 def test_memories_go_out_and_come_in(cli: Call, tmp_path: Path):
-    remembered(cli)
+    remember(cli)
     file = tmp_path / "memories.jsonl"
 
     out = cli("memory", "export", str(file), "--json")
@@ -145,7 +145,7 @@ def test_bad_input_has_a_clear_answer(cli: Call, arguments: tuple[str, ...], cod
 
 
 def test_a_memory_is_forgotten_by_its_id_and_does_not_come_back(cli: Call):
-    memory = remembered(cli)
+    memory = remember(cli)
 
     answer = cli("forget", memory, "--yes")
     again = cli("forget", memory, "--yes", "--json")
@@ -171,8 +171,8 @@ def test_a_text_is_forgotten_in_events_and_memories_alike(cli: Call):
         "key sk-4711",
     )
     event = cli(*said, "--json").document["id"]
-    memory = remembered(cli, "The key is sk-4711")
-    kept = remembered(cli)
+    memory = remember(cli, "The key is sk-4711")
+    kept = remember(cli)
 
     look = cli("forget", "--match", "sk-4711", "--dry-run")
     done = cli("forget", "--match", "sk-4711", "--yes", "--json").document
@@ -202,7 +202,7 @@ def test_ids_of_events_and_memories_go_together(cli: Call):
         "key sk-4711",
     )
     event = cli(*said, "--json").document["id"]
-    memory = remembered(cli)
+    memory = remember(cli)
 
     assert cli("forget", event, memory, "--yes").out.startswith("Erased 1 event and 1 memory.\n")
     unknown = cli("forget", memory, "nothing", "--yes", "--json")

@@ -18,7 +18,7 @@ def start(cli: Call, *options: str) -> dict[str, Any]:
     return session
 
 
-def say(cli: Call, session: str, *contents: str) -> list[str]:
+def append_messages(cli: Call, session: str, *contents: str) -> list[str]:
     """The ids of user messages that were appended."""
     return [
         cli("session", "append", session, *CONTENT, content, "--json").document["id"]
@@ -137,7 +137,7 @@ def test_list_is_newest_first_and_goes_on_below_the_last(cli: Call):
 
 def test_list_has_a_line_for_each_session(cli: Call):
     first, second = start(cli, "--name", "one"), start(cli)
-    say(cli, first["id"], "a", "b")
+    append_messages(cli, first["id"], "a", "b")
     cli("session", "end", first["id"])
 
     newest, oldest = cli("session", "list").out.splitlines()
@@ -260,7 +260,7 @@ def test_the_same_event_id_again_appends_nothing(cli: Call):
 
 def test_an_expected_number_decides_whether_an_append_goes_in(cli: Call):
     session = start(cli)["id"]
-    say(cli, session, "one")
+    append_messages(cli, session, "one")
 
     late = cli("session", "append", session, *CONTENT, "late", "--expected-sequence", "0", "--json")
     in_time = cli(
@@ -273,7 +273,7 @@ def test_an_expected_number_decides_whether_an_append_goes_in(cli: Call):
 
 def test_events_are_limited_by_turns_and_by_tokens(cli: Call):
     session = start(cli)["id"]
-    say(cli, session, "a" * 40, "b" * 40, "c" * 40)
+    append_messages(cli, session, "a" * 40, "b" * 40, "c" * 40)
 
     def contents(*options: str) -> list[str]:
         events = cli("session", "events", session, *options, "--json").document["events"]
@@ -287,7 +287,7 @@ def test_events_are_limited_by_turns_and_by_tokens(cli: Call):
 
 def test_events_are_lines_that_fit_a_terminal(cli: Call):
     session = start(cli)["id"]
-    say(cli, session, "one\n  two", "long " * 100)
+    append_messages(cli, session, "one\n  two", "long " * 100)
 
     day, short, long = cli("session", "events", session).out.splitlines()
 
@@ -382,7 +382,7 @@ def test_an_open_session_is_resumed_as_it_is(cli: Call, project: Path):
 def test_an_ended_session_goes_on_in_a_new_one(cli: Call):
     old = start(cli, "--name", "web hook")["id"]
     cli("session", "state", old, "--set", '{"task": "retry"}')
-    say(cli, old, *(f"text {number}" for number in range(8)))
+    append_messages(cli, old, *(f"text {number}" for number in range(8)))
     cli("session", "end", old)
 
     answer = cli("session", "resume", "web hook")
@@ -412,10 +412,10 @@ def test_resuming_an_ended_session_again_says_that_there_are_two_now(cli: Call):
 
 def test_a_thread_is_read_as_one(cli: Call):
     old = start(cli, "--name", "web hook")["id"]
-    say(cli, old, "before")
+    append_messages(cli, old, "before")
     cli("session", "end", old)
     new = cli("session", "resume", old, "--json").document["id"]
-    say(cli, new, "after")
+    append_messages(cli, new, "after")
 
     text = cli("session", "thread", "web hook").out
 
@@ -433,8 +433,8 @@ def test_a_thread_is_read_as_one(cli: Call):
 
 def test_verify_counts_what_it_checked(cli: Call):
     first, second = start(cli)["id"], start(cli)["id"]
-    say(cli, first, "a", "b")
-    say(cli, second, "c")
+    append_messages(cli, first, "a", "b")
+    append_messages(cli, second, "c")
 
     assert cli("session", "verify").out == "Sound: 3 events in 2 sessions\n"
     assert cli("session", "verify", second).out == "Sound: 1 event in 1 session\n"
@@ -444,7 +444,7 @@ def test_verify_counts_what_it_checked(cli: Call):
 
 def test_verify_names_the_place_of_a_damage_and_exits_with_5(cli: Call, tmp_path: Path):
     session = start(cli)["id"]
-    say(cli, session, "a", "b")
+    append_messages(cli, session, "a", "b")
     edit(
         tmp_path / "holdfast" / "holdfast.db",
         "update session_events set content = 'x' where sequence = 2",

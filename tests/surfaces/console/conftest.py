@@ -18,7 +18,7 @@ from tests.surfaces.console.browsing import (
     settings_of,
     watch,
 )
-from tests.surfaces.http.server import Server, served
+from tests.surfaces.http.server import Server, run_server
 
 # A zone that the machine is not in, so that times are the reader's and not the server's.
 ZONE = "Europe/Helsinki"
@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Server]:
-    with served(
+    with run_server(
         tmp_path_factory.mktemp("served"), None, "--root", str(root), HOLDFAST_DEVELOPER=DEVELOPER
     ) as running:
         yield running
@@ -52,7 +52,7 @@ def own_server(tmp_path: Path, root: Path) -> Iterator[Server]:
     """For a test that needs an empty store or stops the server."""
     home = tmp_path / "own"
     home.mkdir()
-    with served(home, None, "--root", str(root), HOLDFAST_DEVELOPER=DEVELOPER) as running:
+    with run_server(home, None, "--root", str(root), HOLDFAST_DEVELOPER=DEVELOPER) as running:
         yield running
 
 

@@ -10,8 +10,8 @@ from holdfast.app import App
 from holdfast.ground.settings import Settings
 from holdfast.workstreams.service import WorkstreamService
 from tests.surfaces.console.browsing import DEVELOPER
-from tests.surfaces.console.story import apart
-from tests.surfaces.http.server import Server, served
+from tests.surfaces.console.story import run_in_own_thread
+from tests.surfaces.http.server import Server, run_server
 from tests.workstreams.repos import Repo
 
 RETRY = '''"""When a failed webhook is tried again."""
@@ -47,7 +47,7 @@ def with_code(folder: Path) -> Repo:
 def serving(home: Path, root: Path) -> Iterator[Server]:
     """With shared context switched on."""
     on = {"HOLDFAST_DEVELOPER": DEVELOPER, "SHARED_CONTEXT_ENABLED": "true"}
-    with served(home, None, "--root", str(root), **on) as server:
+    with run_server(home, None, "--root", str(root), **on) as server:
         yield server
 
 
@@ -68,4 +68,4 @@ def note(
         async with App(settings) as app:
             return await work(app.workstreams(str(repo.folder), share=True))
 
-    return apart(run())
+    return run_in_own_thread(run())

@@ -14,10 +14,10 @@ from holdfast.ground import clock, stamp
 from holdfast.ground.settings import Settings
 from holdfast.sessions.service import SessionService
 
-Told = dict[str, Any]
+EventFields = dict[str, Any]
 
 
-def apart(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def run_in_own_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """On a thread and a loop of its own: Playwright's own loop runs in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
@@ -30,7 +30,7 @@ def with_sessions(settings: Settings, work: Any) -> Any:
         async with App(settings) as app:
             return await work(app.scope.sessions)
 
-    return apart(run())
+    return run_in_own_thread(run())
 
 
 class Clock:
@@ -53,21 +53,21 @@ def set_clock() -> Iterator[Clock]:
         stamp.now_microseconds = before
 
 
-def asked(text: str) -> Told:
+def make_request(text: str) -> EventFields:
     return {"type": "user_message", "role": "user", "content": text}
 
 
-def answered(text: str) -> Told:
+def make_answer(text: str) -> EventFields:
     return {"type": "model_message", "role": "assistant", "content": text}
 
 
-def ran(command: str, output: str, code: int | None = 0) -> Told:
+def make_run(command: str, output: str, code: int | None = 0) -> EventFields:
     content = output if code is None else f"Exit code: {code}\n{output}"
     parts = {"tool": "Bash", "input": {"command": command}}
     return {"type": "tool_result", "role": "tool", "content": content, "parts": parts}
 
 
-def edited(path: str, tool: str = "Edit") -> Told:
+def make_edit(path: str, tool: str = "Edit") -> EventFields:
     parts = {"tool": tool, "input": {"file_path": path, "old_string": "a", "new_string": "b"}}
     return {
         "type": "tool_result",
@@ -77,7 +77,7 @@ def edited(path: str, tool: str = "Edit") -> Told:
     }
 
 
-def read(path: str) -> Told:
+def read(path: str) -> EventFields:
     parts = {"tool": "Read", "input": {"file_path": path}}
     return {
         "type": "tool_result",
@@ -89,53 +89,56 @@ def read(path: str) -> Told:
 
 WEBHOOK = [
     [
-        asked("failed webhooks must be retried, and never pay twice"),
+        make_request("failed webhooks must be retried, and never pay twice"),
         read("{repo}/src/payouts/webhooks.py"),
         read("{repo}/src/payouts/models.py"),
-        edited("{repo}/src/payouts/retry.py", "Write"),
-        ran("pytest -q tests/test_webhooks.py", "14 passed in 0.61s"),
-        answered(
+        make_edit("{repo}/src/payouts/retry.py", "Write"),
+        make_run("pytest -q tests/test_webhooks.py", "14 passed in 0.61s"),
+        make_answer(
             "Attempts are kept per event in a table of their own, and deliver() asks it "
             "before it posts."
         ),
     ],
     [
-        asked("8 attempts over 24 hours, base 30 s, jitter 20 %"),
-        edited("{repo}/src/payouts/retry.py"),
-        edited("{repo}/tests/test_retry.py", "Write"),
-        ran("pytest -q tests/test_retry.py | tail -3", "12 passed"),
-        answered(
+        make_request("8 attempts over 24 hours, base 30 s, jitter 20 %"),
+        make_edit("{repo}/src/payouts/retry.py"),
+        make_edit("{repo}/tests/test_retry.py", "Write"),
+        make_run("pytest -q tests/test_retry.py | tail -3", "12 passed"),
+        make_answer(
             "schedule() doubles from 30 s and adds up to 20 % of jitter.\n\n"
             "The last attempt is at 23 h 41 min."
         ),
     ],
     [
-        asked("give up after 8, and count the first delivery as attempt 1"),
-        edited("{repo}/src/payouts/retry.py"),
-        ran(
+        make_request("give up after 8, and count the first delivery as attempt 1"),
+        make_edit("{repo}/src/payouts/retry.py"),
+        make_run(
             "pytest -q tests/test_retry.py",
             "FAILED test_gives_up_after_8: assert 9 == 8\n1 failed, 11 passed",
             1,
         ),
-        edited("{repo}/src/payouts/retry.py"),
-        ran("pytest -q tests/test_retry.py", "12 passed in 0.58s"),
+        make_edit("{repo}/src/payouts/retry.py"),
+        make_run("pytest -q tests/test_retry.py", "12 passed in 0.58s"),
         {
             "type": "validation_gate",
             "role": "system",
             "content": "Gate 2: tests pass on the tree that is published",
             "parts": {"passed": True},
         },
-        answered("next_attempt() was off by one; it stops at 8 now."),
+        make_answer("next_attempt() was off by one; it stops at 8 now."),
     ],
 ]
-OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
+OTHERS: list[tuple[float, str, str | None, str, str, list[EventFields]]] = [
     (
         0.2,
         "codex",
         None,
         "feat/409",
         "running",
-        [asked("treat a 409 from the provider as success"), read("{repo}/src/payouts/webhooks.py")],
+        [
+            make_request("treat a 409 from the provider as success"),
+            read("{repo}/src/payouts/webhooks.py"),
+        ],
     ),
     (
         3,
@@ -144,8 +147,8 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         "feat/webhook-retry",
         "cut",
         [
-            asked("add the migration for the retry table"),
-            ran("make migrate", "applied 0031_retry", None),
+            make_request("add the migration for the retry table"),
+            make_run("make migrate", "applied 0031_retry", None),
         ],
     ),
     (
@@ -155,8 +158,8 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         "main",
         "clean",
         [
-            asked("what happens while two secrets are valid?"),
-            answered("Both are tried, the newer one first."),
+            make_request("what happens while two secrets are valid?"),
+            make_answer("Both are tried, the newer one first."),
         ],
     ),
     (
@@ -166,8 +169,8 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         "main",
         "clean",
         [
-            asked("why is the nightly export slow since Thursday"),
-            answered("One query lost its index in 0029."),
+            make_request("why is the nightly export slow since Thursday"),
+            make_answer("One query lost its index in 0029."),
         ],
     ),
     (
@@ -176,7 +179,10 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         "ADR 014: webhooks",
         "docs/adr-014",
         "clean",
-        [asked("write down why we do not use Redis streams"), answered("docs/adr/014-webhooks.md")],
+        [
+            make_request("write down why we do not use Redis streams"),
+            make_answer("docs/adr/014-webhooks.md"),
+        ],
     ),
     (
         74,
@@ -185,14 +191,14 @@ OTHERS: list[tuple[float, str, str | None, str, str, list[Told]]] = [
         "main",
         "clean",
         [
-            asked("update the dashboard's colours for colour-blind people"),
-            answered("Done, in two files."),
+            make_request("update the dashboard's colours for colour-blind people"),
+            make_answer("Done, in two files."),
         ],
     ),
 ]
 
 
-def tell(settings: Settings, repo: str, now: datetime | None = None) -> str:
+def write_week(settings: Settings, repo: str, now: datetime | None = None) -> str:
     """Write the week; the id of the session that the story is about. SQLite only, for the sake of
     its clock.
     """
@@ -208,7 +214,7 @@ def tell(settings: Settings, repo: str, now: datetime | None = None) -> str:
                 for number in range(8 if ending == "clean" else 2):
                     for event in events:
                         at.at += timedelta(seconds=20 + 37 * (number * 7 % 5) ** 2)
-                        await sessions.append_event(session.id, **_filled(event, repo))
+                        await sessions.append_event(session.id, **_fill_event(event, repo))
                 if ending == "clean":
                     await sessions.end_session(session.id)
             at.at = now - timedelta(minutes=47)
@@ -224,14 +230,14 @@ def tell(settings: Settings, repo: str, now: datetime | None = None) -> str:
                 at.at += timedelta(minutes=9)
                 for event in turn:
                     at.at += timedelta(seconds=41)
-                    await sessions.append_event(told.id, **_filled(event, repo))
+                    await sessions.append_event(told.id, **_fill_event(event, repo))
             return told.id
 
     session_id: str = with_sessions(settings, work)
     return session_id
 
 
-def _filled(event: Told, repo: str) -> Told:
+def _fill_event(event: EventFields, repo: str) -> EventFields:
     filled = _fill(event, repo)
     return {"event_type": filled.pop("type"), **filled}
 

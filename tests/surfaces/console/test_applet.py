@@ -19,14 +19,14 @@ def roots(tmp_path: Path) -> list[ConfinedRoot]:
     return [ConfinedRoot(str(tmp_path / "root"))]
 
 
-def put(roots: list[ConfinedRoot], data: bytes) -> str:
+def write_file(roots: list[ConfinedRoot], data: bytes) -> str:
     path = f"{roots[0].folder}/a.txt"
     Path(path).write_bytes(data)
     return path
 
 
 def test_a_text_is_opened_with_its_version(roots: list[ConfinedRoot]):
-    file = applet.open_file(roots, put(roots, b"one\r\ntwo\r\n"))
+    file = applet.open_file(roots, write_file(roots, b"one\r\ntwo\r\n"))
 
     assert file.text is not None
     assert file.text.text == "one\ntwo\n"
@@ -35,7 +35,7 @@ def test_a_text_is_opened_with_its_version(roots: list[ConfinedRoot]):
 
 @pytest.mark.parametrize("mode", [0o640, 0o755, 0o602, 0o2775, 0o4711])
 def test_saving_keeps_line_ends_and_mode(roots: list[ConfinedRoot], mode: int):
-    path = put(roots, b"\xef\xbb\xbfone\r\ntwo\r\n")
+    path = write_file(roots, b"\xef\xbb\xbfone\r\ntwo\r\n")
     os.chmod(path, mode)
     base = applet.open_file(roots, path)
 
@@ -46,7 +46,7 @@ def test_saving_keeps_line_ends_and_mode(roots: list[ConfinedRoot], mode: int):
 
 
 def test_a_file_that_is_read_only_is_left_alone(roots: list[ConfinedRoot]):
-    path = put(roots, b"one\n")
+    path = write_file(roots, b"one\n")
     os.chmod(path, 0o444)
 
     for given in (path, "a.txt"):
@@ -57,7 +57,7 @@ def test_a_file_that_is_read_only_is_left_alone(roots: list[ConfinedRoot]):
 
 
 def test_a_file_of_two_names_is_left_alone(roots: list[ConfinedRoot]):
-    path = put(roots, b"one\n")
+    path = write_file(roots, b"one\n")
     os.link(path, f"{roots[0].folder}/b.txt")
 
     with pytest.raises(Refused, match="2 names"):
@@ -67,9 +67,9 @@ def test_a_file_of_two_names_is_left_alone(roots: list[ConfinedRoot]):
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(roots: list[ConfinedRoot]):
-    path = put(roots, b"one")
+    path = write_file(roots, b"one")
     base = applet.open_file(roots, path)
-    put(roots, b"theirs")
+    write_file(roots, b"theirs")
 
     with pytest.raises(FileChangedError):
         applet.save_file(roots, path, "mine", base.hash)
@@ -77,7 +77,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(roots: list[ConfinedRo
 
 
 def test_a_binary_file_is_neither_shown_nor_saved(roots: list[ConfinedRoot]):
-    path = put(roots, b"\0\1")
+    path = write_file(roots, b"\0\1")
 
     assert applet.open_file(roots, path).text is None
     with pytest.raises(InvalidValueError, match="not a text file"):
@@ -86,7 +86,7 @@ def test_a_binary_file_is_neither_shown_nor_saved(roots: list[ConfinedRoot]):
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
 def test_text_that_a_file_cannot_hold_is_not_saved(roots: list[ConfinedRoot], text: str):
-    path = put(roots, b"one")
+    path = write_file(roots, b"one")
 
     with pytest.raises(InvalidValueError):
         applet.save_file(roots, path, text, hash_of(b"one"))
@@ -94,11 +94,11 @@ def test_text_that_a_file_cannot_hold_is_not_saved(roots: list[ConfinedRoot], te
 
 
 def test_too_much_is_neither_opened_nor_saved(roots: list[ConfinedRoot]):
-    path = put(roots, b"x" * (applet.MOST_BYTES + 1))
+    path = write_file(roots, b"x" * (applet.MOST_BYTES + 1))
     with pytest.raises(InvalidValueError, match="larger than"):
         applet.open_file(roots, path)
 
-    path = put(roots, b"x")
+    path = write_file(roots, b"x")
     with pytest.raises(InvalidValueError, match="larger than"):
         applet.save_file(roots, path, "x" * (applet.MOST_BYTES + 1), hash_of(b"x"))
 
@@ -122,7 +122,7 @@ def test_files_of_git_are_shown_and_never_written(roots: list[ConfinedRoot]):
 def test_only_one_of_several_concurrent_saves_succeeds(roots: list[ConfinedRoot]):
     """From the same version, again and again: never do both succeed."""
     for number in range(20):
-        base = applet.open_file(roots, put(roots, f"{number}\n".encode()))
+        base = applet.open_file(roots, write_file(roots, f"{number}\n".encode()))
         with ThreadPoolExecutor(4) as threads:
             saves = [
                 threads.submit(applet.save_file, roots, base.path, f"{name}\n", base.hash)

@@ -18,8 +18,14 @@ from holdfast.surfaces.console.shell import ZONE_COOKIE
 from holdfast.surfaces.console.texts import LINES_SHOWN
 from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console
 from tests.surfaces.console.conftest import ZONE
-from tests.surfaces.console.story import answered, asked, edited, ran, with_sessions
-from tests.surfaces.http.server import is_problem, served
+from tests.surfaces.console.story import (
+    make_answer,
+    make_edit,
+    make_request,
+    make_run,
+    with_sessions,
+)
+from tests.surfaces.http.server import is_problem, run_server
 
 # As if something happened to some session all the while.
 FETCH_THE_LIST = "(pause) => { setInterval(() => htmx.trigger('#list', 'refresh'), pause) }"
@@ -52,7 +58,7 @@ def test_the_card_follows_a_change_without_a_reload(console: Console):
     """Set by another process: the event comes over the stream, and only the card is
     fetched anew.
     """
-    session_id = console.start_session(asked("hello"))
+    session_id = console.start_session(make_request("hello"))
     page = console.open_live(f"/sessions/{session_id}")
     mark(console)
     expect(page.locator("#card")).to_contain_text("Nothing yet")
@@ -78,7 +84,10 @@ def test_the_card_follows_a_change_without_a_reload(console: Console):
 
 
 def test_a_change_of_another_session_leaves_the_card_alone(console: Console):
-    shown, other = console.start_session(asked("a")), console.start_session(asked("b"))
+    shown, other = (
+        console.start_session(make_request("a")),
+        console.start_session(make_request("b")),
+    )
     console.open_live(f"/sessions/{shown}")
     console.requests.clear()
 
@@ -92,7 +101,7 @@ def test_a_change_of_another_session_leaves_the_card_alone(console: Console):
 
 
 def test_a_card_that_was_closed_stays_closed(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     page = console.open_live(f"/sessions/{session_id}")
     page.locator("#card summary").click()
 
@@ -103,7 +112,7 @@ def test_a_card_that_was_closed_stays_closed(console: Console):
 
 
 def test_a_file_on_the_card_opens_in_the_editor(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     console.set_context(session_id, "files", [file_in(console.root)])
     page = console.open(f"/sessions/{session_id}")
 
@@ -126,7 +135,7 @@ def test_a_root_that_is_a_link_is_known_by_both_its_names(tmp_path: Path):
     path = file_in(tmp_path / "root")
 
     with (
-        served(tmp_path, None, "--root", str(tmp_path / "known")) as server,
+        run_server(tmp_path, None, "--root", str(tmp_path / "known")) as server,
         server.client() as api,
     ):
         answers = [
@@ -155,7 +164,7 @@ def applet_url(session_id: str, path: str, **more: str) -> str:
 
 def test_leaving_captures_the_applet_and_a_resumed_session_offers_it_again(console: Console):
     """Offered by a link, and never opened by itself."""
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     path = file_in(console.root)
     page = console.open_live(applet_url(session_id, path) + "#L2")
     assert "applet" not in console.context_of(session_id)
@@ -181,7 +190,7 @@ window.setTimeout = (work, after, ...more) => wait(work, after === 30_000 ? 50 :
 
 
 def test_half_a_minute_without_a_touch_captures_the_applet(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     path = file_in(console.root)
     page = console.page
     page.add_init_script(SHORT_HALF_MINUTE)
@@ -195,7 +204,7 @@ def test_half_a_minute_without_a_touch_captures_the_applet(console: Console):
 
 def test_the_tab_that_is_left_last_is_the_one_that_is_captured(console: Console):
     """Though this tab has said the same before: another one has spoken since."""
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     path = file_in(console.root)
     page = console.page
     page.add_init_script(SHORT_HALF_MINUTE)
@@ -209,7 +218,7 @@ def test_the_tab_that_is_left_last_is_the_one_that_is_captured(console: Console)
 
 
 def test_a_refused_capture_is_retried(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     path = file_in(console.root)
     page = console.page
     page.add_init_script(SHORT_HALF_MINUTE)
@@ -382,13 +391,17 @@ def test_a_long_file_is_shown_around_the_line_that_is_asked_for(console: Console
 
 
 def test_a_running_session_grows_and_keeps_what_is_unfolded(console: Console):
-    session_id = console.start_session(asked("first"), ran("make", "ok"))
+    session_id = console.start_session(make_request("first"), make_run("make", "ok"))
     page = console.open_live(f"/sessions/{session_id}")
     mark(console)
     page.locator("#steps-1 > summary").click()
 
     with console.api as api:
-        for event in (ran("make check", "3 failed", 2), answered("It fails."), asked("second")):
+        for event in (
+            make_run("make check", "3 failed", 2),
+            make_answer("It fails."),
+            make_request("second"),
+        ):
             api.post(f"/api/sessions/{session_id}/events", json=event)
 
     expect(page.locator(".turn")).to_have_count(2)
@@ -402,16 +415,16 @@ def test_a_running_session_grows_and_keeps_what_is_unfolded(console: Console):
 def test_the_strip_follows_what_is_written(own_console: Console):
     """Long before its slow look, which this page never takes."""
     own_console.page.add_init_script(NO_SLOW_LOOK)
-    session_id = own_console.start_session(asked("one"))
+    session_id = own_console.start_session(make_request("one"))
     page = own_console.open_live(f"/sessions/{session_id}")
     expect(page.locator("#stock")).to_contain_text("stored 1 ")
 
     with own_console.api as api:
         for words in ("two", "three"):
-            api.post(f"/api/sessions/{session_id}/events", json=asked(words))
+            api.post(f"/api/sessions/{session_id}/events", json=make_request(words))
     expect(page.locator("#stock")).to_contain_text("stored 3 ")
 
-    own_console.start_session(asked("elsewhere"))
+    own_console.start_session(make_request("elsewhere"))
     expect(page.locator("#stock")).to_contain_text("stored 4 ")
 
 
@@ -419,12 +432,12 @@ def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
     """Nothing but a request comes: the turn that was newest before must not go with the piece that
     is replaced.
     """
-    session_id = console.start_session(asked("first"))
+    session_id = console.start_session(make_request("first"))
     page = console.open_live(f"/sessions/{session_id}")
 
     for number, words in enumerate(("second", "third"), 2):
         with console.api as api:
-            api.post(f"/api/sessions/{session_id}/events", json=asked(words))
+            api.post(f"/api/sessions/{session_id}/events", json=make_request(words))
         expect(page.locator(".turn")).to_have_count(number)
 
     assert [
@@ -433,7 +446,7 @@ def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
 
 
 def test_a_new_session_joins_the_list_without_a_reload(console: Console):
-    console.start_session(asked("an old one"))
+    console.start_session(make_request("an old one"))
     page = console.open_live("/")
     mark(console)
 
@@ -455,7 +468,7 @@ def test_an_empty_store_fills_by_itself(own_console: Console):
 
 
 def test_the_dot_says_that_the_server_is_gone(own_console: Console):
-    session_id = own_console.start_session(asked("a"))
+    session_id = own_console.start_session(make_request("a"))
     page = own_console.open_live(f"/sessions/{session_id}")
     expect(page.locator("#dot-text")).to_have_text("live")
 
@@ -467,7 +480,7 @@ def test_the_dot_says_that_the_server_is_gone(own_console: Console):
 
 
 def test_a_page_whose_login_was_revoked_offers_the_login_page(own_console: Console):
-    page = own_console.open_live(f"/sessions/{own_console.start_session(asked('a'))}")
+    page = own_console.open_live(f"/sessions/{own_console.start_session(make_request('a'))}")
     expect(page.locator("#log-in")).to_be_hidden()
 
     (own_console.server.home / "token").unlink()
@@ -479,7 +492,7 @@ def test_a_page_whose_login_was_revoked_offers_the_login_page(own_console: Conso
 
 def test_a_server_that_comes_back_is_noticed(own_console: Console):
     """And what was appended meanwhile is shown, though no event of it ever reached this page."""
-    session_id = own_console.start_session(asked("a"))
+    session_id = own_console.start_session(make_request("a"))
     page = own_console.open_live(f"/sessions/{session_id}")
     home, port = own_console.server.home, own_console.server.port
     own_console.server.stop()
@@ -489,7 +502,7 @@ def test_a_server_that_comes_back_is_noticed(own_console: Console):
         await sessions.set_relevant_context(session_id, "ports", ["8080"])
 
     with_sessions(own_console.settings, set_ports)
-    with served(
+    with run_server(
         home,
         None,
         "--root",
@@ -506,7 +519,7 @@ def test_ten_tabs_are_all_live_and_a_request_is_still_answered(console: Console)
     """A browser keeps six connections to a server; a stream for each tab would leave none for
     anything else.
     """
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     url = f"{console.server.url}/sessions/{session_id}"
     tabs = [console.context.new_page() for _ in range(10)]
     for tab in tabs:
@@ -527,7 +540,7 @@ def test_ten_tabs_are_all_live_and_a_request_is_still_answered(console: Console)
 
 
 def test_a_hidden_tab_is_not_updated_until_it_is_visible_again(console: Console):
-    session_id = console.start_session(asked("a"), name="Before")
+    session_id = console.start_session(make_request("a"), name="Before")
     page = console.open_live(f"/sessions/{session_id}")
     other = console.context.new_page()
     other.goto(page.url)
@@ -557,7 +570,7 @@ SEEN = """(isSeen) => {
 
 
 def test_the_head_follows_a_new_name_and_the_end(console: Console):
-    session_id = console.start_session(asked("a"), name="Before")
+    session_id = console.start_session(make_request("a"), name="Before")
     page = console.open_live(f"/sessions/{session_id}")
     mark(console)
     page.locator(".more-facts summary").click()
@@ -567,7 +580,7 @@ def test_the_head_follows_a_new_name_and_the_end(console: Console):
     expect(page.locator("#head h1")).to_have_text("Another name")
     expect(page).to_have_title("Another name · Holdfast")
     with console.api as api:
-        api.post(f"/api/sessions/{session_id}/events", json=answered("Done."))
+        api.post(f"/api/sessions/{session_id}/events", json=make_answer("Done."))
         api.post(f"/api/sessions/{session_id}/end", json={})
 
     expect(page.locator("#head .ending")).to_have_text("clean")
@@ -604,7 +617,7 @@ def test_a_person_comes_in_by_the_token_as_well(own_console: Console, browser: B
 
 
 def test_an_unknown_session_is_a_page_with_a_way_back(console: Console):
-    console.start_session(asked("a"))
+    console.start_session(make_request("a"))
     page = console.open("/sessions/nonsense")
 
     expect(page.locator("h1")).to_have_text("Not found")
@@ -614,7 +627,7 @@ def test_an_unknown_session_is_a_page_with_a_way_back(console: Console):
 
 def test_an_address_that_nothing_is_at_is_a_page_with_a_way_back(console: Console):
     """For a person; a program gets its document, and so does every request below /api."""
-    console.start_session(asked("a"))
+    console.start_session(make_request("a"))
     answer = console.page.goto(f"{console.server.url}/no/such/page")
     assert answer is not None
     assert answer.status == 404
@@ -631,7 +644,7 @@ def test_an_address_that_nothing_is_at_is_a_page_with_a_way_back(console: Consol
 
 
 def test_an_unknown_applet_gives_a_page_with_a_way_back(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     console.set_context(session_id, "applet", ["board", "path=/r"])
     page = console.open(f"/sessions/{session_id}")
 
@@ -643,7 +656,7 @@ def test_an_unknown_applet_gives_a_page_with_a_way_back(console: Console):
 
 
 def test_times_are_those_of_the_reader_from_the_first_visit_on(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     console.context.clear_cookies(name=ZONE_COOKIE)
 
     page = console.open(f"/sessions/{session_id}")
@@ -658,7 +671,7 @@ def test_times_are_those_of_the_reader_from_the_first_visit_on(console: Console)
 
 
 def test_a_command_is_copied_at_a_click(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     console.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = console.open(f"/sessions/{session_id}")
     page.locator(".more-facts summary").click()
@@ -679,7 +692,9 @@ def test_everything_is_reached_by_keys_alone(own_console: Console):
     """Down the list, into a session, its card, a file, its editor, saved, and back."""
     path = file_in(own_console.root, "keys.txt", b"one\n")
     for number in range(3):
-        session_id = own_console.start_session(asked(f"request {number}"), name=f"session {number}")
+        session_id = own_console.start_session(
+            make_request(f"request {number}"), name=f"session {number}"
+        )
         own_console.set_context(session_id, "files", [path])
     page = own_console.open_live("/")
     press = page.keyboard.press
@@ -731,7 +746,7 @@ def test_the_row_that_has_the_focus_keeps_it_when_the_list_is_written_anew(own_c
 
 
 def test_the_focus_stays_when_the_card_is_written_anew(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     path = file_in(console.root)
     console.set_context(session_id, "files", [path])
     page = console.open_live(f"/sessions/{session_id}")
@@ -748,13 +763,15 @@ def test_the_focus_stays_when_the_card_is_written_anew(console: Console):
 )
 def test_the_focus_stays_when_the_tail_is_written_anew(console: Console, focused: str):
     """Also inside of what is unfolded."""
-    session_id = console.start_session(asked("first"), edited("/r/a.py"), answered("Done."))
+    session_id = console.start_session(
+        make_request("first"), make_edit("/r/a.py"), make_answer("Done.")
+    )
     page = console.open_live(f"/sessions/{session_id}")
     page.locator("#steps-1 > summary").click()
     page.locator(f"#tail {focused}").focus()
 
     with console.api as api:
-        api.post(f"/api/sessions/{session_id}/events", json=answered("Once more."))
+        api.post(f"/api/sessions/{session_id}/events", json=make_answer("Once more."))
 
     expect(page.locator("#tail .answer")).to_have_count(2)
     expect(page.locator(f"#tail {focused}")).to_be_focused()
@@ -783,7 +800,7 @@ def tab_to(console: Console, selector: str, *, back: bool = False) -> None:
 
 
 def test_the_first_tab_skips_to_the_content(console: Console):
-    console.start_session(asked("a"))
+    console.start_session(make_request("a"))
     page = console.open("/")
     page.keyboard.press("Tab")
 
@@ -806,7 +823,7 @@ def test_shortcut_keys_are_text_while_the_user_types(console: Console):
 
 def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
     session_id = console.start_session(
-        asked("a"), edited("/r/a.py"), ran("make", "ok"), answered("b")
+        make_request("a"), make_edit("/r/a.py"), make_run("make", "ok"), make_answer("b")
     )
     console.set_context(session_id, "files", ["/r/a.py"])
     for path in (
@@ -831,7 +848,7 @@ def test_every_control_has_a_name_and_every_picture_a_word(console: Console):
 
 def test_reading_needs_no_script(browser: Browser, console: Console):
     session_id = console.start_session(
-        *[asked(f"request {n}") for n in range(25)], name="Without script"
+        *[make_request(f"request {n}") for n in range(25)], name="Without script"
     )
     context = browser.new_context(java_script_enabled=False)
     try:
@@ -852,10 +869,10 @@ def test_reading_needs_no_script(browser: Browser, console: Console):
 def test_no_page_is_wider_than_its_window(console: Console, width: int):
     long = "/r/" + "very_long_name_without_any_break" * 6
     session_id = console.start_session(
-        asked("x" * 300),
-        edited(long),
-        ran("make " + "y" * 300, "z" * 500),
-        answered("w" * 300),
+        make_request("x" * 300),
+        make_edit(long),
+        make_run("make " + "y" * 300, "z" * 500),
+        make_answer("w" * 300),
         name="n" * 200,
     )
     console.set_context(session_id, "files", [long])
@@ -879,7 +896,7 @@ def test_no_page_is_wider_than_its_window(console: Console, width: int):
 
 
 def test_a_command_that_takes_two_lines_has_a_whole_box_around_each(console: Console):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     console.page.set_viewport_size({"width": 320, "height": 800})
     page = console.open(f"/sessions/{session_id}")
     page.locator(".more-facts summary").click()
@@ -890,7 +907,7 @@ def test_a_command_that_takes_two_lines_has_a_whole_box_around_each(console: Con
 
 
 def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Console):
-    session_id = console.start_session(asked("a"), name="On a phone")
+    session_id = console.start_session(make_request("a"), name="On a phone")
     console.page.set_viewport_size({"width": 390, "height": 844})
 
     page = console.open("/")
@@ -907,7 +924,7 @@ def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Conso
 def test_text_is_readable_in_both_schemes(console: Console, scheme: str):
     """Contrast of at least 4.5 : 1, measured where text stands."""
     session_id = console.start_session(
-        asked("a"), edited("/r/a.py"), ran("make", "ok", 1), answered("b")
+        make_request("a"), make_edit("/r/a.py"), make_run("make", "ok", 1), make_answer("b")
     )
     console.set_context(session_id, "files", ["/r/gone.py"])
     console.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -1002,7 +1019,11 @@ def test_a_page_of_a_long_session_costs_as_much_as_one_of_a_short_session(
     """100,000 events in the soak: the same number of elements and, within a tenth, of bytes as with
     a thousand.
     """
-    events = [asked("what now?"), *[ran("make check", "ok") for _ in range(8)], answered("Done.")]
+    events = [
+        make_request("what now?"),
+        *[make_run("make check", "ok") for _ in range(8)],
+        make_answer("Done."),
+    ]
 
     async def fill(sessions: SessionService) -> list[str]:
         ids = []

@@ -37,7 +37,7 @@ def open_folder(roots: list[ConfinedRoot], path: str, since: str | None = None) 
     return found
 
 
-def told(found: FileDiff) -> list[tuple[str, int | None, int | None, str]]:
+def list_lines(found: FileDiff) -> list[tuple[str, int | None, int | None, str]]:
     return [
         (line.sign, line.before, line.after, line.text)
         for line in found.lines
@@ -51,7 +51,7 @@ def test_an_edit_is_shown_with_the_numbers_of_both_sides(repo: Repo, roots: list
     for path in ("src/models.py", str(repo.folder / "src/models.py")):
         found = open_diff(roots, path)
         assert (found.state, found.against, found.added, found.removed) == ("changed", "HEAD", 2, 1)
-        assert told(found) == [
+        assert list_lines(found) == [
             ("", 1, 1, "class Attempt:"),
             ("−", 2, None, "    number: int"),
             ("+", None, 2, "    number: str"),
@@ -121,7 +121,7 @@ def test_a_files_diff_knows_where_the_diff_of_all_files_is(repo: Repo, roots: li
 
 def test_a_file_that_git_does_not_know_is_all_new(repo: Repo, roots: list[ConfinedRoot]):
     repo.write("new.txt", "one\ntwo\n")
-    assert told(open_diff(roots, "new.txt")) == [("+", None, 1, "one"), ("+", None, 2, "two")]
+    assert list_lines(open_diff(roots, "new.txt")) == [("+", None, 1, "one"), ("+", None, 2, "two")]
     repo.git("add", "new.txt")
     found = open_diff(roots, "new.txt")
     assert (found.state, found.added) == ("new", 2)
@@ -134,7 +134,9 @@ def test_before_the_first_commit_everything_is_new(tmp_path: Path):
     repo = Repo(tmp_path / "young")
     repo.write("a.txt", "one\n")
 
-    assert told(open_diff([ConfinedRoot(str(repo.folder))], "a.txt")) == [("+", None, 1, "one")]
+    assert list_lines(open_diff([ConfinedRoot(str(repo.folder))], "a.txt")) == [
+        ("+", None, 1, "one")
+    ]
 
 
 def test_a_file_that_is_gone_shows_what_it_was(repo: Repo, roots: list[ConfinedRoot]):
@@ -216,10 +218,10 @@ def test_windows_line_ends_are_shown_only_when_they_changed(repo: Repo, roots: l
     repo.write("crlf.txt", b"one\r\ntwo\r\n")
     repo.commit()
     repo.write("crlf.txt", b"one\r\n2\r\n")
-    assert [line[3] for line in told(open_diff(roots, "crlf.txt"))] == ["one", "two", "2"]
+    assert [line[3] for line in list_lines(open_diff(roots, "crlf.txt"))] == ["one", "two", "2"]
 
     repo.write("crlf.txt", b"one\ntwo\n")  # here they are the change, and are seen
-    assert {line[3] for line in told(open_diff(roots, "crlf.txt"))} == {
+    assert {line[3] for line in list_lines(open_diff(roots, "crlf.txt"))} == {
         "one\r",
         "two\r",
         "one",
@@ -237,7 +239,7 @@ def test_a_line_that_looks_like_gits_own_is_only_a_line(repo: Repo, roots: list[
     found = open_diff(roots, "README.md")
 
     assert found.state == "changed"
-    assert [line[3] for line in told(found) if line[0] == "+"] == fake.split("\n")[:-1]
+    assert [line[3] for line in list_lines(found) if line[0] == "+"] == fake.split("\n")[:-1]
 
 
 def test_a_missing_last_line_end_is_a_note(repo: Repo, roots: list[ConfinedRoot]):
@@ -312,7 +314,7 @@ def test_a_repository_runs_nothing_of_its_own(
 # --- folders --------------------------------------------------------------------------------------
 
 
-def listed(found: FolderDiff) -> list[tuple[str, str, tuple[int | None, int | None]]]:
+def list_files(found: FolderDiff) -> list[tuple[str, str, tuple[int | None, int | None]]]:
     return [(file.below, file.status, tuple(file.count or (None, None))) for file in found.files]
 
 
@@ -333,7 +335,7 @@ def test_a_folder_lists_the_files_that_changed_and_each_opens_its_diff(
             3,
         )
         assert found.below_root == "payouts"
-        assert listed(found) == [
+        assert list_files(found) == [
             ("README.md", "changed", (1, 1)),
             ("src/models.py", "gone", (0, 2)),
             ("src/retry.py", "changed", (1, 0)),
@@ -352,9 +354,9 @@ def test_a_subfolder_lists_only_its_own_files(repo: Repo, roots: list[ConfinedRo
 
     for path in ("src", str(repo.folder / "src")):
         found = open_folder(roots, path)
-        assert (found.below_root, listed(found)) == ("src", [("retry.py", "changed", (1, 0))])
+        assert (found.below_root, list_files(found)) == ("src", [("retry.py", "changed", (1, 0))])
     below = open_folder([ConfinedRoot(str(repo.folder / "src"))], str(repo.folder / "src"))
-    assert listed(below) == [("retry.py", "changed", (1, 0))]
+    assert list_files(below) == [("retry.py", "changed", (1, 0))]
 
 
 def test_a_folder_is_compared_with_the_commit_that_was_named(repo: Repo, roots: list[ConfinedRoot]):
@@ -364,7 +366,7 @@ def test_a_folder_is_compared_with_the_commit_that_was_named(repo: Repo, roots: 
     repo.commit()
 
     assert open_folder(roots, str(repo.folder)).state == "same"
-    assert listed(open_folder(roots, str(repo.folder), first)) == [("new.py", "new", (1, 0))]
+    assert list_files(open_folder(roots, str(repo.folder), first)) == [("new.py", "new", (1, 0))]
     assert open_folder(roots, str(repo.folder), "0" * 40).state == "no_commit"
 
 
@@ -373,7 +375,7 @@ def test_before_the_first_commit_a_folder_has_new_files(tmp_path: Path):
     repo.write("a.py", "x = 1\n")
     repo.git("add", "a.py")
     found = open_folder([ConfinedRoot(str(repo.folder))], str(repo.folder))
-    assert listed(found) == [("a.py", "new", (None, None))]
+    assert list_files(found) == [("a.py", "new", (None, None))]
 
 
 def test_a_folder_of_many_changes_lists_the_first_and_counts_the_rest(

@@ -368,7 +368,9 @@ async def test_an_unavailable_store_is_reported_with_what_to_do(
 # --- the applet -----------------------------------------------------------------------------------
 
 
-async def put(pages: Pages, body: Any, content_type: str = "application/json") -> httpx.Response:
+async def put_file(
+    pages: Pages, body: Any, content_type: str = "application/json"
+) -> httpx.Response:
     content = json.dumps(body).encode() if isinstance(body, dict) else body
     return await pages.client.put(
         "/console/applet/file", content=content, headers={"content-type": content_type}
@@ -381,13 +383,13 @@ async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pag
     page = await pages.get(f"/?applet=text-editor&path={path}&edit=1")
     [base] = re.findall(r'data-hash="(\w+)"', page)
 
-    saved = await put(pages, {"path": str(path), "text": "two", "base_hash": base})
+    saved = await put_file(pages, {"path": str(path), "text": "two", "base_hash": base})
     assert (saved.status_code, path.read_text()) == (200, "two")
 
-    stale = await put(pages, {"path": str(path), "text": "three", "base_hash": base})
+    stale = await put_file(pages, {"path": str(path), "text": "three", "base_hash": base})
     assert is_problem(stale, 409, "file_changed")
     assert path.read_text() == "two"
-    again = await put(
+    again = await put_file(
         pages, {"path": str(path), "text": "three", "base_hash": stale.json()["current_hash"]}
     )
     assert (again.status_code, path.read_text()) == (200, "three")
@@ -408,7 +410,7 @@ async def test_a_file_is_saved_and_a_conflict_names_the_other_version(pages: Pag
     ids=lambda body: repr(body)[:24],
 )
 async def test_a_body_that_is_not_a_file_is_refused(pages: Pages, body: Any):
-    answer = await put(pages, body)
+    answer = await put_file(pages, body)
 
     assert is_problem(answer, 400, "invalid_value")
 
@@ -417,11 +419,11 @@ async def test_a_form_or_too_much_or_what_never_ends_is_refused(
     pages: Pages, monkeypatch: pytest.MonkeyPatch
 ):
     """As at every other door, and as a problem document."""
-    assert is_problem(await put(pages, {}, "text/plain"), 415)
-    assert is_problem(await put(pages, {}, "application/json; charset=latin-1"), 415)
-    assert is_problem(await put(pages, b" " * (9 << 20)), 413)
+    assert is_problem(await put_file(pages, {}, "text/plain"), 415)
+    assert is_problem(await put_file(pages, {}, "application/json; charset=latin-1"), 415)
+    assert is_problem(await put_file(pages, b" " * (9 << 20)), 413)
     monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
-    assert is_problem(await put(pages, drip()), 408)
+    assert is_problem(await put_file(pages, drip()), 408)
 
 
 async def drip() -> AsyncIterator[bytes]:
@@ -431,7 +433,7 @@ async def drip() -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("path", ["/etc/hostname", "../x", "a/../../x", "", "\x00"])
 async def test_a_file_outside_the_root_is_not_written(pages: Pages, path: str):
-    answer = await put(pages, {"path": path, "text": "owned", "base_hash": "x"})
+    answer = await put_file(pages, {"path": path, "text": "owned", "base_hash": "x"})
 
     assert is_problem(answer, 422, "path_outside")
 

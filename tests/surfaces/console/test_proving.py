@@ -29,12 +29,12 @@ def prover() -> Prover:
     return Prover(load_settings())
 
 
-def proven(repo: Repo, *command: str) -> Proof:
+def prove(repo: Repo, *command: str) -> Proof:
     with App(load_settings()) as app:
         return app.run(app.workstreams(str(repo.folder)).prove(command))
 
 
-def ended(prover: Prover) -> Proving:
+def wait_for_end(prover: Prover) -> Proving:
     """When its thread has."""
     for thread in threading.enumerate():
         if thread.name == "holdfast-proof":
@@ -45,10 +45,10 @@ def ended(prover: Prover) -> Proving:
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_proof_is_run_to_its_end_and_kept(repo: Repo, prover: Prover, code: int):
-    proof = proven(repo, "sh", "-c", f"echo out; exit {code}")
+    proof = prove(repo, "sh", "-c", f"echo out; exit {code}")
 
     assert prover.start(str(repo.folder), proof).is_running
-    last = ended(prover)
+    last = wait_for_end(prover)
 
     assert last.done is not None
     assert (last.done.exit_code, last.done.output_tail, last.done.id != proof.id) == (
@@ -63,8 +63,8 @@ def test_a_proof_is_run_to_its_end_and_kept(repo: Repo, prover: Prover, code: in
 def test_while_a_proof_runs_no_other_is_started(repo: Repo, prover: Prover):
     """The first waits at a pipe until the test opens it."""
     pipe = repo.folder.parent / "pipe"
-    slow = proven(repo, "sh", "-c", f"if [ -p {pipe} ]; then cat {pipe}; fi")
-    other = proven(repo, "touch", str(repo.folder.parent / "other"))
+    slow = prove(repo, "sh", "-c", f"if [ -p {pipe} ]; then cat {pipe}; fi")
+    other = prove(repo, "touch", str(repo.folder.parent / "other"))
     (repo.folder.parent / "other").unlink()
     os.mkfifo(pipe)
 
@@ -74,28 +74,28 @@ def test_while_a_proof_runs_no_other_is_started(repo: Repo, prover: Prover):
             prover.start(str(repo.folder), proof)
     pipe.write_text("go")
 
-    last = ended(prover)
+    last = wait_for_end(prover)
     assert last.done is not None
     assert last.done.output_tail == "go"
     assert not (repo.folder.parent / "other").exists()
     prover.start(str(repo.folder), other)
-    assert ended(prover).proof == other
+    assert wait_for_end(prover).proof == other
     assert (repo.folder.parent / "other").exists()
 
 
 def test_a_proof_that_cannot_be_run_ends_with_the_reason(
     repo: Repo, prover: Prover, monkeypatch: pytest.MonkeyPatch
 ):
-    proof = proven(repo, "true")
+    proof = prove(repo, "true")
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "false")
     prover.start(str(repo.folder), proof)
-    assert "Shared context is off" in ended(prover).problem
+    assert "Shared context is off" in wait_for_end(prover).problem
 
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
     monkeypatch.setattr(App, "workstreams", None)  # whatever a bug may be
     prover.start(str(repo.folder), proof)
-    assert ended(prover).problem == "It could not be run (TypeError)."
-    assert not ended(prover).is_running
+    assert wait_for_end(prover).problem == "It could not be run (TypeError)."
+    assert not wait_for_end(prover).is_running
 
 
 def test_a_server_that_is_stopped_does_not_wait_for_a_proof(repo: Repo, tmp_path: Path):

@@ -33,7 +33,7 @@ def next_attempt(attempt: int) -> timedelta | None:
 '''
 
 
-def prepared(console: Console) -> tuple[str, str]:
+def prepare(console: Console) -> tuple[str, str]:
     """A repository with a file, the week's sessions, and the context of the newest."""
     repo = console.root / "payouts"
     path = repo / "src" / "payouts" / "retry.py"
@@ -41,7 +41,7 @@ def prepared(console: Console) -> tuple[str, str]:
     path.write_text(RETRY)
     (repo / "docs").mkdir()
     (repo / "docs" / "adr-014.md").write_text("# Webhooks\n")
-    session_id = story.tell(console.settings, str(repo))
+    session_id = story.write_week(console.settings, str(repo))
     files = [
         str(path),
         str(repo / "docs" / "adr-014.md"),
@@ -56,7 +56,7 @@ def prepared(console: Console) -> tuple[str, str]:
 
 def test_a_working_week_is_shown_in_every_form(own_console: Console):
     """Light, dark, on a phone, and in the editor; the words that belong there are there."""
-    session_id, path = prepared(own_console)
+    session_id, path = prepare(own_console)
     page = own_console.open_live(f"/sessions/{session_id}")
     expect(page.locator(".turn")).to_have_count(3)
     assert page.locator(".commands .verdict").all_inner_texts() == ["✗", "✓", "?", "✓"]

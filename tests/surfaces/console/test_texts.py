@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from holdfast.surfaces.console.texts import LINES_SHOWN, make_view, parse_text, restore_ends
 
 
-def saved(original: str, change: tuple[str, str]) -> str:
+def save(original: str, change: tuple[str, str]) -> str:
     """What is written when one piece of the text that is shown is replaced."""
     text = parse_text(original.encode())
     assert text is not None
@@ -30,7 +30,7 @@ def saved(original: str, change: tuple[str, str]) -> str:
     ],
 )
 def test_a_changed_line_gets_the_usual_end_and_the_others_keep_theirs(original: str, expected: str):
-    assert saved(original, ("b", "B")) == expected
+    assert save(original, ("b", "B")) == expected
 
 
 @given(

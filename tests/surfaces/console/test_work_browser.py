@@ -15,7 +15,7 @@ from holdfast.workstreams.service import WorkstreamService
 from tests.surfaces.console import noting
 from tests.surfaces.console.browsing import Console
 from tests.surfaces.console.noting import RETRY
-from tests.surfaces.console.story import asked
+from tests.surfaces.console.story import make_request
 from tests.surfaces.console.test_browser import CONTRAST, is_same_page, mark, tab_to, wait_until
 from tests.surfaces.http.server import Server
 from tests.workstreams.repos import Repo
@@ -37,7 +37,7 @@ def repo(root: Path) -> Repo:
     return noting.on_own_branch(Repo(root, begin=False))
 
 
-async def noted(workstreams: WorkstreamService) -> None:
+async def note_claims(workstreams: WorkstreamService) -> None:
     await workstreams.claim("schedule() doubles the pause", ["src/retry.py#schedule"])
     await workstreams.claim("deliver() posts once", ["src/retry.py#deliver"])
     await workstreams.claim("Attempts have a number", ["src/models.py:1-2"])
@@ -62,7 +62,7 @@ def test_an_edit_makes_a_claim_stale_on_the_open_page(console: Console, repo: Re
     """A file is edited: the bar, the claim, the summary and the bundle follow, and
     the page stays.
     """
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     page = console.open_live("/workstreams")
     mark(console)
     expect(page.locator(".verdicts")).to_contain_text("3 fresh")
@@ -88,7 +88,7 @@ def test_an_edit_makes_a_claim_stale_on_the_open_page(console: Console, repo: Re
 
 
 def test_an_unfolded_part_stays_unfolded_when_the_page_is_replaced(console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     page = console.open_live("/workstreams")
     page.locator("#part-2 summary").click()
     page.keyboard.press("j")
@@ -101,7 +101,7 @@ def test_an_unfolded_part_stays_unfolded_when_the_page_is_replaced(console: Cons
 
 
 def test_a_page_that_nothing_happens_to_is_not_written_anew(console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     page = console.open("/workstreams")
     with page.expect_response(lambda answer: "/console/workstreams?" in answer.url) as looked:
         pass
@@ -115,7 +115,7 @@ def test_a_page_that_nothing_happens_to_is_not_written_anew(console: Console, re
 
 def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Console, repo: Repo):
     """By keys alone; it keeps the focus while the bar is written anew."""
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     page = console.open_live("/workstreams")
     whole = page.locator("#bundle-text").text_content() or ""
     assert "Goal: failed webhooks" in whole
@@ -142,7 +142,7 @@ def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Conso
 def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(
     console: Console, repo: Repo
 ):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     page = console.open("/workstreams?limit=600")
     piece = page.locator(".budget a[aria-label^='claims']")
 
@@ -163,7 +163,7 @@ def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(
 @pytest.mark.parametrize("by", ["pointer", "keys"])
 def test_a_part_unfolded_at_the_edge_is_scrolled_into_view(console: Console, repo: Repo, by: str):
     """The whole text stands last: without a step towards it one would see nothing happen."""
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     console.page.set_viewport_size({"width": 1280, "height": 800})
     page = console.open("/workstreams")
     fold, words = page.locator("#part-all summary"), page.locator("#bundle-text")
@@ -183,7 +183,7 @@ def test_a_part_unfolded_at_the_edge_is_scrolled_into_view(console: Console, rep
 
 
 def test_marks_in_the_bundle_are_explained_in_the_words_of_the_bar(console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     page = console.open("/workstreams")
 
     expect(page.locator(".key.ok")).to_have_text("3 fresh")
@@ -193,7 +193,7 @@ def test_marks_in_the_bundle_are_explained_in_the_words_of_the_bar(console: Cons
 
 def test_the_phase_is_switched_and_another_workstream_is_picked(console: Console, repo: Repo):
     async def plan(workstreams: WorkstreamService) -> None:
-        await noted(workstreams)
+        await note_claims(workstreams)
         await workstreams.claim("one plan", phase="planning")
         await workstreams.claim("another", workstream_id="second")
 
@@ -299,7 +299,7 @@ def test_only_our_own_page_starts_a_proof(console: Console, repo: Repo):
 
 
 def test_claims_are_walked_and_opened_by_keys_alone(console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     repo.write("src/retry.py", "\n" + RETRY)
     page = console.open_live("/workstreams")
     expect(page.locator(".key.moved")).to_have_text("2 moved")
@@ -378,7 +378,7 @@ PLACES = (
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_screens_are_readable_in_both_schemes(console: Console, repo: Repo, scheme: str):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     (repo.folder / "src/models.py").unlink()
     console.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -390,7 +390,7 @@ def test_both_screens_are_readable_in_both_schemes(console: Console, repo: Repo,
 
 
 def test_every_control_of_both_screens_has_a_name(console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     for url in ("/workstreams", *diffs_of(repo)):
         page = console.open(url)
@@ -406,7 +406,7 @@ def test_every_control_of_both_screens_has_a_name(console: Console, repo: Repo):
 
 
 def test_reading_the_screen_needs_no_script(browser: Browser, console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     context = browser.new_context(java_script_enabled=False)
     try:
         context.add_cookies(console.context.cookies())
@@ -425,7 +425,7 @@ def test_reading_the_screen_needs_no_script(browser: Browser, console: Console, 
 
 
 def test_a_stale_file_leads_to_its_diff_and_on_to_the_file(console: Console, repo: Repo):
-    noting.note(console.settings, repo, noted)
+    noting.note(console.settings, repo, note_claims)
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     repo.commit("triple")
     page = console.open("/workstreams")
@@ -445,7 +445,7 @@ def test_a_stale_file_leads_to_its_diff_and_on_to_the_file(console: Console, rep
 
 def test_a_folders_diff_leads_to_a_files_and_back_and_is_captured(console: Console, repo: Repo):
     """By pointer and by keys; what was left last is what the session offers."""
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     repo.write("docs/adr.md", "# Webhooks\n\nRedis.\n")
     repo.write("src/retry.py", RETRY.replace("2**attempt", "3**attempt"))
     (repo.folder / "src/models.py").unlink()
@@ -496,7 +496,7 @@ def test_added_and_removed_counts_are_on_one_line(console: Console, repo: Repo, 
 
 
 def test_a_diff_is_captured_and_offered_again(console: Console, repo: Repo):
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     repo.write("docs/adr.md", "# Webhooks\n\nRedis.\n")
     since = repo.git("rev-parse", "HEAD")
     path = str(repo.folder / "docs/adr.md")

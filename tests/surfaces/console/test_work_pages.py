@@ -48,7 +48,7 @@ class Screen(Pages):
         return shown
 
 
-async def opened(folder: Path, database_url: str | None = None) -> AsyncIterator[Screen]:
+async def open_screen(folder: Path, database_url: str | None = None) -> AsyncIterator[Screen]:
     more = {"HOLDFAST_DATABASE": database_url} if database_url else {}
     settings = load_settings({"HOLDFAST_HOME": str(folder.parent / "data"), "HOME": "/", **more})
     async with App(settings, folder=str(folder)) as app:
@@ -67,7 +67,7 @@ def repo(tmp_path: Path) -> Repo:
 @pytest.fixture
 async def screen(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Screen]:
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
-    async for opened_screen in opened(repo.folder):
+    async for opened_screen in open_screen(repo.folder):
         yield opened_screen
 
 
@@ -82,7 +82,7 @@ async def test_without_consent_the_page_names_the_setting_and_starts_no_git(
     (trap / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
     (trap / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(trap))
-    async for screen in opened(repo.folder):
+    async for screen in open_screen(repo.folder):
         page = await screen.get("/workstreams")
 
     assert "Context in the repository is off" in page
@@ -97,7 +97,7 @@ async def test_a_folder_without_a_repository_says_so(
 ):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
     (tmp_path / "plain").mkdir()
-    async for screen in opened(tmp_path / "plain"):
+    async for screen in open_screen(tmp_path / "plain"):
         page = await screen.get("/workstreams")
 
     assert "No repository here" in page
@@ -108,7 +108,7 @@ async def test_a_server_of_a_team_has_no_working_tree(
     repo: Repo, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
-    async for screen in opened(repo.folder, postgres_url):
+    async for screen in open_screen(repo.folder, postgres_url):
         assert "No working tree here" in await screen.get("/workstreams")
         assert is_problem(await screen.prove({"proof_id": NOBODY}), 422, "no_working_tree")
 
@@ -145,14 +145,14 @@ async def test_a_file_that_may_only_be_read_says_why(
 # --- the screen -----------------------------------------------------------------------------------
 
 
-async def noted(screen: Screen) -> None:
+async def note_claims(screen: Screen) -> None:
     await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
     await screen.workstreams.decide("Redis", status="rejected", because="ops will not")
     await screen.workstreams.save("Goal: retry.", by_hand=True)
 
 
 async def test_claims_are_judged_when_the_page_is_opened(screen: Screen, repo: Repo):
-    await noted(screen)
+    await note_claims(screen)
     page = await screen.get("/workstreams")
     assert re.search(r"<b>1 claim</b>\s*<span class=\"key ok\">1 fresh", page)
     assert "Fresh: the tracked files" in page
@@ -168,7 +168,7 @@ async def test_claims_are_judged_when_the_page_is_opened(screen: Screen, repo: R
 
 
 async def test_a_page_that_is_up_to_date_gets_no_content(screen: Screen, repo: Repo):
-    await noted(screen)
+    await note_claims(screen)
     page = await screen.get("/workstreams")
     [piece] = re.findall(r'hx-get="(/console/workstreams\?[^"]+)"', page)
     piece = piece.replace("&amp;", "&")
@@ -180,7 +180,7 @@ async def test_a_page_that_is_up_to_date_gets_no_content(screen: Screen, repo: R
 
 
 async def test_reading_the_screen_leaves_nothing_behind(screen: Screen):
-    await noted(screen)
+    await note_claims(screen)
     before = sorted(screen.root.rglob("*"))
     for path in ("/workstreams", "/console/workstreams/bundle?phase=planning&limit=500"):
         await screen.get(path)
@@ -190,7 +190,7 @@ async def test_reading_the_screen_leaves_nothing_behind(screen: Screen):
 
 
 async def test_the_bundle_stays_within_the_limit_and_says_when_that_is_too_small(screen: Screen):
-    await noted(screen)
+    await note_claims(screen)
     for limit in (450, 700, 1_700, 9_500):
         piece = await screen.get(f"/console/workstreams/bundle?phase=implementation&limit={limit}")
         chars, most = re.findall(r"<b>([\d,]+)</b> of <b>([\d,]+)</b> characters", piece)[0]
@@ -205,7 +205,7 @@ async def test_the_bundle_stays_within_the_limit_and_says_when_that_is_too_small
 async def test_several_workstreams_are_offered_and_those_of_other_branches_named(
     screen: Screen, repo: Repo
 ):
-    await noted(screen)
+    await note_claims(screen)
     await screen.workstreams.claim("in the plan", phase="planning", workstream_id="second one")
     repo.git("add", "-A")
     repo.git("commit", "-qm", "notes")

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.rig import postgres as rig
-from tests.surfaces.http.server import Server, served
+from tests.surfaces.http.server import Server, run_server
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
@@ -17,13 +17,13 @@ def server(
     (home / "shown").mkdir()
     root = "--root", str(home / "shown")  # the only folder of which it says which files are gone
     if request.param == "sqlite":
-        with served(home, None, *root) as running:
+        with run_server(home, None, *root) as running:
             yield running
         return
     cluster: rig.Cluster = request.getfixturevalue("postgres")
     name = cluster.create_database(request.getfixturevalue("postgres_template"))
     try:
-        with served(home, cluster.dsn(name, rig.APP), *root) as running:
+        with run_server(home, cluster.dsn(name, rig.APP), *root) as running:
             yield running
     finally:
         cluster.drop_database(name)

@@ -108,7 +108,7 @@ class Server:
 
 
 @contextmanager
-def served(
+def run_server(
     home: Path | str, database_url: str | None = None, *arguments: str, **env: str
 ) -> Iterator[Server]:
     server = Server(home, database_url, *arguments, **env)
@@ -118,7 +118,7 @@ def served(
         server.stop()
 
 
-def wrote(client: httpx.Client, **fields: Any) -> dict[str, Any]:
+def create_session(client: httpx.Client, **fields: Any) -> dict[str, Any]:
     """A new session."""
     answer = client.post("/api/sessions", json={"chatmode": "coder", **fields})
     assert answer.status_code == 201, answer.text

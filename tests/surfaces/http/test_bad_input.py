@@ -11,17 +11,17 @@ from holdfast.errors import InvalidValueError
 from holdfast.surfaces.http import bodies
 from holdfast.surfaces.http.errors import TooLargeError, TooSlowError
 from tests.rig.commands import PATIENCE_SECONDS
-from tests.surfaces.http.server import append, is_problem, wrote
+from tests.surfaces.http.server import append, create_session, is_problem
 
 MIB = 1 << 20
 
 
 @pytest.fixture
 def path(api):
-    return f"/api/sessions/{wrote(api)['id']}"
+    return f"/api/sessions/{create_session(api)['id']}"
 
 
-def nested(depth):
+def nest(depth):
     return b'{"scratchpad":' + b'{"a":' * (depth - 2) + b"{}" + b"}" * (depth - 1)
 
 
@@ -68,13 +68,13 @@ def test_duplicate_keys_are_taken_as_the_last_one(api, path):
 
 @pytest.mark.parametrize("depth", [65, 66, 5_000, 100_000])
 def test_a_body_that_is_too_deep_is_refused(api, path, depth):
-    assert is_problem(send(api, "PATCH", f"{path}/state", nested(depth)), 400, "invalid_value")
+    assert is_problem(send(api, "PATCH", f"{path}/state", nest(depth)), 400, "invalid_value")
     brackets = b'{"scratchpad": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
     assert is_problem(send(api, "PATCH", f"{path}/state", brackets), 400, "invalid_value")
 
 
 def test_sixty_four_levels_are_taken(api, path):
-    assert send(api, "PATCH", f"{path}/state", nested(64)).status_code == 200
+    assert send(api, "PATCH", f"{path}/state", nest(64)).status_code == 200
 
 
 def test_brackets_in_a_text_are_not_levels(api, path):
@@ -246,7 +246,7 @@ def test_large_and_deep_bodies_leave_no_memory_behind(api, server, path, scale):
         pytest.skip("no /proc here")
     bodies_sent = [
         b"[" * MIB,
-        nested(64),
+        nest(64),
         b'{"scratchpad": {"a": "' + b"x" * (MIB - 100) + b'"}}',
         b"x" * (3 * MIB),
     ]

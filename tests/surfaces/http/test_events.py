@@ -18,7 +18,7 @@ from holdfast.storage.outbox import Outbox
 from holdfast.storage.tail import Tail
 from holdfast.surfaces.http import events
 from tests.rig.commands import PATIENCE_SECONDS
-from tests.surfaces.http.server import is_problem, served, wrote
+from tests.surfaces.http.server import create_session, is_problem, run_server
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def set_files(api, session_id, *files):
 
 
 def test_a_change_is_streamed_with_the_data_of_the_seed(api):
-    session = wrote(api)
+    session = create_session(api)
     with listening(api) as stream:
         assert next(stream).keys() == {"retry", "id"}
         set_files(api, session["id"], "/a")
@@ -72,7 +72,7 @@ def test_a_change_is_streamed_with_the_data_of_the_seed(api):
 def test_resuming_renaming_starting_and_ending_are_streamed(api):
     with listening(api) as stream:
         next(stream)
-        session = wrote(api)
+        session = create_session(api)
         api.patch(f"/api/sessions/{session['id']}", json={"name": "x"})
         api.post(f"/api/sessions/{session['id']}/resume", json={})
         api.post(f"/api/sessions/{session['id']}/end", json={})
@@ -89,7 +89,7 @@ def test_resuming_renaming_starting_and_ending_are_streamed(api):
 
 def test_reconnecting_with_the_first_cursor_misses_no_event(api):
     """Even when the stream was cut before anything had happened."""
-    session = wrote(api)
+    session = create_session(api)
     with listening(api) as stream:
         cursor = next(stream)["id"]
 
@@ -103,7 +103,7 @@ def test_reconnecting_with_the_first_cursor_misses_no_event(api):
 
 def test_reconnecting_to_the_same_address_repeats_no_event(api):
     """A browser keeps `?after=` and adds the last id it saw; an empty one says nothing."""
-    session = wrote(api)
+    session = create_session(api)
     with listening(api) as stream:
         start = next(stream)["id"]
     set_files(api, session["id"], "/one")
@@ -131,7 +131,7 @@ def test_an_invalid_last_event_id_header_is_refused(api, cursor):
     )
 
 
-async def heard(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
+async def read_stream(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
     async with asyncio.timeout(PATIENCE_SECONDS):
         return [await anext(stream) for _ in range(count)]
 
@@ -140,7 +140,7 @@ async def test_a_quiet_stream_beats(database, workspace):
     tail = Tail(Outbox(database, Owner(workspace, "ada")))
     stream = events.make_blocks(tail, await tail.outbox.end(), heartbeat_seconds=0.01)
 
-    first, *beats = await heard(stream, 3)
+    first, *beats = await read_stream(stream, 3)
     await stream.aclose()
 
     assert first.startswith(b"retry: 1000\nid: ")
@@ -195,7 +195,7 @@ def test_streams_are_limited_and_closed_streams_make_room(server, api):
 
 def test_a_server_that_stops_ends_its_streams(tmp_path):
     """Also for a reader that has stopped reading."""
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         streams = [raw_stream(server) for _ in range(5)]
         assert [status_of(connection) for connection in streams] == [200] * 5
 
@@ -209,8 +209,8 @@ def test_a_server_that_stops_ends_its_streams(tmp_path):
 
 def test_the_streams_of_a_revoked_token_end(tmp_path):
     """TS16: removing the file is how a token is revoked; a listener with it gets nothing more."""
-    with served(tmp_path) as server, server.client() as api:
-        session = wrote(api)
+    with run_server(tmp_path) as server, server.client() as api:
+        session = create_session(api)
         with listening(api) as stream:
             next(stream)
             (tmp_path / "token").unlink()

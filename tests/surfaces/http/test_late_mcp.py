@@ -10,7 +10,7 @@ from holdfast.app import App
 from holdfast.surfaces.http import app as door
 from holdfast.surfaces.http import bodies
 from holdfast.surfaces.http.token import Keys
-from tests.surfaces.http.server import is_problem, served, wrote
+from tests.surfaces.http.server import create_session, is_problem, run_server
 
 ACCEPT = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 JSON = {**ACCEPT, "Content-Type": "application/json"}
@@ -19,14 +19,14 @@ LARGE = b'{"jsonrpc": "' + b"x" * bodies.MAX_BYTES + b'"}'
 
 def tool(api, name, **arguments):
     """One call in a transport session of its own."""
-    held = opened(api)
+    held = open_transport(api)
     answer = api.post(
         "/mcp", json=message("tools/call", {"name": name, "arguments": arguments}), headers=held
     )
     return answer.json()["result"]["structuredContent"]
 
 
-def opened(api):
+def open_transport(api):
     """The headers of a transport session."""
     hello = {
         "protocolVersion": "2025-11-25",
@@ -95,7 +95,7 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch):
 def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(api, server):
     """For the other files, an agent learns which of them are gone."""
     root = server.home / "shown"
-    session = wrote(api)
+    session = create_session(api)
     names = ["/etc/passwd", "/etc/no-such-file", f"{root}/gone.md"]
     tool(api, "set_relevant_context", setName="files", items=names, session_id=session["id"])
 
@@ -107,8 +107,8 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
 
 def test_the_stream_of_a_revoked_token_ends(tmp_path):
     """TS16, as for the events: a listener with it gets nothing more."""
-    with served(tmp_path) as server, server.client() as api:
-        held = opened(api)
+    with run_server(tmp_path) as server, server.client() as api:
+        held = open_transport(api)
         with api.stream("GET", "/mcp", headers=held) as answer:
             assert (answer.status_code, answer.headers["content-type"][:17]) == (
                 200,

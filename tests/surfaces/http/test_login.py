@@ -12,7 +12,7 @@ from holdfast.surfaces.http.login import (
     Tries,
     cookie_name,
 )
-from tests.surfaces.http.server import is_problem, served, wrote
+from tests.surfaces.http.server import create_session, is_problem, run_server
 
 
 class Clock:
@@ -34,7 +34,7 @@ def log_in(browser, server):
 
 
 def test_the_link_works_once(tmp_path):
-    with served(tmp_path) as server, httpx.Client() as browser:
+    with run_server(tmp_path) as server, httpx.Client() as browser:
         link = server.started["login_url"]
         assert browser.head(link).status_code == 405  # a look ahead does not use it up
         first, again = browser.get(link), httpx.get(link)
@@ -48,10 +48,10 @@ def test_the_link_works_once(tmp_path):
 
 
 def test_a_browser_stays_in_over_a_restart_and_not_over_a_new_token(tmp_path):
-    with served(tmp_path) as server, httpx.Client() as browser:
+    with run_server(tmp_path) as server, httpx.Client() as browser:
         browser.get(server.started["login_url"])
         cookie = browser.cookies[cookie_name(server.port)]
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         cookies = {"Cookie": f"{cookie_name(server.port)}={cookie}"}
         assert httpx.get(f"{server.url}/api/state", headers=cookies).status_code == 200
         (tmp_path / "token").unlink()
@@ -63,8 +63,8 @@ def test_a_browser_stays_in_over_a_restart_and_not_over_a_new_token(tmp_path):
 def test_two_servers_of_one_machine_do_not_log_each_other_out(tmp_path):
     """A browser keeps one cookie of a name for all ports of a machine."""
     with (
-        served(tmp_path / "one") as one,
-        served(tmp_path / "two") as two,
+        run_server(tmp_path / "one") as one,
+        run_server(tmp_path / "two") as two,
         httpx.Client() as browser,
     ):
         for server in (one, two):
@@ -114,7 +114,7 @@ def test_a_cookie_reads_and_with_our_own_origin_writes(browser, server):
 )
 def test_a_foreign_page_cannot_use_the_cookie(browser, server, api, headers):
     log_in(browser, server)
-    session = wrote(api)
+    session = create_session(api)
 
     for content_type in ("application/json", "text/plain"):
         given = {**headers, "Content-Type": content_type}
@@ -147,7 +147,7 @@ def test_a_person_without_a_cookie_sees_that_page(browser, path):
 
 
 def test_a_wrong_token_is_refused_and_too_many_are_slowed_down(tmp_path):
-    with served(tmp_path) as server, httpx.Client(base_url=server.url) as browser:
+    with run_server(tmp_path) as server, httpx.Client(base_url=server.url) as browser:
         wrong = [
             browser.post("/login", data={"token": f"wrong {number}"})
             for number in range(WRONG_TRIES + 2)

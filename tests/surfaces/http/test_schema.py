@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from tests.surfaces.http.server import append, wrote
+from tests.surfaces.http.server import append, create_session
 
 CHECKS = [
     not_a_server_error,
@@ -73,7 +73,7 @@ def test_no_generated_request_breaks_it(api, server, scale, operation):
     """Most of them meet a session that is there. The seed follows from the name, so that a finding
     comes again.
     """
-    session = wrote(api)
+    session = create_session(api)
     append(api, session["id"])
     method, path = operation.split(" ")
     schema: Any = schemathesis.openapi.from_dict(api.get("/openapi.json").json())

@@ -12,7 +12,7 @@ from holdfast.surfaces.cli import serve_command
 from holdfast.surfaces.cli.running import run as run_command
 from holdfast.surfaces.http import serving
 from tests.rig.commands import PATIENCE_SECONDS
-from tests.surfaces.http.server import SERVE, Server, environment, served
+from tests.surfaces.http.server import SERVE, Server, environment, run_server
 
 
 def start(home, *arguments, **env):
@@ -49,7 +49,7 @@ def test_it_says_where_it_is_and_how_to_stop_it(tmp_path):
 
 
 def test_with_json_it_prints_one_document(tmp_path):
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         started = server.started
 
         assert started.keys() == {"url", "login_url", "pid", "token_file"}
@@ -60,18 +60,18 @@ def test_with_json_it_prints_one_document(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_well(tmp_path, number):
-    with served(tmp_path) as server, server.client() as api:
+    with run_server(tmp_path) as server, server.client() as api:
         assert api.get("/api/health").status_code == 200
         server.process.send_signal(number)
 
         assert server.stop() == 0
-    with served(tmp_path) as server, server.client() as api:
+    with run_server(tmp_path) as server, server.client() as api:
         assert api.get("/api/health").status_code == 200
 
 
 def test_half_a_request_does_not_keep_it_from_stopping(tmp_path):
     with (
-        served(tmp_path) as server,
+        run_server(tmp_path) as server,
         socket.create_connection(("127.0.0.1", server.port)) as connection,
     ):
         connection.sendall(b"POST /api/sessions HTTP/1.1\r\nHost: x")
@@ -79,7 +79,7 @@ def test_half_a_request_does_not_keep_it_from_stopping(tmp_path):
 
 
 def test_a_second_server_of_the_same_home_is_refused_with_the_first_named(tmp_path):
-    with served(tmp_path) as server:
+    with run_server(tmp_path) as server:
         refused = start(tmp_path, "--port", "0", "--json")
 
         assert refused.returncode == 4
@@ -93,7 +93,7 @@ def test_a_second_server_of_the_same_home_is_refused_with_the_first_named(tmp_pa
 def test_a_second_server_of_the_same_file_is_refused_with_the_first_named(tmp_path):
     """From another data folder, and by another name of the file."""
     store, other = tmp_path / "store", tmp_path / "other"
-    with served(tmp_path / "one", f"sqlite:///{store}/x.db") as server:
+    with run_server(tmp_path / "one", f"sqlite:///{store}/x.db") as server:
         other.symlink_to(store)
         for url in (f"sqlite:///{store}/x.db", f"sqlite:///{other}/x.db"):
             refused = start(tmp_path / "two", "--port", "0", "--json", HOLDFAST_DATABASE=url)
@@ -103,12 +103,12 @@ def test_a_second_server_of_the_same_file_is_refused_with_the_first_named(tmp_pa
                 f"{store}/x.db is served by process {server.pid} on port {server.port}"
                 in refused.stdout
             )
-        with served(tmp_path / "two", f"sqlite:///{store}/y.db"):
+        with run_server(tmp_path / "two", f"sqlite:///{store}/y.db"):
             pass
 
 
 def test_on_postgresql_several_servers_share_a_store(tmp_path, postgres_url):
-    with served(tmp_path, postgres_url) as one, served(tmp_path, postgres_url) as two:
+    with run_server(tmp_path, postgres_url) as one, run_server(tmp_path, postgres_url) as two:
         assert one.port != two.port
         assert one.token == two.token
 
@@ -186,7 +186,7 @@ def own_address():
 
 
 def test_another_name_of_loopback_is_fine(tmp_path):
-    with served(tmp_path, None, "--host", "localhost") as server, server.client() as api:
+    with run_server(tmp_path, None, "--host", "localhost") as server, server.client() as api:
         assert server.url.startswith("http://localhost:")
         assert api.get("/api/state").status_code == 200
 
@@ -221,7 +221,7 @@ def test_files_are_private_whatever_the_umask(tmp_path):
     home = tmp_path / "data"
     before = os.umask(0)
     try:
-        with served(home) as server, server.client() as api:
+        with run_server(home) as server, server.client() as api:
             api.get("/api/health")
             modes = {path.name: path.stat().st_mode & 0o777 for path in home.iterdir()}
     finally:
@@ -254,7 +254,7 @@ def test_an_agent_that_listens_does_not_keep_it_from_stopping(tmp_path):
         "capabilities": {},
         "clientInfo": {"name": "x", "version": "1"},
     }
-    with served(tmp_path) as server, server.client(**accept) as api:
+    with run_server(tmp_path) as server, server.client(**accept) as api:
         first = api.post(
             "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
         )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from holdfast.surfaces.http.token import Keys
-from tests.surfaces.http.server import append, is_problem, wrote
+from tests.surfaces.http.server import append, create_session, is_problem
 
 
 def test_a_session_is_started_and_read_again(api):
@@ -31,13 +31,13 @@ def test_a_session_is_started_and_read_again(api):
 
 
 def test_an_id_in_capitals_means_the_same_session(api):
-    session = wrote(api)
+    session = create_session(api)
 
     assert api.get(f"/api/sessions/{session['id'].upper()}").json()["id"] == session["id"]
 
 
 def test_sessions_are_listed_page_by_page_newest_first(api):
-    ids = [wrote(api, name=f"page {number}")["id"] for number in range(5)]
+    ids = [create_session(api, name=f"page {number}")["id"] for number in range(5)]
 
     pages, below = [], None
     for _ in range(3):
@@ -52,7 +52,7 @@ def test_sessions_are_listed_page_by_page_newest_first(api):
 
 
 def test_events_are_appended_numbered_and_read_page_by_page(api):
-    session = wrote(api)
+    session = create_session(api)
 
     numbers = [
         append(api, session["id"], f"event {number}").json()["sequence"] for number in range(1, 6)
@@ -70,7 +70,7 @@ def test_events_are_appended_numbered_and_read_page_by_page(api):
 
 
 def test_the_end_of_a_log_is_read_by_turns_and_by_tokens(api):
-    session = wrote(api)
+    session = create_session(api)
     for number in range(4):
         append(api, session["id"], f"{number} " * 100)
 
@@ -86,7 +86,7 @@ def test_the_end_of_a_log_is_read_by_turns_and_by_tokens(api):
 
 
 def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):
-    session = wrote(api)
+    session = create_session(api)
     event = {
         "type": "tool_call",
         "role": "tool",
@@ -114,7 +114,7 @@ def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):
 def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
     root = server.home / "shown"
     (root / "spec.md").touch()
-    session = wrote(api, name="Long")
+    session = create_session(api, name="Long")
     context = {
         "files": [f"{root}/spec.md", f"{root}/gone.md"],
         "applet": ["git-diff", "path=/repo"],
@@ -141,7 +141,7 @@ def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
 
 
 def test_an_open_session_is_resumed_as_it_is(api):
-    session = wrote(api)
+    session = create_session(api)
 
     resumed = api.post(
         f"/api/sessions/{session['id']}/resume",
@@ -167,7 +167,7 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
         f"{root}/../no-such-file",
     ]
     names += [f"{root}/link", f"{root}/link/x", f"{root}/gone.md", "gone.md"]
-    session = wrote(api, worktree=str(root))
+    session = create_session(api, worktree=str(root))
     path = f"/api/sessions/{session['id']}"
 
     api.patch(path, json={"setContext": {"setName": "files", "items": names}})
@@ -179,7 +179,7 @@ def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(
 
 
 def test_the_scratchpad_is_merged(api):
-    session = wrote(api)
+    session = create_session(api)
     path = f"/api/sessions/{session['id']}/state"
     api.patch(path, json={"scratchpad": {"task": {"id": 1, "note": "x"}, "gone": 1}})
 
@@ -193,7 +193,7 @@ def test_the_scratchpad_is_merged(api):
 
 
 def test_context_sets_are_replaced_set_and_united(api):
-    session = wrote(api)
+    session = create_session(api)
     path = f"/api/sessions/{session['id']}"
 
     api.patch(path, json={"context": {"files": ["/a"], "ports": ["80"]}})
@@ -205,7 +205,7 @@ def test_context_sets_are_replaced_set_and_united(api):
 
 
 def test_name_hint_and_sets_change_together_or_not_at_all(api):
-    session = wrote(api)
+    session = create_session(api)
     path = f"/api/sessions/{session['id']}"
 
     full = {"setName": "files", "items": [f"/{number}" for number in range(11)]}
@@ -233,7 +233,7 @@ def test_name_hint_and_sets_change_together_or_not_at_all(api):
 
 
 def test_the_fifty_first_item_is_refused_by_a_rule(api):
-    session = wrote(api)
+    session = create_session(api)
     path = f"/api/sessions/{session['id']}"
     api.patch(
         path, json={"context": {f"set{n}": [str(item) for item in range(10)] for n in range(5)}}
@@ -247,7 +247,7 @@ def test_the_fifty_first_item_is_refused_by_a_rule(api):
 
 
 def test_a_change_with_an_outdated_tag_is_refused(api):
-    session = wrote(api)
+    session = create_session(api)
     path, tag = f"/api/sessions/{session['id']}", f'"{session["revision"]}"'
 
     first = api.patch(path, json={"name": "one"}, headers={"If-Match": tag})
@@ -269,7 +269,7 @@ def test_a_change_with_an_outdated_tag_is_refused(api):
     "tag", ['"abc"', 'W/"1"', '"999"', '"7", "8"', '"٣"'.encode(), f'"{10**30}"']
 )
 def test_a_tag_that_fits_no_revision_changes_nothing(api, tag):
-    session = wrote(api)
+    session = create_session(api)
 
     answer = api.patch(
         f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag}
@@ -279,7 +279,7 @@ def test_a_tag_that_fits_no_revision_changes_nothing(api, tag):
 
 
 def test_one_of_several_tags_is_enough(api):
-    session = wrote(api)
+    session = create_session(api)
 
     answer = api.patch(
         f"/api/sessions/{session['id']}",
@@ -292,7 +292,7 @@ def test_one_of_several_tags_is_enough(api):
 
 @pytest.mark.parametrize("tag", ["1", "", '"1', "W/1", '"1" "2"', "*, *", '"1",'])
 def test_a_malformed_tag_is_named(api, tag):
-    session = wrote(api)
+    session = create_session(api)
 
     answer = api.patch(
         f"/api/sessions/{session['id']}", json={"name": "x"}, headers={"If-Match": tag}
@@ -315,7 +315,7 @@ CHANGES = [
 @pytest.mark.parametrize("keyed", [False, True])
 def test_every_change_of_a_session_looks_at_the_tag(api, method, route, body, keyed):
     """A stale one changes nothing, with a key and without; one that fits, a list and `*` do."""
-    path = f"/api/sessions/{wrote(api)['id']}"
+    path = f"/api/sessions/{create_session(api)['id']}"
     stale = api.get(path).headers["etag"]
     fresh = api.patch(path, json={"name": "seen"}).headers["etag"]
 
@@ -334,7 +334,7 @@ def test_every_change_of_a_session_looks_at_the_tag(api, method, route, body, ke
 
 
 def test_several_lines_of_tags_are_one_list(api):
-    session = wrote(api)
+    session = create_session(api)
     path = f"/api/sessions/{session['id']}"
 
     answer = api.patch(
@@ -349,7 +349,7 @@ def test_several_lines_of_tags_are_one_list(api):
 
 def test_a_scratchpad_has_a_tag_of_its_own(api):
     """It changes without the session, so two who saw the same cannot both write."""
-    path = f"/api/sessions/{wrote(api)['id']}/state"
+    path = f"/api/sessions/{create_session(api)['id']}/state"
     seen = api.get(path).headers["etag"]
 
     first = api.patch(path, json={"scratchpad": {"a": 1}}, headers={"If-Match": seen})
@@ -369,7 +369,7 @@ def test_only_one_of_many_writers_with_the_same_tag_succeeds(api, server, scale)
     """The check and the change are one: no other write comes between."""
     with server.client() as other, ThreadPoolExecutor(4) as pool:
         for number in range(scale(50)):
-            path = f"/api/sessions/{wrote(api)['id']}/state"
+            path = f"/api/sessions/{create_session(api)['id']}/state"
             seen = {"If-Match": api.get(path).headers["etag"]}
             bodies = [{"scratchpad": {"n": f"{number} {who}"}} for who in range(4)]
             writes = [
@@ -381,7 +381,7 @@ def test_only_one_of_many_writers_with_the_same_tag_succeeds(api, server, scale)
 
 @pytest.mark.parametrize("body", [{}, {"setContext": None}])
 def test_a_patch_of_nothing_changes_nothing(api, body):
-    session = wrote(api)
+    session = create_session(api)
     path = f"/api/sessions/{session['id']}"
 
     answer = api.patch(path, json=body)
@@ -412,7 +412,7 @@ def writes_of(session_id):
 
 @pytest.mark.parametrize("number", range(4))
 def test_the_same_key_answers_the_same_and_with_another_body_is_a_conflict(api, number):
-    session = wrote(api)
+    session = create_session(api)
     method, path, body, other = writes_of(session["id"])[number]
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
 
@@ -427,7 +427,7 @@ def test_the_same_key_answers_the_same_and_with_another_body_is_a_conflict(api, 
 
 @pytest.mark.parametrize("verb", ["end", "resume"])
 def test_ending_and_resuming_take_a_key_as_well(api, verb):
-    session = wrote(api)
+    session = create_session(api)
     if verb == "resume":
         api.post(f"/api/sessions/{session['id']}/end", json={})
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
@@ -441,7 +441,7 @@ def test_ending_and_resuming_take_a_key_as_well(api, verb):
 
 
 def test_a_key_counts_for_one_operation_of_one_session(api):
-    first, second = wrote(api), wrote(api)
+    first, second = create_session(api), create_session(api)
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
 
     answers = [append(api, session["id"], "hi", **key).json() for session in (first, second)]
@@ -453,7 +453,7 @@ def test_a_repeated_change_does_not_conflict_with_itself(api):
     """The tag fitted the first time; the answer was lost, and the request comes again with the tag
     of then.
     """
-    session = wrote(api)
+    session = create_session(api)
     headers = {"Idempotency-Key": f"k-{uuid.uuid4()}", "If-Match": '"1"'}
 
     first, again = [
@@ -469,7 +469,7 @@ def test_a_repeated_change_does_not_conflict_with_itself(api):
 
 
 def test_a_refused_request_does_not_use_up_its_key(api):
-    session = wrote(api)
+    session = create_session(api)
     key = {"Idempotency-Key": f"k-{uuid.uuid4()}"}
     path = f"/api/sessions/{session['id']}/events"
 
@@ -483,7 +483,7 @@ def test_a_refused_request_does_not_use_up_its_key(api):
 
 @pytest.mark.parametrize("key", ["", "a" * 201, b"\xc3\xa9", "a\tb"])
 def test_a_malformed_key_is_refused(api, key):
-    session = wrote(api)
+    session = create_session(api)
 
     answer = api.post(
         f"/api/sessions/{session['id']}/end", json={}, headers={"Idempotency-Key": key}
@@ -494,7 +494,7 @@ def test_a_malformed_key_is_refused(api, key):
 
 
 def test_two_keys_of_one_request_are_refused(api):
-    session = wrote(api)
+    session = create_session(api)
     keys = [("Idempotency-Key", "one"), ("Idempotency-Key", "two")]
 
     for method, path, body, _ in writes_of(session["id"]):
@@ -505,7 +505,7 @@ def test_two_keys_of_one_request_are_refused(api):
 
 
 def test_two_concurrent_requests_with_one_key_have_one_effect(api, server, scale):
-    session = wrote(api)
+    session = create_session(api)
     count = scale(100)
     with server.client() as other, ThreadPoolExecutor(2) as pool:
         for number in range(count):
@@ -525,7 +525,7 @@ def test_two_concurrent_requests_with_one_key_have_one_effect(api, server, scale
 
 
 def test_the_state_names_the_developer_and_the_sessions(api):
-    session = wrote(api)
+    session = create_session(api)
 
     state = api.get("/api/state").json()
 
@@ -548,7 +548,7 @@ def test_the_state_names_the_developer_and_the_sessions(api):
 
 
 def test_health_counts_what_was_accepted(api):
-    append(api, wrote(api)["id"])
+    append(api, create_session(api)["id"])
 
     health = api.get("/api/health")
 
@@ -608,7 +608,7 @@ def test_secrets_are_in_no_answer(api, server):
     """TS22: neither the token nor the cookie that follows from it, nor the password
     of the store.
     """
-    session = wrote(api)
+    session = create_session(api)
     password = urlsplit(server.database_url or "").password
     secrets = [server.token, Keys(str(server.home)).cookie, *([password] if password else [])]
     paths = [

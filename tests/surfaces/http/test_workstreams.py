@@ -16,7 +16,7 @@ import schemathesis
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from tests.rig.commands import run_process
-from tests.surfaces.http.server import DEVELOPER, Server, is_problem, served
+from tests.surfaces.http.server import DEVELOPER, Server, is_problem, run_server
 from tests.surfaces.http.test_schema import CHECKS, EXAMPLES, IN_A_CHECKOUT
 from tests.workstreams.repos import RETRY, Repo, with_code
 
@@ -33,7 +33,7 @@ def here(repo: Repo, tmp_path: Path) -> Iterator[httpx.Client]:
     """A client with the token of a server in the repository."""
     root = "--root", str(repo.folder)
     with (
-        served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
+        run_server(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
         running.client() as client,
     ):
         yield client
@@ -48,13 +48,13 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client
         repo = with_code(folder / "payouts")
     root = "--root", str(repo.folder)
     with (
-        served(folder / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
+        run_server(folder / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
         running.client() as client,
     ):
         yield client
 
 
-def noted(repo: Repo, tmp_path: Path, *words: str) -> Any:
+def run_workstream(repo: Repo, tmp_path: Path, *words: str) -> Any:
     env = {"SHARED_CONTEXT_ENABLED": "true", "HOLDFAST_DEVELOPER": DEVELOPER}
     answer = run_process(
         "workstream",
@@ -69,11 +69,11 @@ def noted(repo: Repo, tmp_path: Path, *words: str) -> Any:
 
 
 def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, here: httpx.Client):
-    noted(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
-    noted(repo, tmp_path, "save", "--summary", "Retries double.")
-    noted(repo, tmp_path, "decide", "a plan", "--phase", "planning")
+    run_workstream(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
+    run_workstream(repo, tmp_path, "save", "--summary", "Retries double.")
+    run_workstream(repo, tmp_path, "decide", "a plan", "--phase", "planning")
     repo.git("checkout", "-q", "-b", "feat")
-    noted(repo, tmp_path, "decide", "on a branch")
+    run_workstream(repo, tmp_path, "decide", "on a branch")
     repo.git("checkout", "-q", "main")
     repo.write("src/retry.py", RETRY.replace("30", "60"))
 
@@ -95,7 +95,7 @@ def test_workstreams_are_listed_with_their_verdicts(repo: Repo, tmp_path: Path, 
 
 
 def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, here: httpx.Client):
-    noted(repo, tmp_path, "decide", "a plan", "--phase", "planning")
+    run_workstream(repo, tmp_path, "decide", "a plan", "--phase", "planning")
 
     found = here.get(
         "/api/bundle", params={"phase": "planning", "limit": 900, "client": "claude"}
@@ -172,8 +172,8 @@ def test_without_the_token_there_is_nothing(unchanged: httpx.Client):
 def test_an_unreadable_file_and_an_author_that_is_not_utf8_cause_no_server_error(
     repo: Repo, tmp_path: Path, here: httpx.Client
 ):
-    noted(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
-    noted(repo, tmp_path, "save", "--summary", "Retries double.")
+    run_workstream(repo, tmp_path, "claim", "It doubles", "--evidence", "src/retry.py#schedule")
+    run_workstream(repo, tmp_path, "save", "--summary", "Retries double.")
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     repo.git("add", "-A")
     repo.git("-c", b"user.name=J\xf6rg".decode(errors="surrogateescape"), "commit", "-qm", "x")
@@ -207,7 +207,7 @@ def test_a_server_in_no_repository_says_so(tmp_path: Path):
     (tmp_path / "plain").mkdir()
     root = "--root", str(tmp_path / "plain")
     with (
-        served(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
+        run_server(tmp_path / "served", None, *root, SHARED_CONTEXT_ENABLED="true") as running,
         running.client() as client,
     ):
         assert is_problem(client.get("/api/workstreams"), 404, "no_repository")
@@ -217,7 +217,7 @@ def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
     repo: Repo, tmp_path: Path, here: httpx.Client
 ):
     """Each verdict costs git processes, and the author of the file decides how many there are."""
-    key = noted(repo, tmp_path, "show")["key"]
+    key = run_workstream(repo, tmp_path, "show")["key"]
     contexts = [
         {
             "key": {**key, "workstream_id": f"w{number:04}"},

@@ -40,7 +40,7 @@ def run(repo: Repo, *, agent: Any = None, plan: Any = None, **context: Any) -> d
     return result
 
 
-def written(repo: Repo, phase: str = "implementation") -> dict[str, Any]:
+def read_context(repo: Repo, phase: str = "implementation") -> dict[str, Any]:
     """The one context that stands in the repository's file, or nothing."""
     path = repo.folder / f"data/context/{phase}_context.json"
     if not path.exists():

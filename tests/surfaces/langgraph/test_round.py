@@ -10,7 +10,7 @@ from holdfast.app import App
 from holdfast.bundles.errors import RoundOpenError, SourceMissingError
 from holdfast.errors import InvalidValueError
 from holdfast.langgraph import role_round
-from tests.surfaces.langgraph.graphs import written
+from tests.surfaces.langgraph.graphs import read_context
 from tests.workstreams.repos import Repo
 
 ROLES = ["Product Owner", "Architect", "Developer", "Validator"]
@@ -36,8 +36,10 @@ def a_round(repo: Repo, speaker: Any = speak, chair: Any = conclude) -> Any:
     return role_round(speaker, chair, folder=str(repo.folder), share=True)
 
 
-def decided(repo: Repo) -> list[str]:
-    return [decision["text"] for decision in written(repo, "planning").get("open_decisions", [])]
+def list_decisions(repo: Repo) -> list[str]:
+    return [
+        decision["text"] for decision in read_context(repo, "planning").get("open_decisions", [])
+    ]
 
 
 @pytest.mark.parametrize("failing", [*ROLES, "Chair"])
@@ -54,10 +56,10 @@ def test_a_round_whose_speaker_fails_is_over_and_the_next_one_begins(repo: Repo,
 
     with pytest.raises(ValueError, match="no model"):
         a_round(repo, fails, fails_to_conclude).invoke({"topic": "retry"})
-    assert decided(repo) == []
+    assert list_decisions(repo) == []
 
     assert a_round(repo).invoke({"topic": "retry"})["decisions"] == ["retry in a table"]
-    assert decided(repo) == ["retry in a table", "who pays?"]
+    assert list_decisions(repo) == ["retry in a table", "who pays?"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_a_round_whose_speaker_says_what_is_refused_is_over_too(repo: Repo, answ
 def test_a_decision_that_is_not_in_a_list_is_recorded_once(repo: Repo):
     a_round(repo, chair=lambda instruction: ("retry in a table", [])).invoke({"topic": "retry"})
 
-    assert decided(repo) == ["retry in a table"]
+    assert list_decisions(repo) == ["retry in a table"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ async def test_speakers_and_chair_may_be_coroutines(repo: Repo, speaker: Any, ch
     result = await a_round(repo, speaker, chair).ainvoke({"topic": "retry"})
 
     assert len(result["submissions"]) == 4
-    assert decided(repo) == ["retry in a table", "who pays?"]
+    assert list_decisions(repo) == ["retry in a table", "who pays?"]
 
 
 def test_coroutines_work_where_no_loop_runs(repo: Repo):
@@ -124,7 +126,7 @@ def test_a_role_that_is_interrupted_can_answer_later(repo: Repo):
     graph.checkpointer = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "t"}}
     graph.invoke({"topic": "retry"}, config)
-    assert decided(repo) == []
+    assert list_decisions(repo) == []
 
     result = graph.invoke(Command(resume="In the worker."), config)
 

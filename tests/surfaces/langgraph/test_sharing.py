@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidValueError
 from holdfast.langgraph import add_shared_context, prefix_instruction, role_round
-from tests.surfaces.langgraph.graphs import builder, on, run, written
+from tests.surfaces.langgraph.graphs import builder, on, read_context, run
 from tests.workstreams.repos import Repo
 
 DEAD = "postgresql://nobody@127.0.0.1:1/none"
@@ -162,4 +162,4 @@ def test_a_folder_may_be_a_path(repo: Repo):
     )
 
     assert result["context"]["context_write"]["refused"] == []
-    assert written(repo)["checklist"] == ["x"]
+    assert read_context(repo)["checklist"] == ["x"]

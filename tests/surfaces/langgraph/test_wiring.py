@@ -12,7 +12,7 @@ from langgraph.types import Command, RetryPolicy, interrupt
 
 from holdfast.errors import InvalidValueError
 from holdfast.langgraph import add_shared_context
-from tests.surfaces.langgraph.graphs import State, builder, on, run, written
+from tests.surfaces.langgraph.graphs import State, builder, on, read_context, run
 from tests.workstreams.repos import Repo
 
 
@@ -88,7 +88,7 @@ async def raises_async(state: State) -> State:
 
 
 def check_failure_is_noted(repo: Repo) -> None:
-    found = written(repo)
+    found = read_context(repo)
     assert (found["last_run"]["failed_step"], found["last_run"]["error"]) == (
         "langchain_agent",
         "KeyError: 'no such event'",
@@ -149,11 +149,11 @@ def test_a_run_that_failed_goes_on_from_its_checkpoint(repo: Repo):
     config: Any = {"configurable": {"thread_id": "t"}}
     with pytest.raises(KeyError):
         graph.invoke({"context": on(repo)}, config)
-    assert written(repo)["last_run"]["status"] == "failed"
+    assert read_context(repo)["last_run"]["status"] == "failed"
 
     assert graph.invoke(None, config)["seen"] == ["selector", "agent", "memory"]
 
-    assert written(repo)["last_run"]["status"] == "ok"
+    assert read_context(repo)["last_run"]["status"] == "ok"
 
 
 def test_an_agent_that_is_tried_again_has_failed_once_at_most(repo: Repo):
@@ -185,7 +185,7 @@ def test_an_interrupt_is_not_recorded_as_a_failure(repo: Repo):
     result = graph.invoke(Command(resume="yes"), config)
 
     assert result["seen"] == ["selector", "yes", "memory"]
-    assert written(repo) == {}
+    assert read_context(repo) == {}
 
 
 def test_an_agent_is_called_as_it_was(repo: Repo):

@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 
 from holdfast.langgraph import ContextLoadNode, ContextWriteNode, ValidationNode, add_shared_context
-from tests.surfaces.langgraph.graphs import State, builder, on, run, written
+from tests.surfaces.langgraph.graphs import State, builder, on, read_context, run
 from tests.workstreams.repos import RETRY, Repo
 
 LEARNED = {
@@ -42,11 +42,11 @@ def write(repo: Repo, **context: Any) -> dict[str, Any]:
     return told
 
 
-def untimed(value: Any) -> Any:
+def without_times(value: Any) -> Any:
     """Without what tells when, and by which number."""
     if isinstance(value, dict):
-        return {name: untimed(inner) for name, inner in value.items() if name not in TIMES}
-    return [untimed(inner) for inner in value] if isinstance(value, list) else value
+        return {name: without_times(inner) for name, inner in value.items() if name not in TIMES}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
 # --- what is understood ---------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_a_single_value_is_accepted_in_place_of_a_list(repo: Repo):
     )
 
     assert done == {"written": ["decision", "claim", "checklist", "file_pointers"], "refused": []}
-    found = written(repo)
+    found = read_context(repo)
     assert [decision["text"] for decision in found["open_decisions"]] == ["use a table"]
     assert found["evidence_ledger"][0]["files"][0]["symbol"] == "schedule"
     assert (found["checklist"], found["file_pointers"]) == (["finish"], ["README.md"])
@@ -75,13 +75,13 @@ def test_a_ledger_as_the_file_has_it_is_understood(repo: Repo):
     }
 
     assert write(repo, claims=[claim]) == {"written": ["claim"], "refused": []}
-    (kept,) = written(repo)["evidence_ledger"]
+    (kept,) = read_context(repo)["evidence_ledger"]
     assert (kept["claim"], kept["files"][0]["lines"]) == (claim["claim"], "L1-L2")
 
     repo.write("src/retry.py", "# moved\n" + RETRY)
     kept["files"][0]["lines"] = "L2-L3"
     assert write(repo, claims=[kept])["refused"] == []
-    assert written(repo)["evidence_ledger"][0]["files"][0]["lines"] == "L2-L3"
+    assert read_context(repo)["evidence_ledger"][0]["files"][0]["lines"] == "L2-L3"
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_metadata_that_is_not_an_object_is_reported_and_left_unchanged(repo: Rep
     assert result["plan"] == {"metadata": metadata}
     assert "plan.metadata" in result["context"]["shared_context_error"]["message"]
     assert result["context"]["context_bundle"].startswith("HOLDFAST")
-    assert written(repo)["checklist"] == ["x"]
+    assert read_context(repo)["checklist"] == ["x"]
 
 
 # --- again ----------------------------------------------------------------------------------------
@@ -254,13 +254,13 @@ def test_a_node_that_is_run_again_on_the_same_state_doubles_nothing(repo: Repo):
     """
     plan = {"metadata": {"cli_sessions": {"codex": "n-1"}}}
     first = write(repo, plan=plan, **LEARNED)
-    once = written(repo)
+    once = read_context(repo)
 
     second = write(repo, plan=plan, **LEARNED)
 
     assert first == second
     assert second["refused"] == []
-    assert untimed(written(repo)) == untimed(once)
+    assert without_times(read_context(repo)) == without_times(once)
 
 
 def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
@@ -274,7 +274,7 @@ def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
         "claims": [{"text": "It is done.", "evidence": "src/retry.py#schedule"}],
     }
     graph.invoke({"context": on(repo, summary="It stands.", **learned)}, thread)
-    once = written(repo)
+    once = read_context(repo)
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     repo.commit("another schedule")
 
@@ -282,7 +282,7 @@ def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
 
     assert again["context"]["context_write"]["written"] == []
     assert again["context"]["stale"] is True
-    assert written(repo) == once
+    assert read_context(repo) == once
     more = {**again["context"], "decisions": ["use a table", "and a queue"]}
     third = graph.invoke({"context": more}, thread)
     assert third["context"]["context_write"]["written"] == ["decision"]
@@ -292,20 +292,20 @@ def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
 def test_an_error_of_any_type_is_recorded_as_a_failed_run(repo: Repo, error: Any):
     write(repo, error=error, failed_step=5, next_action=["look"])
 
-    assert written(repo)["last_run"]["error"] == str(error)
+    assert read_context(repo)["last_run"]["error"] == str(error)
 
 
 def test_a_failure_that_is_written_again_is_one_failure(repo: Repo):
     failed = {"error": "assert 9 == 8", "failed_step": "pytest", "next_action": "look"}
     write(repo, **failed)
-    once = written(repo)
+    once = read_context(repo)
 
     write(repo, **failed)
 
-    assert untimed(written(repo)) == untimed(once)
-    assert len(written(repo)["last_errors"]) == 1
+    assert without_times(read_context(repo)) == without_times(once)
+    assert len(read_context(repo)["last_errors"]) == 1
     write(repo, error="another", failed_step="pytest")
-    assert [failure["error"] for failure in written(repo)["last_errors"]] == [
+    assert [failure["error"] for failure in read_context(repo)["last_errors"]] == [
         "assert 9 == 8",
         "another",
     ]
@@ -328,7 +328,7 @@ def test_a_long_traceback_is_cut_with_a_visible_mark(repo: Repo):
         "last_run"
     ]
 
-    kept = written(repo)["last_run"]
+    kept = read_context(repo)["last_run"]
     assert kept["error"].startswith("Traceback")
     assert kept["error"].endswith("KeyError: 'the \\x00 end'")
     assert "left out" in kept["error"]
@@ -339,7 +339,7 @@ def test_a_long_traceback_is_cut_with_a_visible_mark(repo: Repo):
 def test_an_exception_without_a_message_is_recorded_by_its_type(repo: Repo):
     write(repo, error=AssertionError())
 
-    assert written(repo)["last_run"]["error"] == "AssertionError"
+    assert read_context(repo)["last_run"]["error"] == "AssertionError"
 
 
 @pytest.mark.parametrize(
@@ -358,8 +358,8 @@ def test_a_run_that_got_through_ends_the_failure_of_an_earlier_one(
 
     assert done["refused"] == []
     assert "last_run" in done["written"]
-    assert written(repo)["last_run"]["status"] == "ok"
-    assert [failure["error"] for failure in written(repo)["last_errors"]] == ["assert 9 == 8"]
+    assert read_context(repo)["last_run"]["status"] == "ok"
+    assert [failure["error"] for failure in read_context(repo)["last_errors"]] == ["assert 9 == 8"]
     assert "LAST RUN" not in run(repo)["context"]["context_bundle"]
 
 

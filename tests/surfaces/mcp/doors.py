@@ -25,22 +25,24 @@ HANDSHAKE, STATELESS = "legacy", "2026-07-28"
 ERAS = (HANDSHAKE, STATELESS)
 VERSIONS = {HANDSHAKE: "2025-11-25", STATELESS: "2026-07-28"}
 COMMAND = (sys.executable, "-m", "holdfast", "mcp")
-SOMEBODY = "some-agent"
+UNKNOWN_CLIENT = "some-agent"
 
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
-def introduced(name: str) -> types.Implementation:
+def introduce(name: str) -> types.Implementation:
     return types.Implementation(name=name, version="1")
 
 
-def over_stdio(folder: Path, *, era: str = STATELESS, name: str = SOMEBODY, **env: str) -> Client:
+def over_stdio(
+    folder: Path, *, era: str = STATELESS, name: str = UNKNOWN_CLIENT, **env: str
+) -> Client:
     """`holdfast mcp` as a process of its own, started in a folder as clients do."""
     command, *arguments = COMMAND
     started = StdioServerParameters(
         command=command, args=arguments, cwd=folder, env={**os.environ, **env}
     )
-    return Client(started, mode=era, client_info=introduced(name), read_timeout_seconds=60)
+    return Client(started, mode=era, client_info=introduce(name), read_timeout_seconds=60)
 
 
 @asynccontextmanager
@@ -55,7 +57,7 @@ def on_app(
     folder: Path,
     *,
     era: str = STATELESS,
-    name: str = SOMEBODY,
+    name: str = UNKNOWN_CLIENT,
     environment: dict[str, str] | None = None,
 ) -> Client:
     async def app_for(request: object) -> App:
@@ -64,7 +66,7 @@ def on_app(
     server = make_server(
         app_for, environment=environment, folder=str(folder), exists=os.path.exists
     )
-    return Client(server, mode=era, client_info=introduced(name))
+    return Client(server, mode=era, client_info=introduce(name))
 
 
 @asynccontextmanager
@@ -95,8 +97,8 @@ async def hosted(**options: Any) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def over_http(*, era: str = STATELESS, name: str = SOMEBODY) -> AsyncIterator[Client]:
-    async with hosted() as url, Client(url, mode=era, client_info=introduced(name)) as client:
+async def over_http(*, era: str = STATELESS, name: str = UNKNOWN_CLIENT) -> AsyncIterator[Client]:
+    async with hosted() as url, Client(url, mode=era, client_info=introduce(name)) as client:
         yield client
 
 
@@ -114,7 +116,7 @@ async def data(client: Client, tool: str, **arguments: Any) -> Any:
     return (await call(client, tool, **arguments))["data"]
 
 
-async def refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call_refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """The envelope of a call that was refused."""
     answer = await client.call_tool(tool, arguments)
     assert answer.is_error, answer

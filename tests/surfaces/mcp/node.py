@@ -49,12 +49,12 @@ def program(name: str) -> list[str]:
     FOLDER.mkdir(exist_ok=True)
     with open(FOLDER / "installing.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if installed() != PROGRAMS:
+        if list_installed() != PROGRAMS:
             install()
     return [str(wheel() / "bin" / "node"), str(FOLDER / "node_modules" / ".bin" / name)]
 
 
-def installed() -> dict[str, str]:
+def list_installed() -> dict[str, str]:
     found = {name: FOLDER / "node_modules" / name / "package.json" for name in PROGRAMS}
     return {
         name: json.loads(file.read_text())["version"]

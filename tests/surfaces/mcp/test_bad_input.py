@@ -17,7 +17,7 @@ from holdfast.ground.settings import load_settings, owner_of
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.mcp.server import make_server
 from tests.surfaces.mcp import doors
-from tests.surfaces.mcp.doors import call, data, refused
+from tests.surfaces.mcp.doors import call, call_refused, data
 
 MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 UNKNOWN = "01890000-0000-7000-8000-000000000000"
@@ -153,7 +153,7 @@ async def test_every_bad_call_gets_the_reason_and_starts_no_session(project: Pat
     """
     async with doors.inside(project) as client:
         for tool, arguments, words in REFUSED:
-            assert words in (await refused(client, tool, **arguments))["message"], arguments
+            assert words in (await call_refused(client, tool, **arguments))["message"], arguments
 
     async with App() as app:
         assert await app.scope.sessions.list_sessions() == []
@@ -165,7 +165,7 @@ async def test_every_bad_call_changes_nothing_in_an_existing_session(project: Pa
         await call(client, "session", operation="append", **MESSAGE)
         await call(client, "set_relevant_context", setName="ports", items=["1"])
         for tool, arguments, _ in REFUSED:
-            await refused(client, tool, **arguments)
+            await call_refused(client, tool, **arguments)
 
     async with App() as app:
         [session] = await app.scope.sessions.list_sessions()
@@ -176,7 +176,7 @@ async def test_bad_calls_are_answers_on_every_way_in(connect: doors.Connect):
     """Neither transport and neither era makes a protocol error of a refusal."""
     async with connect() as client:
         for tool, arguments, words in REFUSED[:3] + REFUSED[-3:]:
-            assert words in (await refused(client, tool, **arguments))["message"]
+            assert words in (await call_refused(client, tool, **arguments))["message"]
 
 
 async def test_the_51st_item_is_refused(project: Path, store: str):
@@ -189,7 +189,7 @@ async def test_the_51st_item_is_refused(project: Path, store: str):
                 setName=name,
                 items=[f"{name}{i}" for i in range(10)],
             )
-        answer = await refused(
+        answer = await call_refused(
             client, "set_relevant_context", setName="files", items=["/r/one"], mode="merge"
         )
         kept = await data(client, "get_relevant_context")
@@ -203,8 +203,10 @@ async def test_refusals_of_the_rooms_keep_their_codes(project: Path, store: str)
     async with doors.inside(project) as client:
         event = (await data(client, "session", operation="append", **MESSAGE))["event"]
         session_id = event["session_id"]
-        late = await refused(client, "session", operation="append", **MESSAGE, expected_sequence=0)
-        other = await refused(
+        late = await call_refused(
+            client, "session", operation="append", **MESSAGE, expected_sequence=0
+        )
+        other = await call_refused(
             client,
             "session",
             operation="append",
@@ -213,10 +215,10 @@ async def test_refusals_of_the_rooms_keep_their_codes(project: Path, store: str)
         )
         same = await data(client, "session", operation="append", **MESSAGE, event_id=event["id"])
         await call(client, "session", operation="end")
-        ended = await refused(
+        ended = await call_refused(
             client, "session", operation="append", **MESSAGE, session_id=session_id
         )
-        state = await refused(
+        state = await call_refused(
             client, "session", operation="update_state", scratchpad={}, session_id=session_id
         )
 
@@ -248,9 +250,9 @@ async def test_a_session_of_another_developer_is_answered_like_an_unknown_one(
     ]
     async with doors.inside(project) as client:
         for tool, arguments in calls:
-            foreign = await refused(client, tool, **arguments, session_id=theirs.id)
-            unknown = await refused(client, tool, **arguments, session_id=UNKNOWN)
-            named = await refused(client, tool, **arguments, session_id="theirs")
+            foreign = await call_refused(client, tool, **arguments, session_id=theirs.id)
+            unknown = await call_refused(client, tool, **arguments, session_id=UNKNOWN)
+            named = await call_refused(client, tool, **arguments, session_id="theirs")
             assert foreign["code"] == unknown["code"] == named["code"] == "session_not_found"
             assert foreign["message"] == unknown["message"].replace(UNKNOWN, theirs.id)
 
@@ -289,7 +291,7 @@ async def test_a_bug_is_reported_by_its_place_without_any_content(
         async with Client(
             make_server(lambda _, error=error: app_for(error)), mode=doors.HANDSHAKE
         ) as client:
-            answer = await refused(client, "get_relevant_context")
+            answer = await call_refused(client, "get_relevant_context")
             with pytest.raises(MCPError, match=re.escape(words)):
                 await client.get_prompt("workspace-resume")
         assert (answer["code"], answer["message"].startswith(words)) == (code, True)

@@ -47,8 +47,8 @@ async def test_both_eras_are_served_on_one_url(store: str):
     """At the same time, on the same store: one writes, the other reads."""
     async with (
         doors.hosted() as url,
-        Client(url, mode=doors.HANDSHAKE, client_info=doors.introduced("a")) as old,
-        Client(url, mode=doors.STATELESS, client_info=doors.introduced("a")) as new,
+        Client(url, mode=doors.HANDSHAKE, client_info=doors.introduce("a")) as old,
+        Client(url, mode=doors.STATELESS, client_info=doors.introduce("a")) as new,
     ):
         assert old.session.protocol_version == "2025-11-25"
         assert new.session.protocol_version == "2026-07-28"
@@ -60,7 +60,7 @@ async def test_both_eras_are_served_on_one_url(store: str):
 
 async def test_the_store_is_the_one_that_the_host_has_open(store: str):
     """The door opens nothing of its own: what it is given serves every request."""
-    async with doors.hosted() as url, Client(url, client_info=doors.introduced("a")) as client:
+    async with doors.hosted() as url, Client(url, client_info=doors.introduce("a")) as client:
         await asyncio.gather(
             *(call(client, "session", operation="start", chatmode=f"c{n}") for n in range(10))
         )

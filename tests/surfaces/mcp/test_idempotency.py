@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.app import App
 from tests.surfaces.mcp import doors
-from tests.surfaces.mcp.doors import call, data, refused
+from tests.surfaces.mcp.doors import call, call_refused, data
 
 MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 WRITES = [
@@ -28,7 +28,7 @@ OTHER = [
 ]
 
 
-async def counted() -> tuple[int, int, list[dict[str, Any]]]:
+async def count_all() -> tuple[int, int, list[dict[str, Any]]]:
     async with App() as app:
         sessions = await app.scope.sessions.list_all_sessions()
         numbered, *_ = await app.scope.sessions.store.count_events()
@@ -43,10 +43,10 @@ async def test_the_same_key_again_changes_nothing_and_gives_the_same_answer(
     tool, arguments = WRITES[which]
     async with doors.inside(project) as client:
         first = await data(client, tool, **arguments, idempotency_key="k1")
-        after_first = await counted()
+        after_first = await count_all()
         again = await data(client, tool, **arguments, idempotency_key="k1")
 
-    assert await counted() == after_first
+    assert await count_all() == after_first
     if tool == "session":
         assert again == first
     else:
@@ -62,11 +62,13 @@ async def test_the_same_key_with_another_request_is_a_conflict(
     async with doors.inside(project) as client:
         await call(client, "session", operation="start", chatmode="debug", name="login")
         await call(client, tool, **arguments, idempotency_key="k1")
-        before = await counted()
-        answer = await refused(client, OTHER[which][0], **OTHER[which][1], idempotency_key="k1")
+        before = await count_all()
+        answer = await call_refused(
+            client, OTHER[which][0], **OTHER[which][1], idempotency_key="k1"
+        )
 
     assert answer["code"] == "idempotency_key_reused"
-    assert await counted() == before
+    assert await count_all() == before
 
 
 async def test_keys_of_two_operations_do_not_meet(project: Path, store: str):
@@ -80,7 +82,7 @@ async def test_keys_of_two_operations_do_not_meet(project: Path, store: str):
             client, "set_relevant_context", setName="ports", items=["1"], idempotency_key="1"
         )
 
-    sessions, events, _ = await counted()
+    sessions, events, _ = await count_all()
     assert (sessions, events) == (1, 1)
 
 
@@ -93,7 +95,7 @@ async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(
     async with doors.inside(project, name="one") as client:
         await call(client, "session", operation="append", **MESSAGE, idempotency_key="1")
     async with doors.inside(project, name="two") as client:
-        answer = await refused(
+        answer = await call_refused(
             client, "session", operation="append", **MESSAGE, idempotency_key="1"
         )
 
@@ -103,7 +105,7 @@ async def test_a_key_that_another_agent_used_is_a_conflict_and_not_its_answer(
 async def test_a_key_of_a_call_that_was_refused_can_be_used(project: Path, store: str):
     """A refusal is not an effect."""
     async with doors.inside(project) as client:
-        await refused(
+        await call_refused(
             client,
             "session",
             operation="append",
@@ -112,7 +114,7 @@ async def test_a_key_of_a_call_that_was_refused_can_be_used(project: Path, store
         )
         await call(client, "session", operation="append", **MESSAGE, idempotency_key="k1")
 
-    assert (await counted())[:2] == (1, 1)
+    assert (await count_all())[:2] == (1, 1)
 
 
 async def test_a_repeated_end_does_not_end_the_next_session(project: Path, store: str):
@@ -144,7 +146,7 @@ async def test_doubles_at_the_same_time_have_one_effect(
             )
             assert len({answer["event"]["id"] for answer in answers}) == 1
 
-    sessions, events, _ = await counted()
+    sessions, events, _ = await count_all()
     assert (sessions, events) == (1, number + 1)
 
 
@@ -158,7 +160,7 @@ async def test_first_writes_at_the_same_time_start_one_session(project: Path, st
             call(client, "set_relevant_context", setName="ports", items=["1"]),
         )
 
-    sessions, events, [session] = await counted()
+    sessions, events, [session] = await count_all()
     assert (sessions, events, session["metadata"]["context"]) == (1, 2, {"ports": ["1"]})
 
 
@@ -172,4 +174,4 @@ async def test_keys_hold_over_processes(project: Path, store: str):
             )
 
     assert answers[0] == answers[1]
-    assert (await counted())[:2] == (1, 1)
+    assert (await count_all())[:2] == (1, 1)

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.app import App
 from tests.surfaces.mcp import doors
-from tests.surfaces.mcp.doors import call, data, refused
+from tests.surfaces.mcp.doors import call, call_refused, data
 
 TEXT = "The staging database listens on port 6543"
 
@@ -33,7 +33,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
             "memory"
         ]
         gone = (await data(client, "memory", operation="forget", memory_id=kept["id"]))["memory"]
-        back = await refused(client, "memory", operation="remember", content=TEXT)
+        back = await call_refused(client, "memory", operation="remember", content=TEXT)
 
     assert (kept["content"], kept["category"], kept["source_type"]) == (TEXT, "setup", "explicit")
     assert again["data"]["memory"]["id"] == kept["id"]
@@ -61,7 +61,7 @@ async def test_the_session_that_is_meant_is_the_witness(project: Path, store: st
             memory_id=alone["id"],
             session_id=session["id"],
         )
-        unknown = await refused(
+        unknown = await call_refused(
             client, "memory", operation="remember", content="x", session_id="nobody"
         )
 
@@ -100,7 +100,7 @@ async def test_a_repeated_key_is_done_once(project: Path, store: str):
             )["memory"]
             for _ in range(2)
         ]
-        reused = await refused(
+        reused = await call_refused(
             client, "memory", operation="remember", content="other", idempotency_key="k1"
         )
 
@@ -130,7 +130,7 @@ async def test_bad_input_has_a_clear_answer(
     project: Path, store: str, arguments: dict[str, Any], code: str
 ):
     async with doors.inside(project) as client:
-        answer = await refused(client, "memory", **arguments)
+        answer = await call_refused(client, "memory", **arguments)
 
     assert answer["code"] == code
     async with App() as app:

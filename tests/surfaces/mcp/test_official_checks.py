@@ -30,7 +30,7 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 
 
 @asynccontextmanager
-async def served(*, lets_in: bool = False) -> AsyncIterator[tuple[str, str]]:
+async def run_server(*, lets_in: bool = False) -> AsyncIterator[tuple[str, str]]:
     """The URL and the token of the real HTTP door; it `lets_in` a program that
     cannot send a token.
     """
@@ -80,7 +80,7 @@ async def run(*command: str, cwd: Path) -> tuple[int, str, str]:
 async def test_the_conformance_runner_finds_only_what_is_expected(revision: str, tmp_path: Path):
     """Everything that a revision requires of a server, through Host, Origin and token checks."""
     conformance = node.program("conformance")
-    async with served(lets_in=True) as (url, _):
+    async with run_server(lets_in=True) as (url, _):
         code, out, err = await run(
             *conformance,
             *("server", "--url", url, "--requirements", revision),
@@ -119,7 +119,7 @@ async def test_the_inspector_works_over_stdio(era: str, project: Path, tmp_path:
 async def test_the_inspector_works_over_http(era: str, tmp_path: Path):
     """Through the real door, with its token."""
     inspector = [*node.program("mcp-inspector"), "--cli"]
-    async with served() as (url, token):
+    async with run_server() as (url, token):
         key = ["--header", f"Authorization: Bearer {token}"]
         await check_inspector(
             [*inspector, url, "--transport", "http", "--protocol-era", era, *key], tmp_path

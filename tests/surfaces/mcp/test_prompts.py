@@ -9,7 +9,7 @@ from mcp import MCPError
 from holdfast.app import App
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
-from tests.surfaces.mcp.test_idempotency import counted
+from tests.surfaces.mcp.test_idempotency import count_all
 
 
 async def test_both_prompts_work_on_every_way_in(connect: doors.Connect):
@@ -51,7 +51,7 @@ async def test_resume_says_plainly_that_there_is_nothing(project: Path, store: s
         text = (await client.get_prompt("workspace-resume")).messages[0].content.text
 
     assert text.startswith("No earlier session of this working tree is known")
-    assert (await counted())[0] == 0
+    assert (await count_all())[0] == 0
 
 
 async def test_a_prompt_can_name_its_session(project: Path, store: str):

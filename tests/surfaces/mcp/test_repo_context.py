@@ -15,7 +15,7 @@ from holdfast.surfaces.mcp import server
 from tests.rig.commands import run_process
 from tests.surfaces.http.server import Server
 from tests.surfaces.mcp import doors
-from tests.surfaces.mcp.doors import call, data, refused
+from tests.surfaces.mcp.doors import call, call_refused, data
 from tests.workstreams.repos import RETRY, Repo, with_code
 
 TOOL = "repo_context"
@@ -89,7 +89,7 @@ async def test_a_stale_summary_is_a_warning_with_what_to_do(repo: Repo):
 async def test_an_agent_saves_after_a_proof_and_not_before(repo: Repo):
     repo.write("src/retry.py", RETRY.replace("30", "60"))
     async with doors.inside(repo.folder) as client:
-        answer = await refused(client, TOOL, operation="save", summary="Slower.")
+        answer = await call_refused(client, TOOL, operation="save", summary="Slower.")
         assert answer["code"] == "not_verified"
         assert not (repo.folder / "data").exists()
 
@@ -98,7 +98,7 @@ async def test_an_agent_saves_after_a_proof_and_not_before(repo: Repo):
         assert saved["context"]["working_summary"]["verified_by"] == f"proof {proof['id']}"
 
         repo.write("src/retry.py", RETRY.replace("30", "90"))
-        again = await refused(client, TOOL, operation="save", summary="Slower still.")
+        again = await call_refused(client, TOOL, operation="save", summary="Slower still.")
         assert again["code"] == "not_verified", "the proof was of other contents"
 
 
@@ -155,7 +155,7 @@ async def test_a_file_that_must_not_be_written_is_a_warning_and_a_refusal(repo: 
     repo.write(FILE, '{"schema_version": 9}')
     async with doors.inside(repo.folder) as client:
         loaded = await call(client, TOOL, operation="load")
-        answer = await refused(client, TOOL, operation="decide", text="x")
+        answer = await call_refused(client, TOOL, operation="decide", text="x")
 
     assert loaded["warnings"][0].startswith(FILE)
     assert answer["code"] == "read_only_context"
@@ -266,7 +266,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 async def test_every_bad_call_gets_the_reason_and_writes_nothing(repo: Repo):
     async with doors.inside(repo.folder) as client:
         for arguments, code, words in REFUSED:
-            answer = await refused(client, TOOL, **arguments)
+            answer = await call_refused(client, TOOL, **arguments)
             assert (answer["code"], words in answer["message"]) == (code, True), (arguments, answer)
     assert repo.git("status", "--porcelain", "--ignored") == ""
 
@@ -276,11 +276,13 @@ async def test_a_text_where_a_list_belongs_is_not_a_list_of_letters(repo: Repo):
         await do(client, "round", step="start", topic="Where?")
         spoken = {"step": "submit", "role": "Product Owner", "text": "A table."}
         for sources in ("repo:README.md", 5, {"repo": "README.md"}):
-            answer = await refused(client, TOOL, operation="round", **spoken, sources=sources)
+            answer = await call_refused(client, TOOL, operation="round", **spoken, sources=sources)
             assert "is not a list" in answer["message"]
         for role in ("Product Owner", "Architect", "Developer", "Validator"):
             await do(client, "round", step="submit", role=role, text="No new fact.")
-        answer = await refused(client, TOOL, operation="round", step="close", decisions="A table")
+        answer = await call_refused(
+            client, TOOL, operation="round", step="close", decisions="A table"
+        )
         assert "decisions 'A table' is not a list" in answer["message"]
 
 
@@ -303,7 +305,7 @@ async def test_a_forged_command_result_is_refused_as_evidence(repo: Repo):
     async with doors.inside(repo.folder) as client:
         for forged in FORGED:
             evidence = json.loads(json.dumps(forged).replace("TREE", tree))
-            answer = await refused(
+            answer = await call_refused(
                 client, TOOL, operation="claim", text="All tests pass", evidence=[evidence]
             )
             assert answer["code"] == "invalid_value"
@@ -356,7 +358,9 @@ async def test_the_same_key_again_changes_nothing_and_with_another_request_it_is
         await do(client, **arguments, idempotency_key="my-key-1")
         after = file.read_bytes()
         again = await call(client, TOOL, **arguments, idempotency_key="my-key-1")
-        reused = await refused(client, TOOL, **{**arguments, **other}, idempotency_key="my-key-1")
+        reused = await call_refused(
+            client, TOOL, **{**arguments, **other}, idempotency_key="my-key-1"
+        )
 
     assert file.read_bytes() == after
     assert "nothing was changed again" in again["warnings"][-1]
@@ -403,12 +407,12 @@ async def test_a_late_repeat_does_not_bring_an_older_summary_back(repo: Repo):
 
 async def test_a_key_whose_request_was_refused_may_be_used_again(repo: Repo):
     async with doors.inside(repo.folder) as client:
-        await refused(client, TOOL, operation="claim", text="It is done", idempotency_key="k1")
+        await call_refused(client, TOOL, operation="claim", text="It is done", idempotency_key="k1")
         await do(client, "claim", text="It is done", evidence=["README.md:1"], idempotency_key="k1")
         for bad in ("", "ü", 5, "x" * 201):
-            assert (await refused(client, TOOL, operation="decide", text="x", idempotency_key=bad))[
-                "code"
-            ]
+            assert (
+                await call_refused(client, TOOL, operation="decide", text="x", idempotency_key=bad)
+            )["code"]
 
 
 async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
@@ -435,10 +439,10 @@ async def test_calls_are_refused_outside_a_repository_and_without_consent(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with doors.inside(tmp_path) as client:
-        assert (await refused(client, TOOL, operation="load"))["code"] == "no_repository"
+        assert (await call_refused(client, TOOL, operation="load"))["code"] == "no_repository"
     monkeypatch.delenv("SHARED_CONTEXT_ENABLED")
     async with doors.inside(repo.folder) as client:
-        answer = await refused(client, TOOL, operation="load")
+        answer = await call_refused(client, TOOL, operation="load")
         bundle = await data(client, TOOL, operation="bundle")
 
     assert answer["code"] == "shared_context_off"
@@ -465,12 +469,10 @@ async def test_over_serve_the_repository_is_the_one_it_was_started_in(
 
     async with httpx.AsyncClient(headers=served_there.bearer, timeout=60) as http:
         transport = streamable_http_client(f"{served_there.url}/mcp", http_client=http)
-        async with Client(
-            transport, mode=era, client_info=doors.introduced("some-agent")
-        ) as client:
+        async with Client(transport, mode=era, client_info=doors.introduce("some-agent")) as client:
             await do(client, "decide", text="a table")
             loaded = await do(client, "load")
-            off = await refused(client, TOOL, operation="claim", text="It is done")
+            off = await call_refused(client, TOOL, operation="claim", text="It is done")
 
     assert loaded["context"]["open_decisions"][0]["text"] == "a table"
     assert off["code"] == "evidence_missing"
@@ -483,6 +485,6 @@ async def test_a_team_server_has_no_working_tree(
     monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
     monkeypatch.chdir(repo.folder)
     async with doors.over_http() as client:
-        answer = await refused(client, TOOL, operation="load")
+        answer = await call_refused(client, TOOL, operation="load")
 
     assert answer["code"] == "no_working_tree"

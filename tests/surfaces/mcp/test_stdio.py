@@ -15,7 +15,7 @@ import pytest
 from holdfast.app import App
 from tests.rig.commands import Call
 from tests.surfaces.mcp import doors
-from tests.surfaces.mcp.doors import call, data, refused
+from tests.surfaces.mcp.doors import call, call_refused, data
 
 pytestmark = pytest.mark.measures_processes
 
@@ -369,8 +369,8 @@ async def test_a_broken_store_is_reported_by_tools_only(project: Path, url: str,
     """The handshake and the lists work without one."""
     async with doors.over_stdio(project, HOLDFAST_DATABASE=url) as client:
         assert len((await client.list_tools()).tools) == 5
-        first = await refused(client, "get_relevant_context")
-        second = await refused(client, "session", operation="append", **MESSAGE)
+        first = await call_refused(client, "get_relevant_context")
+        second = await call_refused(client, "session", operation="append", **MESSAGE)
         assert len((await client.list_prompts()).prompts) == 2
 
     assert first["code"] == second["code"] == code
@@ -382,7 +382,7 @@ async def test_a_store_that_comes_back_is_used_without_a_restart(project: Path, 
     home = tmp_path / "not-yet" / "home"
     (tmp_path / "not-yet").write_text("in the way")
     async with doors.over_stdio(project, HOLDFAST_HOME=str(home)) as client:
-        await refused(client, "get_relevant_context")
+        await call_refused(client, "get_relevant_context")
         (tmp_path / "not-yet").unlink()
         await call(client, "set_relevant_context", setName="ports", items=["1"])
 
@@ -417,7 +417,7 @@ async def test_an_event_that_a_hook_spooled_is_stored_before_an_agent_reads(
 
 # --- what it loads --------------------------------------------------------------------------------
 
-TELL = """
+PRINT_MODULES = """
 import atexit, os, sys
 from holdfast.surfaces.mcp import stdio
 leave = os._exit
@@ -430,9 +430,9 @@ stdio.main()
 """
 
 
-def loaded(folder: Path, *frames: object) -> set[str]:
+def list_loaded(folder: Path, *frames: object) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", TELL],
+        [sys.executable, "-c", PRINT_MODULES],
         input=lines(*frames),
         capture_output=True,
         cwd=folder,
@@ -449,7 +449,7 @@ def ours(modules: set[str]) -> set[str]:
 
 def test_the_handshake_loads_nothing_of_the_rooms(project: Path):
     """An agent waits for it: of ours there is only what answers it."""
-    modules = loaded(project, INITIALIZE, INITIALIZED)
+    modules = list_loaded(project, INITIALIZE, INITIALIZED)
 
     assert ours(modules) == {
         "holdfast",
@@ -465,7 +465,7 @@ def test_the_list_of_tools_loads_rules_and_no_store(project: Path):
     """The known values come from the rooms' rules; services, engines and the command line stay
     away.
     """
-    modules = loaded(
+    modules = list_loaded(
         project, INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     )
 
@@ -485,7 +485,7 @@ def test_the_list_of_tools_loads_rules_and_no_store(project: Path):
 
 
 def test_a_call_on_sqlite_does_not_load_the_other_engine(project: Path):
-    modules = loaded(project, INITIALIZE, INITIALIZED, tool_call(1, "get_relevant_context"))
+    modules = list_loaded(project, INITIALIZE, INITIALIZED, tool_call(1, "get_relevant_context"))
 
     assert "apsw" in modules
     assert "asyncpg" not in modules

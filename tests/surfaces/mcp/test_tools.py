@@ -41,7 +41,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
     assert (started["chatmode"], started["name"], started["client"]) == (
         "debug",
         "login",
-        doors.SOMEBODY,
+        doors.UNKNOWN_CLIENT,
     )
     assert (appended["sequence"], appended["content"], appended["parts"]) == (
         1,
@@ -74,8 +74,8 @@ async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
         [stored] = await app.scope.sessions.get_recent_events(session.id)
     assert stored.to_dict() == event
     assert (session.client, session.chatmode, session.user_id) == (
-        doors.SOMEBODY,
-        doors.SOMEBODY,
+        doors.UNKNOWN_CLIENT,
+        doors.UNKNOWN_CLIENT,
         app.settings.developer,
     )
 
