@@ -219,7 +219,7 @@ def test_a_rejected_decision_comes_with_its_reason():
     )
 
 
-def test_a_verdict_that_only_stands_in_the_file_counts_for_nothing():
+def test_a_verdict_written_into_the_file_is_ignored():
     """Any person may edit the file; only evidence that was judged on this checkout
     has a verdict.
     """

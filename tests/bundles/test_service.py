@@ -343,7 +343,7 @@ async def test_concurrent_builds_for_one_session_give_the_same_bytes(bundles, se
     assert len({bundle.text for bundle in built}) == 1
 
 
-async def test_frozen_bytes_that_were_forgotten_are_made_anew(bundles, sessions, journal):
+async def test_forgotten_frozen_bytes_are_built_again(bundles, sessions, journal):
     s = await sessions.create_session("codex", "u1")
     first = await bundles.build("planning", session_id=s.id)
     await journal.erase(first.id)
@@ -565,7 +565,7 @@ async def test_a_refused_submission_changes_nothing(bundles):
     assert (await rounds.next()).role == "Product Owner"
 
 
-async def test_a_close_that_was_interrupted_goes_on_where_it_stopped(bundles):
+async def test_an_interrupted_close_continues_where_it_stopped(bundles):
     decisions = Decisions(fails_at=1)
     rounds = RoundService(bundles, decisions.decide)
     await rounds.start("topic")
@@ -667,7 +667,9 @@ async def outdate_receipt(journal, round_id, receipt_id):
 
 
 @pytest.mark.parametrize("lose", [forget_receipt, outdate_receipt])
-async def test_a_round_whose_bundle_is_lost_goes_on_with_a_new_one_for_all(bundles, journal, lose):
+async def test_a_round_whose_bundle_is_lost_continues_with_a_new_one_for_all_roles(
+    bundles, journal, lose
+):
     rounds = RoundService(bundles, Decisions().decide)
     lost = await rounds.start("topic")
     [entry] = await journal.newest("round", KEY)

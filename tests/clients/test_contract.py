@@ -145,7 +145,7 @@ def test_a_client_names_the_hooks_of_which_it_keeps_something(name: str):
     assert sorted(get_client(name).EVENTS) == sorted(load_expected(name))
 
 
-def test_without_anything_to_tell_them_apart_each_is_kept(name: str):
+def test_hooks_without_distinguishing_fields_are_separate_events(name: str):
     """Two times "yes" are two requests."""
     for event_name in load_expected(name):
         bare = {key: value for key, value in payloads(name)[event_name].items() if key not in MARKS}

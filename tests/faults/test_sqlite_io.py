@@ -120,7 +120,7 @@ def check(folder: Path, operation: Operation, session_id: str, done: bool) -> No
 
 
 @pytest.mark.parametrize("fault", ERRORS)
-def test_a_failure_at_any_call_of_a_group_tells_each_caller_the_truth(
+def test_a_failure_at_any_call_of_a_group_loses_no_acknowledged_append(
     tmp_path: Path, scale: Scale, fault: str
 ) -> None:
     """F1 with a loop: eight tasks append in groups through the writer's thread; an acknowledged

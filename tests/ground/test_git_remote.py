@@ -49,7 +49,7 @@ def test_every_way_to_a_repository_gives_it_one_name(url: str):
         ("https://example.org/größe", "example.org/größe"),
     ],
 )
-def test_ports_letters_and_odd_hosts_are_kept_where_they_tell_repositories_apart(
+def test_ports_letters_and_odd_hosts_are_kept_where_they_distinguish_repositories(
     url: str, name: str
 ):
     assert normalise_remote(url) == name

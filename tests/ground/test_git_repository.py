@@ -174,7 +174,7 @@ def test_repositories_in_folders_with_unusual_names_are_found(tmp_path: Path):
 # --- branches -------------------------------------------------------------------------------------
 
 
-def test_without_a_branch_there_is_a_word_for_it(work: Work):
+def test_a_detached_head_is_named_head(work: Work):
     work.git("switch", "--quiet", "--detach")
 
     assert work.found().branch == git.DETACHED == "HEAD"
@@ -191,7 +191,7 @@ def test_the_default_branch_is_what_the_remote_says(work: Work, tmp_path: Path):
     )
 
 
-def test_without_a_word_of_the_remote_main_comes_before_master(work: Work):
+def test_without_a_default_of_the_remote_main_comes_before_master(work: Work):
     assert git.find_default_branch(work.found()) == git.Branch(
         "main", work.git("rev-parse", "HEAD")
     )

@@ -461,7 +461,7 @@ def test_an_own_path_below_a_file_leaves_the_file(work: Work):
 
 
 @pytest.mark.parametrize("path", ["", "/", "//"])
-def test_the_whole_tree_cannot_be_ones_own(work: Work, path: str):
+def test_excluding_the_whole_tree_is_refused(work: Work, path: str):
     with pytest.raises(InvalidValueError):
         work.state(without=[path])
 

@@ -185,7 +185,7 @@ def test_a_command_may_be_a_list_of_words():
         (None, "tool"),
     ],
 )
-def test_a_step_is_titled_by_what_one_would_ask_about(parts: Any, expected: str):
+def test_the_title_of_a_step_is_its_most_important_argument(parts: Any, expected: str):
     assert title_tool(event(1, "tool_result", "", parts)) == expected
 
 

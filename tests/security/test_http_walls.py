@@ -378,7 +378,7 @@ def log_in(server: Server) -> str:
 # --- TS16: streams, TH8: ids ----------------------------------------------------------------------
 
 
-def test_a_stream_needs_the_token_and_tells_only_the_owners_events(
+def test_a_stream_needs_the_token_and_sends_only_the_owners_events(
     tmp_path: Path, postgres_url: str
 ) -> None:
     """TS16: two developers on one store; what one does is not sent to the other, also not with the
@@ -453,7 +453,7 @@ def test_a_session_of_another_developer_is_answered_as_missing(
         assert picture(ada, foreign) == before
 
 
-def test_a_bug_tells_nothing_of_what_was_written(api: httpx.Client) -> None:
+def test_no_error_answer_shows_a_traceback(api: httpx.Client) -> None:
     """The wall answers for whatever breaks below it; looked at without a bug to break: no answer
     has a trace.
     """

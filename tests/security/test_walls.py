@@ -517,7 +517,7 @@ async def test_an_empty_workspace_sees_no_rows(
         await connection.close()
 
 
-async def test_two_developers_at_once_never_meet(postgres_url: str, filled: None):
+async def test_two_developers_at_once_see_only_their_own_rows(postgres_url: str, filled: None):
     """The same statements on two connections at the same time, each in its own transaction."""
     first, second = await asyncpg.connect(postgres_url), await asyncpg.connect(postgres_url)
     try:

@@ -140,7 +140,7 @@ def test_a_typo_works_and_names_the_nearest_known_set():
     assert "Did you mean 'files'?" in context_sets.change_set({}, "fles", ["/a"]).warning
 
 
-def test_a_name_that_is_near_to_none_gets_the_list():
+def test_a_name_without_a_near_match_gets_the_list_of_known_sets():
     assert (
         "Known sets: files, applet, endpoints, ports."
         in context_sets.change_set({}, "x", ["/a"]).warning

@@ -280,7 +280,7 @@ async def test_a_forgotten_session_s_name_is_forgotten_by_listeners_too(sessions
     assert not await is_stored(sessions, "secret project")
 
 
-async def test_a_forgotten_session_can_be_ended_and_goes_on(sessions):
+async def test_a_forgotten_session_accepts_events_and_can_be_ended(sessions):
     s, _ = await log(sessions, "secret")
     await sessions.forget_session(s.id)
 

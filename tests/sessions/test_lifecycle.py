@@ -228,7 +228,7 @@ async def test_an_ended_session_takes_no_event_and_no_state(sessions):
             assert refusal.value.next_actions == (Action("session.resume", session_id=s.id),)
 
 
-async def test_a_race_of_ends_tells_listeners_once(sessions):
+async def test_concurrent_ends_send_one_event_to_listeners(sessions):
     s = await sessions.create_session("architect", "u1")
 
     await asyncio.gather(*(sessions.end_session(s.id) for _ in range(20)))

@@ -188,7 +188,7 @@ async def test_a_pool_with_another_isolation_loses_nothing(postgres_url, isolati
 
 
 @pytest.mark.own_database
-async def test_a_superuser_sees_only_his_own_sessions_through_the_service(
+async def test_a_superuser_sees_only_its_own_sessions_through_the_service(
     postgres, postgres_database, monkeypatch
 ):
     """The policies do not hold for a superuser, so the statements name the owner as well."""

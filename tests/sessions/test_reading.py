@@ -116,7 +116,7 @@ async def test_a_page_of_no_turns_or_below_nothing_is_refused(sessions):
     assert await sessions.list_turn_events(session.id) == []
 
 
-async def test_a_page_of_events_goes_on_where_the_last_one_ended(sessions):
+async def test_a_page_of_events_continues_where_the_last_one_ended(sessions):
     s = await sessions.create_session("architect", "u1")
     appended = [
         await sessions.append_event(s.id, "tool_call", "tool", str(number)) for number in range(5)

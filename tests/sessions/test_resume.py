@@ -25,7 +25,7 @@ async def test_an_open_session_is_resumed_as_it_is(sessions):
     assert len(await sessions.list_sessions()) == 1
 
 
-async def test_an_ended_session_goes_on_in_a_new_one_with_what_it_knew(sessions):
+async def test_an_ended_session_continues_in_a_new_one_with_its_state(sessions):
     s = await sessions.create_session(
         "architect",
         "u1",
@@ -68,7 +68,7 @@ async def test_an_ended_session_goes_on_in_a_new_one_with_what_it_knew(sessions)
     assert await sessions.get_session(s.id) == old
 
 
-async def test_a_resume_tells_listeners_what_the_session_was_about(sessions):
+async def test_a_resume_sends_the_context_of_the_session_to_listeners(sessions):
     s = await sessions.create_session("architect", "u1")
     await sessions.set_relevant_context(s.id, "files", ["/a.md"])
 

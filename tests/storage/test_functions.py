@@ -17,7 +17,7 @@ def test_a_changed_function_has_a_higher_number():
     )
 
 
-def test_where_another_program_made_the_table_its_functions_take_the_place_of_ours():
+def test_an_adopted_table_has_functions_of_its_own_under_the_same_names():
     ours = [functions.full_name(block) for block in functions.list_verbs(is_adopted=False)]
     theirs = functions.list_verbs(is_adopted=True)
     names = [functions.full_name(block) for block in theirs]

@@ -59,7 +59,7 @@ async def test_changes_are_read_in_order(outbox: Outbox, sessions_of_ana: Sessio
     assert json.loads(json.dumps(events[0].to_dict()))["topic"] == "session.started"
 
 
-async def test_a_reader_goes_on_where_it_stopped(outbox: Outbox, sessions_of_ana: SessionService):
+async def test_a_reader_continues_where_it_stopped(outbox: Outbox, sessions_of_ana: SessionService):
     for _ in range(5):
         await sessions_of_ana.create_session("coder", "u1")
 

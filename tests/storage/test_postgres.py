@@ -193,7 +193,7 @@ async def test_a_call_that_the_engine_cannot_read_leaves_the_others_of_its_group
     assert sorted(await contents(sessions, session.id)) == ["first", "fourth", "second", "third"]
 
 
-async def test_the_first_call_that_fails_lets_the_others_go_on(
+async def test_a_failed_first_call_does_not_fail_the_others(
     sessions: holdfast.SessionService, database: PostgresDatabase
 ):
     session = await sessions.create_session("m", "u1")

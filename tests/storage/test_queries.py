@@ -57,6 +57,6 @@ def test_a_file_is_read_once_and_only_when_it_is_needed(room: Room, tmp_path: Pa
     assert list(room.queries) == ["find_note", "add_note"]
 
 
-def test_an_unknown_name_is_a_mistake_of_ours(room: Room):
+def test_an_unknown_query_name_raises_a_key_error(room: Room):
     with pytest.raises(KeyError, match="lose_note"):
         room["lose_note"]

@@ -203,28 +203,28 @@ def log_holds_it(path: str) -> bool:
     return SECRET.encode() in Path(f"{path}-wal").read_bytes()
 
 
-def test_a_reader_in_the_way_is_not_waited_for(
+def test_a_scrub_does_not_wait_for_a_reader(
     path: str, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ):
     """What was erased is erased; the log is owed, and said to be."""
     monkeypatch.setattr(engine, "SCRUB_PAUSE_SECONDS", 0)
-    lock_waits: list[int] = []
+    timeouts: list[int] = []
     database.connection.set_exec_trace(
-        lambda cursor, sql, _: _note_timeout(database, sql, lock_waits)
+        lambda cursor, sql, _: _note_timeout(database, sql, timeouts)
     )
 
     forget_a_secret(database)
 
     database.connection.set_exec_trace(None)
-    assert set(lock_waits) == {0}
+    assert set(timeouts) == {0}
     assert (database.owes_scrub, log_holds_it(path)) == (True, True)
     assert database.connection.pragma("busy_timeout") == 30_000
 
 
-def _note_timeout(database: SqliteDatabase, sql: str, lock_waits: list[int]) -> bool:
+def _note_timeout(database: SqliteDatabase, sql: str, timeouts: list[int]) -> bool:
     if "wal_checkpoint" in sql:
         database.connection.set_exec_trace(None)
-        lock_waits.append(database.connection.pragma("busy_timeout"))
+        timeouts.append(database.connection.pragma("busy_timeout"))
     return True
 
 
@@ -343,7 +343,7 @@ def test_a_file_that_cannot_be_opened_is_looked_at_from_outside(tmp_path: Path):
     )
 
 
-def test_the_log_is_emptied_once_a_reader_in_the_way_has_left(
+def test_the_log_is_emptied_once_a_blocking_reader_has_left(
     path: str, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ):
     """The reader leaves in the first pause between two tries."""

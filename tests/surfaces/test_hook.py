@@ -133,7 +133,7 @@ def test_a_repeated_hook_after_the_end_of_its_session_starts_no_other():
     )
 
 
-def test_a_session_that_was_ended_goes_on_in_a_new_one():
+def test_a_session_that_was_ended_continues_in_a_new_one():
     fire("claude", "Stop", payload("claude", "Stop"))
     with App() as app:
         [session] = app.run(app.scope.sessions.list_sessions())
@@ -327,7 +327,7 @@ def test_a_hook_that_is_wired_wrongly_is_noted(tmp_path: Path):
     ] * 2
 
 
-def test_a_payload_that_is_too_large_is_noted_without_a_word_of_it(tmp_path: Path):
+def test_a_payload_that_is_too_large_is_logged_without_its_content(tmp_path: Path):
     fire("claude", "Stop", GARBAGE["20 MB"][2])
 
     [line] = log(tmp_path).splitlines()

@@ -227,7 +227,7 @@ async def test_a_new_event_after_the_end_starts_another_session(
     assert (second.native_id, second.last_sequence, first.last_sequence) == ("n1", 1, 1)
 
 
-async def test_a_session_that_ends_between_the_look_and_the_append_goes_on_in_another(
+async def test_a_session_that_ends_between_lookup_and_append_continues_in_another(
     sessions_of_ana: SessionService, tmp_path: Path
 ):
     """The database is asked through a thin wrapper that ends the session right

@@ -325,7 +325,7 @@ def test_every_edit_really_edits_and_leaves_python_that_can_be_read():
 
 
 @pytest.mark.parametrize("line", ["}", "});", "# ---"])
-def test_a_line_that_stands_anywhere_is_not_found_elsewhere(line: str):
+def test_a_line_that_is_too_common_is_not_found_elsewhere(line: str):
     noted = take("a.js:2", f"first()\n{line}\nsecond()\n")
 
     assert judge_evidence(noted, f"new()\nfirst()\n{line}\nsecond()\n").verdict == "changed"
@@ -361,7 +361,7 @@ def test_the_nearest_of_several_places_is_named():
     ) == EvidenceJudgement("moved", Lines(13, 13))
 
 
-def test_a_copy_that_stood_there_before_does_not_stand_for_the_one_that_was_removed():
+def test_an_older_copy_does_not_replace_lines_that_were_removed():
     block = "retry_schedule = [30, 60, 120]\n"
     noted = take("a.txt:1", f"{block}between\n{block}")
 

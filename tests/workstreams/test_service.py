@@ -271,7 +271,7 @@ async def test_a_context_survives_the_first_commit_of_a_repository_without_a_rem
     assert len(await work.list_judged()) == 1
 
 
-async def test_two_clones_share_the_key_and_a_reader_judges_on_his_own_checkout(
+async def test_two_clones_share_the_key_and_judge_on_their_own_checkout(
     repo: Repo, work: WorkstreamService, database: Any, tmp_path: Path
 ):
     await save_claims(work)
@@ -568,7 +568,9 @@ async def test_a_save_on_an_older_revision_is_refused(work: WorkstreamService):
             await work.save("x", by_hand=True, expected_revision=wrong)  # type: ignore[arg-type]
 
 
-async def test_evidence_is_named_from_where_one_stands_or_from_the_top(repo: Repo, database: Any):
+async def test_evidence_is_named_relative_to_the_folder_or_to_the_repository(
+    repo: Repo, database: Any
+):
     inside = service_in(repo, database, folder="src")
     for given in (
         "retry.py#schedule",
@@ -677,7 +679,9 @@ async def test_a_quotation_inside_a_claim_is_still_one(work: WorkstreamService):
     assert (await work.claim('"done" is what the log calls "sent"')).kind == "statement"
 
 
-async def test_evidence_takes_no_word_about_itself(repo: Repo, work: WorkstreamService):
+async def test_evidence_with_hashes_or_exit_codes_from_the_caller_is_refused(
+    repo: Repo, work: WorkstreamService
+):
     """Hashes, exit codes and trees are ours to note: a caller who brings them is refused, not
     believed.
     """

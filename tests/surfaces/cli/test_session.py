@@ -379,7 +379,7 @@ def test_an_open_session_is_resumed_as_it_is(cli: Call, project: Path):
     )
 
 
-def test_an_ended_session_goes_on_in_a_new_one(cli: Call):
+def test_an_ended_session_continues_in_a_new_one(cli: Call):
     old = start(cli, "--name", "web hook")["id"]
     cli("session", "state", old, "--set", '{"task": "retry"}')
     append_messages(cli, old, *(f"text {number}" for number in range(8)))

@@ -125,7 +125,7 @@ def test_each_command_answers_with_one_document(cli: Call):
     assert failed["last_run"]["failed_step"] == "s"
 
 
-def test_phases_and_workstreams_are_apart(cli: Call):
+def test_phases_and_workstreams_are_separate(cli: Call):
     cli("workstream", "decide", "plan it", "--phase", "planning")
     cli("workstream", "decide", "another line", "--workstream", "a/../b")
 

@@ -91,7 +91,7 @@ async def test_a_limit_that_nothing_fits_into_is_refused_in_words(bundles: Bundl
 @pytest.mark.parametrize(
     ("limit", "chosen"), [(None, 1_700), (600, 600), (9_500, 1_700), (10, 450)]
 )
-def test_the_slider_stands_where_it_can(limit: int | None, chosen: int):
+def test_the_slider_is_limited_to_possible_totals(limit: int | None, chosen: int):
     cap = bundle_view.make_cap("implementation", limit)
 
     assert (cap.least, cap.most, cap.chosen) == (450, 1_700, chosen)

@@ -113,7 +113,7 @@ def test_figures_of_a_short_log_are_exact():
         (5 * 10**9, "5.0 GB"),
     ],
 )
-def test_a_size_reads_as_one_would_say_it(count: int, expected: str):
+def test_a_size_is_described_in_readable_units(count: int, expected: str):
     assert describe_size(count) == expected
 
 

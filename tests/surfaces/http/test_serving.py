@@ -26,7 +26,7 @@ def start(home, *arguments, **env):
     )
 
 
-def test_it_says_where_it_is_and_how_to_stop_it(tmp_path):
+def test_serve_prints_its_address_and_how_to_stop_it(tmp_path):
     command = [*SERVE, "--port", "0"]
     process = subprocess.Popen(
         command,

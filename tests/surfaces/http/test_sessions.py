@@ -111,7 +111,7 @@ def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):
     assert is_problem(late, 409, "sequence_conflict")
 
 
-def test_an_ended_session_takes_no_events_and_goes_on_in_a_new_one(api, server):
+def test_an_ended_session_refuses_events_and_continues_in_a_new_one(api, server):
     root = server.home / "shown"
     (root / "spec.md").touch()
     session = create_session(api, name="Long")

@@ -62,7 +62,7 @@ def test_removing_the_file_takes_the_rights_away(tmp_path):
     assert keys.is_token(load_or_make(str(tmp_path)))
 
 
-def test_the_cookie_does_not_tell_the_token(tmp_path):
+def test_the_cookie_does_not_reveal_the_token(tmp_path):
     keys = Keys(str(tmp_path))
 
     assert keys.token not in keys.cookie

@@ -227,7 +227,7 @@ def test_sessions_of_clients_come_back_with_the_next_plan(repo: Repo):
     }
 
 
-def test_a_graph_that_was_interrupted_goes_on_from_its_checkpoint(repo: Repo):
+def test_a_graph_that_was_interrupted_continues_from_its_checkpoint(repo: Repo):
     graph = add_shared_context(builder(_claims)).compile(
         checkpointer=InMemorySaver(), interrupt_before=["langchain_agent"]
     )
@@ -263,7 +263,7 @@ async def test_a_graph_that_is_called_plainly_on_a_loop_works_too(repo: Repo):
     assert run(repo, agent=_claims)["context"]["context_write"]["refused"] == []
 
 
-def test_every_way_to_a_node_leads_through_ours(repo: Repo):
+def test_every_edge_to_a_wrapped_node_passes_through_our_node(repo: Repo):
     """Edges, waiting edges, routers with a map and without one."""
     graph = StateGraph(State)
     for name in ("a", "b", "workflow_selector", "langchain_agent", "memory_write"):

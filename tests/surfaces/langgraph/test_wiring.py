@@ -133,7 +133,7 @@ def test_an_agent_that_raises_without_sharing_writes_nothing(repo: Repo):
     assert not (repo.folder / "data").exists()
 
 
-def test_a_run_that_failed_goes_on_from_its_checkpoint(repo: Repo):
+def test_a_run_that_failed_continues_from_its_checkpoint(repo: Repo):
     """The exception is passed on as it was, so LangGraph runs the agent once more and nothing
     before it.
     """
