@@ -79,6 +79,8 @@ docs: $(DEV)
 	@mv docs/help.txt.new docs/help.txt
 	$(PY) tools/verbs.py >docs/verbs.md.new
 	@mv docs/verbs.md.new docs/verbs.md
+	$(PY) -m tools.functions >src/holdfast/storage/functions_number.py.new
+	@mv src/holdfast/storage/functions_number.py.new src/holdfast/storage/functions_number.py
 	$(PY) -m tools.schema >docs/schema.md.new
 	@mv docs/schema.md.new docs/schema.md
 	$(PY) -m tools.errors >docs/errors.md.new

@@ -3,8 +3,8 @@
 They are kept beside their room: `queries.postgres.sql` has the verbs and what verbs call;
 `guards.postgres.sql` has what triggers and policies call, and is installed before the tables are
 made; `adopted.postgres.sql` has what differs where another program made the table. They are
-replaced when a database is migrated. A change of one raises the number below: only a higher number
-replaces, so an older program never puts old functions over new ones.
+replaced when a database is migrated. A change of one raises their number (`make docs` does it):
+only a higher number replaces, so an older program never puts old functions over new ones.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import hashlib
 import os
 import re
 
+from holdfast.storage.functions_number import NUMBER as NUMBER
 from holdfast.storage.queries import Block, read_blocks
-
-NUMBER = 1
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 KINDS = ("guards", "queries", "adopted")
