@@ -232,7 +232,7 @@ async def test_an_edit_by_hand_is_not_overwritten(memories: MemoryService, tmp_p
     file = tmp_path / "memories.jsonl"
     await export_memories(memories, str(file))
     for was, becomes, is_taken in [
-        ("0.8", "0.7", True),
+        ('"confidence":0.8', '"confidence":0.7', True),
         ('"ui"', '"design"', False),
         ("Lucide", "Feather", False),
     ]:

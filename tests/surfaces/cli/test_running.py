@@ -250,7 +250,7 @@ def test_control_c_during_the_work_prints_no_stack_trace(run: Call, project: Pat
         stderr=subprocess.PIPE,
     )
     lock = tmp_path / "holdfast" / "holdfast.db-shm"
-    while str(waiting.pid) not in holders(lock):
+    while not (has_loaded(waiting.pid, "apsw") and str(waiting.pid) in holders(lock)):
         assert waiting.poll() is None
 
     waiting.send_signal(signal.SIGINT)
@@ -261,6 +261,11 @@ def test_control_c_during_the_work_prints_no_stack_trace(run: Call, project: Pat
     assert waiting.returncode == 1
     assert json.loads(out)["code"] == "aborted"
     assert b"Traceback" not in err
+
+
+def has_loaded(process_id: int, library: str) -> bool:
+    """Not while it is still becoming another program, and has open what this process has open."""
+    return library in Path(f"/proc/{process_id}/maps").read_text()
 
 
 def holders(path: Path) -> list[str]:

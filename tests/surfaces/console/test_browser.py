@@ -10,7 +10,7 @@ from time import monotonic
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import APIResponse, Browser, Route, expect
 
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console.screens import MOST_SESSIONS, SESSIONS_PER_PAGE
@@ -567,6 +567,33 @@ SEEN = """(isSeen) => {
   document.dispatchEvent(new Event("visibilitychange"));
   return true;
 }"""
+
+
+def test_a_change_that_arrives_while_the_card_is_fetched_is_shown(console: Console):
+    """The first answer is held back until the page has been notified of the second change."""
+    session_id = console.start_session(asked("a"))
+    page = console.open_live(f"/sessions/{session_id}")
+    expect(page.locator("#card")).to_contain_text("Nothing yet")
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold_first(route: Route) -> None:
+        if held:
+            route.continue_()
+            return
+        held.append((route, route.fetch()))
+        console.set_context(session_id, "notes", ["the second"])
+        # The stream is in order: a page that has the name was notified of the context before.
+        console.rename(session_id, "Renamed afterwards")
+
+    page.route("**/card", hold_first)
+    console.set_context(session_id, "notes", ["the first"])
+    expect(page.locator("#head h1")).to_have_text("Renamed afterwards")
+    [(route, answer)] = held
+    assert "the first" in answer.text()
+
+    route.fulfill(response=answer)
+
+    expect(page.locator("#card")).to_contain_text("the second")
 
 
 def test_the_head_follows_a_new_name_and_the_end(console: Console):

@@ -17,10 +17,24 @@
     find("#log-in").hidden = isLive || !isLoggedOut;
   }
 
+  // A part that is being fetched is fetched once more afterwards: the answer under way may be older than the news,
+  // and htmx drops a request that waits for an element which the answer replaces.
+  const outdated = new Set();
+
   function refresh(selector) {
     const element = find(selector);
-    if (element) htmx.trigger(element, "refresh");
+    if (!element) return;
+    if (element.classList.contains("htmx-request")) outdated.add(selector);
+    else htmx.trigger(element, "refresh");
   }
+
+  function refreshOutdated({ detail }) {
+    const selector = `#${detail.requestConfig.elt.id}`;
+    if (outdated.delete(selector)) setTimeout(refresh, 0, selector);
+  }
+
+  document.addEventListener("htmx:afterSettle", refreshOutdated); // not earlier: a new element does not listen yet
+  document.addEventListener("htmx:afterRequest", (event) => event.detail.successful || refreshOutdated(event));
 
   // Counted for all pages at once and kept for a second: asked for when that is over, so that what was heard is in it.
   const COUNT_SECONDS = 1.1;
