@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import apsw
@@ -22,43 +23,21 @@ from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 from tests.house import source
 from tests.rig.postgres import APP, Cluster, execute
 
-# Functions of ours on PostgreSQL that take an owner and are not verbs, because only other functions
-# call them.
-INNER = {"holdfast.act_for", "holdfast.tell", "context.refusal", "memori.hold"}
-
-# Verbs that may read every row of a developer, and why. Every other one reaches its rows by more
-# than their owner.
-READS_ALL = {
-    "context.matching_events": "forgetting by words must miss none",
-    "context.sessions_with_text": "forgetting by words must miss none",
-    "context.telling_session": "from the newest on, and no further than the first that fits",
-    "context.session_names": "the index of names holds all that is asked for",
-    "context.count_ends": "one step into an index for each session, however long its log",
-    "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
-    "context.clear_session": (
-        "forgetting a session is rare, and empties whatever listeners were told of it"
-    ),
-    "memori.matching_memories": "forgetting by words must miss none",
-    "memori.find_candidates": (
-        "the owner's rows are met with those that have the words, each by its index"
-    ),
-    "memori.count_words": (
-        "how many memories there are decides what is rare; ten thousand are enough to tell"
-    ),
-    "holdfast.entries_with_text": "forgetting by words must miss none",
-    "holdfast.outbox_end": "the last entry of the index answers max()",
-    "holdfast.beat": "a developer has one heart",
-    "holdfast.last_beat": "a developer has one heart",
-}
-# Verbs that sort what they found, and why it is little.
-SORTS = {
-    "context.create_session": "two rows at most",
-    "context.thread_sessions": "one thread",
-    "context.session_names": "one row for each name",
-    "context.matching_events": "read as a whole anyway",
-    "memori.matching_memories": "read as a whole anyway",
-    "memori.find_candidates": "the newest of those that have a rare word",
-}
+# Each room with queries says what its plans are tried with:
+# FILL       rows for its tables
+# VALUES     a value for each argument of its verbs, by the argument's name; VALUES_OF those of one
+#            verb. They are about a developer in the middle of the rows.
+# READS_ALL  verbs that may read every row of a developer, and why
+# SORTS      verbs that sort what they found, and why it is little
+# INNER      functions that take an owner and are not verbs, because only other functions call them
+PLANS = [
+    import_module(f"tests.{path.parent.name}.plans")
+    for path in sorted(Path(__file__).parents[1].glob("*/plans.py"))
+]
+INNER = {name for plans in PLANS for name in plans.INNER}
+READS_ALL = {name for plans in PLANS for name in plans.READS_ALL}
+SORTS = {name for plans in PLANS for name in plans.SORTS}
+OWNER = {"p_workspace": "'w2'", "p_developer": "'d5'"}
 OWNER_COLUMNS = {"workspace_id", "developer_id"}
 MOST_ROWS = 50
 
@@ -350,170 +329,30 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
     assert sorts == [] or query.function in SORTS, sorts
 
 
-# Enough rows of enough developers that reading all of them is the more expensive plan for a query
-# of a few.
-FILL = """
-set session_replication_role = replica;
-insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id,
-    worktree, metadata,
-                              resumed_from, head_hash, started_at, ended_at)
-select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || s % 5, 'claude',
-    'n' || s,
-       '/r' || s % 20, jsonb_build_object('name', 'name ' || s % 30),
-       case when s % 3 = 0 then md5(format('%s %s %s', w, d, s - 1))::uuid end,
-       '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
-insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1
-  from generate_series(1, 40) w, generate_series(1, 100) d;
-insert into holdfast.idempotency_keys
-select 'w' || w, 'd' || d, 'op' || k % 3, 'k' || k, '', '', now()
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) k;
-insert into context.session_state (workspace_id, developer_id, session_id, updated_at)
-select workspace_id, developer_id, id, now() from context.sessions;
-insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type,
-    role, content,
-                                    created_at, content_hash, chain_hash, erased_at)
-select workspace_id, developer_id, md5(format('%s %s', id, n))::uuid, id, n,
-       case when n % 4 = 0 then 'user_message' else 'tool_call' end, 'user', '', now(), '', '',
-       case when n = 1 then now() end
-from context.sessions, generate_series(1, case when id = md5('2 5 40')::uuid then 4000
-    else 8 end) n;
-insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash,
-    reason, created_at)
-select workspace_id, developer_id, id, session_id, '', 'asked for', now()
-  from context.session_events
-where sequence = 1;
-insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
-select workspace_id, developer_id, 'caco.context', jsonb_build_object('session_id', id), now()
-  from context.sessions;
-insert into holdfast.journal (workspace_id, developer_id, id, kind, subject, content, created_at)
-select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3, 's' || n % 50,
-    'x', now()
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 400) n;
-insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv,
-    source_type, created_at,
-                             updated_at, content_hash)
-select 'w' || w, 'd' || d, format('m %s %s %s', w, d, n), 'u1', 'x',
-       array_to_tsvector(array['common', 'word' || n, 'some' || n % 10]), 'explicit',
-           now() - n * interval '1 minute',
-       now(), sha256(format('%s %s %s', w, d, n)::bytea)
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 300) n;
-insert into memori.memory_tombstones
-select workspace_id, developer_id, sha256(content_hash), id, 'asked for', now()
-  from memori.memories;
-update context.sessions set last_sequence = case when id = md5('2 5 40')::uuid then 4000 else 8 end;
-set session_replication_role = origin;
-vacuum analyze context.sessions, context.session_state, context.session_events, context.erasures,
-    holdfast.outbox,
-               holdfast.journal, memori.memories, memori.memory_tombstones
-"""
-# A value for each argument of each verb, by the argument's name: those of a developer in the
-# middle.
-SESSION = "md5('2 5 40')::uuid"
-EVENT = f"md5(format('%s %s', {SESSION}, 5))::uuid"
-VALUES = {
-    "p_workspace": "'w2'",
-    "p_developer": "'d5'",
-    "p_session": SESSION,
-    "p_id": SESSION,
-    "p_below": SESSION,
-    "p_resumed_from": SESSION,
-    "p_after": "3",
-    "p_limit": "10",
-    "p_turns_before": "1",
-    "p_chars": "100",
-    "p_bytes": "1000",
-    "p_name": "'name 10'",
-    "p_begun": "'NAME 1'",
-    "p_chatmode": "'m1'",
-    "p_user_id": "'u1'",
-    "p_client": "'claude'",
-    "p_native_id": "'n41'",
-    "p_worktree": "'/r1'",
-    "p_workflow": "null",
-    "p_skill": "null",
-    "p_git_branch": "null",
-    "p_repo": "null",
-    "p_metadata": "'{}'",
-    "p_scratchpad": "'{}'",
-    "p_patch": "'{\"a\": 1}'",
-    "p_data": "'{}'",
-    "p_topic": "'session.renamed'",
-    "p_head_hash": "'\\x00'",
-    "p_text": "'x'",
-    "p_escaped": "'x'",
-    "p_call": "array[0]",
-    "p_expected": "array[null::bigint]",
-    "p_type": "array['user_message']",
-    "p_role": "array['user']",
-    "p_content": "array['']",
-    "p_parts": "array[null::text]",
-    "p_hash": "array['\\x00'::bytea]",
-    "p_reason": "array['asked for']",
-    "p_operation": "'op1'",
-    "p_key": "'k50'",
-    "p_request_hash": "'\\x00'",
-    "p_subject": "'s'",
-    "p_kind": "'k1'",
-    "p_ids": """'["m 2 5 40", "m 2 5 41"]'""",
-    "p_words": """'["word40"]'""",
-    "p_most": "1",
-    "p_now": "'2026-11-16T09:04:00Z'",
-    "p_category": "null",
-    "p_source_type": "'explicit'",
-    "p_confidence": "0.9",
-    "p_lineage": "'[]'",
-    "p_use_count": "0",
-    "p_last_used_at": "null",
-    "p_expires_at": "null",
-    "p_created_at": "null",
-    "p_updated_at": "null",
-}
-MEMORY = "'m 2 5 40'"
-VALUES_OF = {
-    "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
-    "context.recent_events": {"p_below": "null", "p_limit": "null"},
-    "context.turns_below": {"p_below": "3990"},
-    "context.events_after": {"p_after": "3990"},
-    "context.list_sessions": {"p_limit": "10"},
-    "context.find_event": {"p_id": EVENT},
-    "context.erase_event": {"p_id": EVENT, "p_reason": "'asked for'"},
-    "context.append_events": {
-        "p_id": "array[gen_random_uuid()]",
-        "p_session": "md5('2 5 41')::uuid",
-    },
-    "context.append_event": {
-        "p_id": "gen_random_uuid()",
-        "p_session": "md5('2 5 41')::uuid",
-        "p_expected": "null",
-        "p_type": "'user_message'",
-        "p_role": "'user'",
-        "p_content": "''",
-        "p_parts": "null",
-        "p_hash": "'\\x00'",
-    },
-    "memori.find_memory": {"p_id": MEMORY},
-    "memori.lock_memory": {"p_id": MEMORY},
-    "memori.lock_content": {"p_hash": "sha256('2 5 40')", "p_content": "'x'"},
-    "memori.find_tombstone": {"p_hash": "sha256(sha256('2 5 40'))"},
-    "memori.find_tombstones": {
-        "p_hashes": "format('[\"%s\"]', encode(sha256(sha256('2 5 40')), 'hex'))"
-    },
-    "memori.add_memory": {"p_id": "'new'", "p_hash": "'\\x00'", "p_content": "'x'"},
-    "memori.save_judgement": {"p_id": MEMORY},
-    "memori.expire_memory": {"p_id": MEMORY},
-    "memori.forget_memory": {
-        "p_id": MEMORY,
-        "p_hash": "sha256('2 5 40')",
-        "p_reason": "'asked for'",
-    },
-    "memori.list_memories": {"p_below": MEMORY},
-    "memori.newest_memories": {"p_below": MEMORY},
-    "holdfast.outbox_after": {"p_after": "100"},
-    "holdfast.keep_key": {"p_key": "'new'"},
-    "holdfast.keep_entry": {"p_id": "gen_random_uuid()", "p_content": "'{}'"},
-    "holdfast.newest_entries": {"p_subject": "'s10'"},
-}
+def fill(url: str) -> None:
+    """All rooms at once: the rows of one are in the way of the others, as in a real database."""
+    rows = [statement for plans in PLANS for statement in plans.FILL.split(";\n")]
+    execute(
+        url,
+        "set session_replication_role = replica",
+        *rows,
+        "set session_replication_role = origin",
+        "vacuum analyze",
+    )
+
+
+def list_arguments(function: Function) -> str:
+    schema, _, _ = function.name.partition(".")
+    [plans] = [plans for plans in PLANS if schema in schemas_of(plans)]
+    values = OWNER | plans.VALUES | plans.VALUES_OF.get(function.name, {})
+    return ", ".join(values[argument] for argument in function.arguments)
+
+
+def schemas_of(plans: ModuleType) -> set[str]:
+    """The schema of a room, as its own functions have it."""
+    room = plans.__name__.split(".")[1]
+    blocks = read_blocks(str(source.PACKAGE / room / "queries.postgres.sql"))
+    return {full_name(block).partition(".")[0] for block in blocks}
 
 
 async def postgres_plans(connection: Any, call: str) -> list[dict[str, Any]]:
@@ -580,7 +419,7 @@ async def test_postgres_reaches_every_row_by_an_index(
     """With row-level security in force, as the application, on the first call and
     on the hundredth.
     """
-    execute(postgres.dsn(postgres_database), *FILL.split(";\n"))
+    fill(postgres.dsn(postgres_database))
     connection = await asyncpg.connect(postgres.dsn(postgres_database))
     try:
         await connection.execute("load 'auto_explain'")
@@ -595,8 +434,7 @@ async def test_postgres_reaches_every_row_by_an_index(
         await connection.execute(f"set plan_cache_mode = {plans}; set role {APP}")
         bad = {}
         for name in sorted(verbs(functions)):
-            values = VALUES | VALUES_OF.get(name, {})
-            arguments = ", ".join(values[argument] for argument in functions[name].arguments)
+            arguments = list_arguments(functions[name])
             explained = await postgres_plans(connection, f"select * from {name}({arguments})")
             assert len(explained) > 1, f"{name} was not explained"
             scans = [scan for plan in explained for scan in full_scans(plan)]

@@ -1,0 +1,110 @@
+"""What the plans of this room's verbs are tried with; `tests/house/test_queries.py` reads them."""
+
+# Enough rows of enough developers that reading all of them costs more than reading a few.
+FILL = """
+insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id,
+    worktree, metadata,
+                              resumed_from, head_hash, started_at, ended_at)
+select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || s % 5, 'claude',
+    'n' || s,
+       '/r' || s % 20, jsonb_build_object('name', 'name ' || s % 30),
+       case when s % 3 = 0 then md5(format('%s %s %s', w, d, s - 1))::uuid end,
+       '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
+insert into context.session_state (workspace_id, developer_id, session_id, updated_at)
+select workspace_id, developer_id, id, now() from context.sessions;
+insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type,
+    role, content,
+                                    created_at, content_hash, chain_hash, erased_at)
+select workspace_id, developer_id, md5(format('%s %s', id, n))::uuid, id, n,
+       case when n % 4 = 0 then 'user_message' else 'tool_call' end, 'user', '', now(), '', '',
+       case when n = 1 then now() end
+from context.sessions, generate_series(1, case when id = md5('2 5 40')::uuid then 4000
+    else 8 end) n;
+insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash,
+    reason, created_at)
+select workspace_id, developer_id, id, session_id, '', 'asked for', now()
+  from context.session_events
+where sequence = 1;
+update context.sessions set last_sequence = case when id = md5('2 5 40')::uuid then 4000 else 8 end
+"""
+SESSION = "md5('2 5 40')::uuid"
+EVENT = f"md5(format('%s %s', {SESSION}, 5))::uuid"
+VALUES = {
+    "p_session": SESSION,
+    "p_id": SESSION,
+    "p_below": SESSION,
+    "p_resumed_from": SESSION,
+    "p_after": "3990",
+    "p_limit": "10",
+    "p_turns_before": "1",
+    "p_chars": "100",
+    "p_bytes": "1000",
+    "p_name": "'name 10'",
+    "p_begun": "'NAME 1'",
+    "p_chatmode": "'m1'",
+    "p_user_id": "'u1'",
+    "p_client": "'claude'",
+    "p_native_id": "'n41'",
+    "p_worktree": "'/r1'",
+    "p_workflow": "null",
+    "p_skill": "null",
+    "p_git_branch": "null",
+    "p_repo": "null",
+    "p_metadata": "'{}'",
+    "p_scratchpad": "'{}'",
+    "p_patch": "'{\"a\": 1}'",
+    "p_data": "'{}'",
+    "p_topic": "'session.renamed'",
+    "p_head_hash": "'\\x00'",
+    "p_text": "'x'",
+    "p_escaped": "'x'",
+    "p_reason": "'asked for'",
+}
+ANOTHER_SESSION = "md5('2 5 41')::uuid"
+VALUES_OF = {
+    "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
+    "context.recent_events": {"p_below": "null", "p_limit": "null"},
+    "context.turns_below": {"p_below": "3990"},
+    "context.find_event": {"p_id": EVENT},
+    "context.erase_event": {"p_id": EVENT},
+    "context.append_events": {
+        "p_id": "array[gen_random_uuid()]",
+        "p_session": ANOTHER_SESSION,
+        "p_call": "array[0]",
+        "p_expected": "array[null::bigint]",
+        "p_type": "array['user_message']",
+        "p_role": "array['user']",
+        "p_content": "array['']",
+        "p_parts": "array[null::text]",
+        "p_hash": "array['\\x00'::bytea]",
+    },
+    "context.append_event": {
+        "p_id": "gen_random_uuid()",
+        "p_session": ANOTHER_SESSION,
+        "p_expected": "null",
+        "p_type": "'user_message'",
+        "p_role": "'user'",
+        "p_content": "''",
+        "p_parts": "null",
+        "p_hash": "'\\x00'",
+    },
+}
+READS_ALL = {
+    "context.matching_events": "forgetting by words must miss none",
+    "context.sessions_with_text": "forgetting by words must miss none",
+    "context.telling_session": "from the newest on, and no further than the first that fits",
+    "context.session_names": "the index of names holds all that is asked for",
+    "context.count_ends": "one step into an index for each session, however long its log",
+    "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
+    "context.clear_session": (
+        "forgetting a session is rare, and empties every notice of it in the outbox"
+    ),
+}
+SORTS = {
+    "context.create_session": "two rows at most",
+    "context.thread_sessions": "one thread",
+    "context.session_names": "one row for each name",
+    "context.matching_events": "read as a whole anyway",
+}
+INNER = {"context.refusal"}

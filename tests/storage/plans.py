@@ -1,0 +1,42 @@
+"""What the plans of this room's verbs are tried with; `tests/house/test_queries.py` reads them."""
+
+# Enough rows of enough developers that reading all of them costs more than reading a few.
+FILL = """
+insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1
+  from generate_series(1, 40) w, generate_series(1, 100) d;
+insert into holdfast.idempotency_keys
+select 'w' || w, 'd' || d, 'op' || k % 3, 'k' || k, '', '', now()
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) k;
+insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
+select 'w' || w, 'd' || d, 'caco.context',
+       jsonb_build_object('session_id', md5(format('%s %s %s', w, d, s))::uuid), now()
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
+insert into holdfast.journal (workspace_id, developer_id, id, kind, subject, content, created_at)
+select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3, 's' || n % 50,
+    'x', now()
+from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 400) n
+"""
+VALUES = {
+    "p_id": "md5('2 5 40')::uuid",
+    "p_after": "100",
+    "p_limit": "10",
+    "p_operation": "'op1'",
+    "p_key": "'k50'",
+    "p_request_hash": "'\\x00'",
+    "p_subject": "'s10'",
+    "p_kind": "'k1'",
+    "p_content": "'{}'",
+    "p_text": "'x'",
+}
+VALUES_OF = {
+    "holdfast.keep_key": {"p_key": "'new'"},
+    "holdfast.keep_entry": {"p_id": "gen_random_uuid()"},
+}
+READS_ALL = {
+    "holdfast.entries_with_text": "forgetting by words must miss none",
+    "holdfast.outbox_end": "the last entry of the index answers max()",
+    "holdfast.beat": "a developer has one heartbeat",
+    "holdfast.last_beat": "a developer has one heartbeat",
+}
+SORTS: dict[str, str] = {}
+INNER = {"holdfast.act_for", "holdfast.tell"}
