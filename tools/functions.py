@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.storage import functions, functions_number
 
-TEMPLATE = '''"""Which functions these are. Written by `make docs`: a changed function raises the number."""
+TEMPLATE = '''"""Written by `make docs`: a changed function raises the number."""
 
 NUMBER = {number}
 CHECKSUM = "{checksum}"

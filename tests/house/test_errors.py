@@ -21,8 +21,8 @@ from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.mcp import actions as mcp
 from holdfast.surfaces.mcp.server import ROOMS
 from tests.house import source
-from tests.house.test_docs import run_and_read
-from tools.errors import EXAMPLES, KINDS, find_errors
+from tests.house.test_docs import printed
+from tools.errors import KINDS, find_errors, find_examples
 
 COMMANDS = set(root.list_commands(click.Context(root)))
 WORDINGS = {"cli": cli.COMMANDS, "mcp": mcp.CALLS, "http": http.ROUTES}
@@ -49,7 +49,7 @@ def test_the_page_draws_the_whole_tree():
 
 
 def test_every_class_has_an_example():
-    assert {type(error) for error in EXAMPLES} == set(find_errors()) - set(KINDS)
+    assert {type(error) for error in find_examples()} == set(find_errors()) - set(KINDS)
 
 
 def test_a_class_is_defined_in_a_module_for_errors():
@@ -58,7 +58,7 @@ def test_a_class_is_defined_in_a_module_for_errors():
     assert homes == {"errors", "hook"}  # a hook loads as few files as it can
 
 
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("error", find_examples(), ids=lambda error: type(error).__name__)
 def test_a_message_names_no_command(error: HoldfastError):
     """Backquotes mark commands, and a command is worded by its door."""
     called = re.findall(r"holdfast ([a-z-]+)", error.message)
@@ -69,7 +69,7 @@ def test_a_message_names_no_command(error: HoldfastError):
 
 @pytest.mark.parametrize("door", WORDINGS)
 def test_every_action_has_words_at_each_door_or_is_left_out_by_name(door: str):
-    verbs = {action.verb for error in EXAMPLES for action in error.next_actions}
+    verbs = {action.verb for error in find_examples() for action in error.next_actions}
 
     assert verbs == verbs_in_source()
     assert set(WORDINGS[door]) == verbs
@@ -77,7 +77,7 @@ def test_every_action_has_words_at_each_door_or_is_left_out_by_name(door: str):
 
 @pytest.mark.parametrize("door", [cli, mcp, http], ids=lambda door: door.__name__.split(".")[-2])
 def test_the_words_of_a_door_take_the_arguments_of_every_action(door):
-    worded = [text for error in EXAMPLES for text in door.word_actions(error.next_actions)]
+    worded = [text for error in find_examples() for text in door.word_actions(error.next_actions)]
 
     assert worded
     assert not [text for text in worded if "{" in text]

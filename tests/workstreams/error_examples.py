@@ -1,0 +1,17 @@
+"""An example of each error of this folder, for docs/errors.md and the tests of all errors."""
+
+from holdfast.workstreams import errors
+
+EXAMPLES = (
+    errors.ContextChangedError(3, 4),
+    errors.EvidenceMissingError("The export is done", "done"),
+    errors.EvidenceNotThereError("src/a.py:10-20", "the file has 5 lines"),
+    errors.NoRepositoryError("/tmp"),
+    errors.NotVerifiedError(),
+    errors.NoteNotFoundError("D9", ["D1", "D2"]),
+    errors.ProofFailedError("The export is done", "pytest -q", 1),
+    errors.ProofNotFoundError("P5"),
+    errors.ReadOnlyContextError("repo_context.json was written by a newer version."),
+    errors.SharedContextOffError(),
+    errors.SharedContextOffError(repo="example.org/payouts"),
+)
