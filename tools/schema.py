@@ -29,7 +29,6 @@ Written by `make docs` from a migrated store of each engine. On PostgreSQL every
 so that a developer sees rows of their own; on SQLite a file is one person's. Functions are those of PostgreSQL; on
 SQLite a verb is a query of the same name in the room's `queries.sqlite.sql`.
 """  # noqa: E501 - the lines of the page
-ROOMS = {"storage": "holdfast", "sessions": "context", "memories": "memori"}
 ON_SQLITE = {
     "migrations": "holdfast_migrations"
 }  # what has another name there, for want of schemas
@@ -114,8 +113,15 @@ class Routine(NamedTuple):
 # --- what there is --------------------------------------------------------------------------------
 
 
+def find_schemas() -> dict[str, str]:
+    """The schema of each room that has one, as the names of its functions have it."""
+    files = sorted(glob(os.path.join(functions.PACKAGE, "*", "queries.postgres.sql")))
+    rooms = {os.path.basename(os.path.dirname(file)): read_blocks(file) for file in files}
+    return {room: functions.full_name(blocks[0]).split(".")[0] for room, blocks in rooms.items()}
+
+
 async def read_postgres(connection: Any) -> tuple[list[Table], list[Routine]]:
-    schemas = list(ROOMS.values())
+    schemas = list(find_schemas().values())
     tables = [await _read_table(connection, row) for row in await connection.fetch(TABLES, schemas)]
     routines = [
         Routine(*map(_or_nothing, row)) for row in await connection.fetch(FUNCTIONS, schemas)
@@ -237,7 +243,7 @@ def describe_schema(
 ) -> str:
     there = {table.name: table for table in on_sqlite}
     parts = [HEAD]
-    for room, schema in ROOMS.items():
+    for room, schema in find_schemas().items():
         parts.append(f"\n## {room.capitalize()}: `{schema}`\n")
         parts += [_describe_table(table, there) for table in tables if table.schema == schema]
         parts.append(_describe_functions(room, schema, routines))

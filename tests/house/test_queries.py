@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import apsw
@@ -22,6 +21,7 @@ from holdfast.storage.queries import Query, Room, read_blocks
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 from tests.house import source
 from tests.rig.postgres import APP, Cluster, execute
+from tools.schema import find_schemas
 
 # Each room with queries says what its plans are tried with:
 # FILL       rows for its tables
@@ -30,13 +30,10 @@ from tests.rig.postgres import APP, Cluster, execute
 # READS_ALL  verbs that may read every row of a developer, and why
 # SORTS      verbs that sort what they found, and why it is little
 # INNER      functions that take an owner and are not verbs, because only other functions call them
-PLANS = [
-    import_module(f"tests.{path.parent.name}.plans")
-    for path in sorted(Path(__file__).parents[1].glob("*/plans.py"))
-]
-INNER = {name for plans in PLANS for name in plans.INNER}
-READS_ALL = {name for plans in PLANS for name in plans.READS_ALL}
-SORTS = {name for plans in PLANS for name in plans.SORTS}
+PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
+INNER = {name for plans in PLANS.values() for name in plans.INNER}
+READS_ALL = {name for plans in PLANS.values() for name in plans.READS_ALL}
+SORTS = {name for plans in PLANS.values() for name in plans.SORTS}
 OWNER = {"p_workspace": "'w2'", "p_developer": "'d5'"}
 OWNER_COLUMNS = {"workspace_id", "developer_id"}
 MOST_ROWS = 50
@@ -331,7 +328,7 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
 
 def fill(url: str) -> None:
     """All rooms at once: the rows of one are in the way of the others, as in a real database."""
-    rows = [statement for plans in PLANS for statement in plans.FILL.split(";\n")]
+    rows = [statement for plans in PLANS.values() for statement in plans.FILL.split(";\n")]
     execute(
         url,
         "set session_replication_role = replica",
@@ -343,16 +340,10 @@ def fill(url: str) -> None:
 
 def list_arguments(function: Function) -> str:
     schema, _, _ = function.name.partition(".")
-    [plans] = [plans for plans in PLANS if schema in schemas_of(plans)]
+    [room] = [room for room, name in find_schemas().items() if name == schema]
+    plans = PLANS[room]
     values = OWNER | plans.VALUES | plans.VALUES_OF.get(function.name, {})
     return ", ".join(values[argument] for argument in function.arguments)
-
-
-def schemas_of(plans: ModuleType) -> set[str]:
-    """The schema of a room, as its own functions have it."""
-    room = plans.__name__.split(".")[1]
-    blocks = read_blocks(str(source.PACKAGE / room / "queries.postgres.sql"))
-    return {full_name(block).partition(".")[0] for block in blocks}
 
 
 async def postgres_plans(connection: Any, call: str) -> list[dict[str, Any]]:
