@@ -25,8 +25,8 @@ from tools.schema import find_schemas
 
 # Each room with queries says what its plans are tried with:
 # FILL       rows for its tables
-# VALUES     a value for each argument of its verbs, by the argument's name; VALUES_OF those of one
-#            verb. They are about a developer in the middle of the rows.
+# VALUES     values for arguments of its verbs, by the argument's name; VALUES_OF those of one verb.
+#            They are about a developer in the middle of the rows. BY_TYPE has the other arguments.
 # READS_ALL  verbs that may read every row of a developer, and why
 # SORTS      verbs that sort what they found, and why it is little
 # INNER      functions that take an owner and are not verbs, because only other functions call them
@@ -34,6 +34,7 @@ PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
 INNER = {name for plans in PLANS.values() for name in plans.INNER}
 READS_ALL = {name for plans in PLANS.values() for name in plans.READS_ALL}
 SORTS = {name for plans in PLANS.values() for name in plans.SORTS}
+BY_TYPE = {"text": "'x'", "integer": "1", "bigint": "1", "bytea": "'\\x00'"}
 OWNER = {"p_workspace": "'w2'", "p_developer": "'d5'"}
 OWNER_COLUMNS = {"workspace_id", "developer_id"}
 MOST_ROWS = 50
@@ -194,7 +195,7 @@ class Function:
         inputs = [mode in ("i", "b") for mode in row["modes"] or "i" * len(row["names"] or [])]
         names = row["names"] or []
         self.arguments = [name for name, is_input in zip(names, inputs, strict=True) if is_input]
-        self.is_array = dict(zip(self.arguments, row["arrays"], strict=True))
+        self.types = dict(zip(self.arguments, row["types"], strict=True))
         self.columns = row["columns"] or [
             name for name, is_input in zip(names, inputs, strict=True) if not is_input
         ]
@@ -203,9 +204,9 @@ class Function:
 FUNCTIONS = """
 select n.nspname || '.' || p.proname as name, p.prorettype = 'trigger'::regtype as returns_trigger,
        p.proargmodes::text[] as modes, p.proargnames as names,
-       array(select t.typcategory = 'A' from unnest(p.proargtypes::oid[]) with ordinality a (oid,
-           place)
-             join pg_type t on t.oid = a.oid order by a.place) as arrays,
+       array(select format_type(a.oid, null)
+             from unnest(p.proargtypes::oid[]) with ordinality a (oid, place)
+             order by a.place) as types,
        (select array_agg(a.attname::text order by a.attnum)
         from pg_type t join pg_attribute a on a.attrelid = t.typrelid
         where t.oid = p.prorettype and t.typtype = 'c' and a.attnum > 0) as columns
@@ -255,10 +256,10 @@ def test_both_engines_take_the_same_arguments_and_answer_with_the_same_columns(
         if "p_call" in function.arguments:
             place = function.arguments.index("p_call")
             per_row = function.arguments[place:]
-            assert all(function.is_array[name] for name in per_row), query.name
+            assert all(function.types[name].endswith("[]") for name in per_row), query.name
             assert len(function.arguments) == argument_count(query) + 1, query.name
         else:
-            assert not any(function.is_array.values()), query.name
+            assert not any(kind.endswith("[]") for kind in function.types.values()), query.name
             assert len(function.arguments) == argument_count(query), query.name
         if query.name in row_verbs():
             single = functions[query.single]
@@ -342,7 +343,8 @@ def list_arguments(function: Function) -> str:
     schema, _, _ = function.name.partition(".")
     [room] = [room for room, name in find_schemas().items() if name == schema]
     plans = PLANS[room]
-    values = OWNER | plans.VALUES | plans.VALUES_OF.get(function.name, {})
+    defaults = {name: BY_TYPE.get(kind, "null") for name, kind in function.types.items()}
+    values = defaults | OWNER | plans.VALUES | plans.VALUES_OF.get(function.name, {})
     return ", ".join(values[argument] for argument in function.arguments)
 
 
