@@ -148,10 +148,12 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(
             "'sqlite\\_%' escape '\\'"
         )
     )
+    schemas = list(schema.find_schemas().values())
     rows = await owner.fetch(
         "select table_schema, table_name, column_name from information_schema.columns"
-        " where table_schema in ('holdfast', 'context', 'memori') and table_name in"
-        " (select relname from pg_class where relkind = 'r')"
+        " where table_schema = any ($1) and table_name in"
+        " (select relname from pg_class where relkind = 'r')",
+        schemas,
     )
     there = {
         (
@@ -170,8 +172,9 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(
         )
     }
     rows = await owner.fetch(
-        "select indexname from pg_indexes i where schemaname in ('holdfast', 'context', 'memori')"
-        " and not exists (select from pg_constraint where conname = i.indexname)"
+        "select indexname from pg_indexes i where schemaname = any ($1)"
+        " and not exists (select from pg_constraint where conname = i.indexname)",
+        schemas,
     )
     assert {row["indexname"] for row in rows} == {*indexes, WORDS_INDEX}
 
