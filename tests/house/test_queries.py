@@ -29,6 +29,7 @@ from tools.schema import find_schemas
 #            They are about a developer in the middle of the rows. BY_TYPE has the other arguments.
 # READS_ALL  verbs that may read every row of a developer, and why
 # SORTS      verbs that sort what they found, and why it is little
+# add_rows   rows of one developer, for the tests of walls
 # INNER      functions that take an owner and are not verbs, because only other functions call them
 PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
 INNER = {name for plans in PLANS.values() for name in plans.INNER}

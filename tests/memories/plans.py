@@ -1,4 +1,6 @@
-"""What the plans of this room's verbs are tried with; `tests/house/test_queries.py` reads them."""
+"""Rows and values with which the laws of the house are tried on this room's tables and verbs."""
+
+from holdfast.scope import Scope
 
 # Enough rows of enough developers that reading all of them costs more than reading a few.
 FILL = """
@@ -59,3 +61,10 @@ SORTS = {
     "memori.find_candidates": "the newest of those that have a rare word",
 }
 INNER = {"memori.hold"}
+
+
+async def add_rows(scope: Scope) -> None:
+    """At least one row in every table of the room."""
+    for text in ("kept", "forgotten"):
+        result = await scope.memories.remember(f"{text} by {scope.owner.developer_id}")
+    await scope.memories.forget(result.memory.id)

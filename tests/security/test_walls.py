@@ -11,6 +11,7 @@ import asyncio
 import io
 import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import asyncpg
@@ -18,16 +19,15 @@ import pytest
 
 import holdfast
 from holdfast.ground.settings import Owner
-from holdfast.memories.service import MemoryService
-from holdfast.storage.health import check_health
-from holdfast.storage.idempotency import RequestKeys
-from holdfast.storage.journal import Journal
+from holdfast.scope import Scope
 from tests.rig import catalogue
 from tests.rig.postgres import Cluster, execute
 from tests.rig.roles import new_role
+from tools.schema import find_schemas
 
 pytestmark = pytest.mark.own_database
 
+PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
 ANA, BO, CY = Owner("north", "ana"), Owner("south", "bo"), Owner("north", "cy")
 
 # What a transaction says about who is asking: (workspace, developer), None for never set.
@@ -46,40 +46,23 @@ CONTEXTS: dict[str, tuple[str | None, str | None]] = {
 }
 
 
-async def fill(database: Any, owner: Owner) -> None:
-    """At least one row in every table."""
-    service = holdfast.SessionService(database, owner=owner)
-    session = await service.create_session("architect", "u1", client="claude", native_id="n-1")
-    events = [
-        await service.append_event(session.id, "user_message", "user", f"{owner.developer_id} {n}")
-        for n in range(2)
-    ]
-    await service.set_relevant_context(session.id, "files", [f"/{owner.developer_id}/a.py"])
-    await service.forget_events([events[0].id])
-    memories = MemoryService(database, owner=owner)
-    for text in ("kept", "forgotten"):
-        kept = (await memories.remember(f"{text} by {owner.developer_id}")).memory
-    await memories.forget(kept.id)
-    await RequestKeys(database, owner).keep("end", "k1", b"0" * 32, "s1")
-    await Journal(database, owner).add("proof", ["repo"], {"command": ["true"]})
-    await check_health(database, owner)
-
-
 @pytest.fixture
 async def filled(postgres_url: str) -> None:
     async with holdfast.open_database(postgres_url) as database:
         for owner in (ANA, BO, CY):
-            await fill(database, owner)
+            for plans in PLANS.values():
+                await plans.add_rows(Scope(database, owner))
 
 
 @pytest.fixture
 def reader_url(postgres: Cluster, postgres_database: str) -> Iterator[str]:
     """A role that a person made for a dashboard: it may read every table, and nothing else."""
+    schemas = ", ".join(find_schemas().values())
     with new_role(postgres, postgres_database) as role:
         execute(
             postgres.dsn(postgres_database),
-            f"grant usage on schema holdfast, context, memori to {role.name}",
-            f"grant select on all tables in schema holdfast, context, memori to {role.name}",
+            f"grant usage on schema {schemas} to {role.name}",
+            f"grant select on all tables in schema {schemas} to {role.name}",
         )
         yield role.url
 

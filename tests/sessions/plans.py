@@ -1,4 +1,6 @@
-"""What the plans of this room's verbs are tried with; `tests/house/test_queries.py` reads them."""
+"""Rows and values with which the laws of the house are tried on this room's tables and verbs."""
+
+from holdfast.scope import Scope
 
 # Enough rows of enough developers that reading all of them costs more than reading a few.
 FILL = """
@@ -108,3 +110,15 @@ SORTS = {
     "context.matching_events": "read as a whole anyway",
 }
 INNER = {"context.refusal"}
+
+
+async def add_rows(scope: Scope) -> None:
+    """At least one row in every table of the room."""
+    sessions, developer = scope.sessions, scope.owner.developer_id
+    session = await sessions.create_session("architect", "u1", client="claude", native_id="n-1")
+    events = [
+        await sessions.append_event(session.id, "user_message", "user", f"{developer} {number}")
+        for number in range(2)
+    ]
+    await sessions.set_relevant_context(session.id, "files", [f"/{developer}/a.py"])
+    await sessions.forget_events([events[0].id])

@@ -1,4 +1,7 @@
-"""What the plans of this room's verbs are tried with; `tests/house/test_queries.py` reads them."""
+"""Rows and values with which the laws of the house are tried on this room's tables and verbs."""
+
+from holdfast.scope import Scope
+from holdfast.storage.health import check_health
 
 # Enough rows of enough developers that reading all of them costs more than reading a few.
 FILL = """
@@ -40,3 +43,10 @@ READS_ALL = {
 }
 SORTS: dict[str, str] = {}
 INNER = {"holdfast.act_for", "holdfast.tell"}
+
+
+async def add_rows(scope: Scope) -> None:
+    """At least one row in every table of the room; sessions write the outbox."""
+    await scope.request_keys.keep("end", "k1", b"0" * 32, "s1")
+    await scope.journal.add("proof", ["repo"], {"command": ["true"]})
+    await check_health(scope.database, scope.owner)

@@ -54,17 +54,11 @@ PROMISED = {
     ),
     *(("memory", verb) for verb in ("import", "export")),
 }
-# What is there beside it.
-OWN = {
-    ("workstream", "withdraw"),
-    ("workstream", "restore"),
-    ("memory", "list"),
-    ("round", "abandon"),
-}
 
 
 def test_every_promised_command_is_there():
-    assert set(LEAVES) == PROMISED | OWN
+    """What there is beside them is in `tests/house/contract.txt`."""
+    assert set(LEAVES) >= PROMISED
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
