@@ -21,7 +21,7 @@ from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.mcp import actions as mcp
 from holdfast.surfaces.mcp.server import ROOMS
 from tests.house import source
-from tests.house.test_docs import printed
+from tests.house.test_docs import run_and_read
 from tools.errors import KINDS, find_errors, find_examples
 
 COMMANDS = set(root.list_commands(click.Context(root)))

@@ -571,7 +571,7 @@ SEEN = """(isSeen) => {
 
 def test_a_change_that_arrives_while_the_card_is_fetched_is_shown(console: Console):
     """The first answer is held back until the page has been notified of the second change."""
-    session_id = console.start_session(asked("a"))
+    session_id = console.start_session(make_request("a"))
     page = console.open_live(f"/sessions/{session_id}")
     expect(page.locator("#card")).to_contain_text("Nothing yet")
     held: list[tuple[Route, APIResponse]] = []
