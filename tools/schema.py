@@ -286,9 +286,7 @@ def _describe_functions(room: str, schema: str, routines: Sequence[Routine]) -> 
         )
         for routine in ours
     ]
-    page = f"\n### Functions of `{schema}`\n\n" + _write_grid(
-        ("function", "returns", "why"), rows
-    )
+    page = f"\n### Functions of `{schema}`\n\n" + _write_grid(("function", "returns", "why"), rows)
     adopted = [
         (_code(functions.full_name(block)), block.why) for block in _read_room(room, "adopted")
     ]

@@ -142,7 +142,7 @@ async def test_several_that_fit_are_warned_about(sessions: SessionService):
 
     assert choice.session == newest
     assert choice.describe("Name another with session_id") == (
-        f"Several sessions are open here; the newest is meant: {newest.id}. Name another with session_id.",
+        f"Several sessions are open here; the newest is used: {newest.id}. Name another with session_id.",
     )
 
 

@@ -142,7 +142,7 @@ def test_of_several_open_ones_the_newest_is_meant_and_noted(cli: Call):
 
     assert answer.document["session_id"] == newer
     assert answer.err == (
-        f"Note: Several sessions are open here; the newest is meant: {newer}. Choose another with --session.\n"
+        f"Note: Several sessions are open here; the newest is used: {newer}. Choose another with --session.\n"
     )
 
 

@@ -215,7 +215,7 @@ def test_a_home_that_is_not_there_is_told_and_not_made(run: Call, tmp_path: Path
 
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("Error: HOME '/")
-    assert "is not there; correct it" in answer.err
+    assert "does not exist; correct it" in answer.err
     assert not (tmp_path / "nonexist").exists()
 
 

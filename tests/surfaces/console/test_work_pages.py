@@ -270,7 +270,9 @@ async def test_a_proof_is_run_again_and_its_end_is_shown(screen: Screen, repo: R
     page = await screen.get("/workstreams")
     assert f'data-proves="{proof.id}"' in page
     assert "Run sh -c &#39;test -f ok &amp;&amp; echo fine&#39;" in page
-    assert "This command runs on this machine, at the top of the checkout, exactly as shown:" in page
+    assert (
+        "This command runs on this machine, at the top of the checkout, exactly as shown:" in page
+    )
     assert '<p class="bad">It failed, on the files as they are now.</p>' in page
     repo.write("ok", "")
 

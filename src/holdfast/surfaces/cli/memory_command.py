@@ -21,7 +21,7 @@ NONE = "Nothing is remembered yet. Keep a statement with `holdfast memory rememb
 def command() -> None:
     """Remember statements and recall them by a question
 
-    `holdfast forget ID` erases one for good.
+    `holdfast forget ID` erases one permanently.
     """
 
 

@@ -19,7 +19,7 @@ COMMANDS = {
     "prove": "Run a command and keep how it ended, with the files",
     "bundle": "Show what an agent is handed, rebuild and compare it",
     "why": "Explain the last bundle: source, verdict, what was cut",
-    "round": "Let four roles speak about one topic, in turn",
+    "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
     "forget": "Erase what should never have been stored",
     "status": "Show the store and its accounts",
@@ -55,4 +55,4 @@ class Root(Group):
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="holdfast", help="Show the version")
 def root() -> None:
-    """Keep what agents did and hand it to whoever continues"""
+    """Record what agents did and give it to the next session"""

@@ -16,7 +16,7 @@ which = click.option(
 
 @click.group("round", cls=Group)
 def command() -> None:
-    """Let four roles speak about one topic, in turn"""
+    """Collect the views of four roles on one topic, in turn"""
 
 
 def _rounds(app: App) -> RoundService:
@@ -45,8 +45,8 @@ def next_(app: App, workstream_id: str | None) -> Output:
 
 
 @command.command("submit")
-@click.option("--role", required=True, metavar="R", help=f"Who speaks: {', '.join(ROLES)}")
-@click.option("--text", required=True, metavar="T", help="What the role says")
+@click.option("--role", required=True, metavar="R", help=f"One of {', '.join(ROLES)}")
+@click.option("--text", required=True, metavar="T", help="The contribution of the role")
 @click.option(
     "--source", "sources", multiple=True, metavar="S", help="repo:PATH, tool:COMMAND or user:WORDS"
 )
@@ -87,7 +87,7 @@ def close(
 @which
 @prints
 def abandon(app: App, workstream_id: str | None) -> Output:
-    """End it without a result; what was said is kept"""
+    """End it without a result; submitted texts are kept"""
     left = run_write(
         app, "round.abandon", lambda _: _rounds(app).abandon(workstream_id), effect="files"
     )

@@ -237,4 +237,4 @@ def _list_name_warnings(app: App, session: Session) -> list[str]:
         return []
     newest, _ = found
     first = f"Another session is called {session.name!r} too."
-    return [f"{first} The name means the newest, {newest.id}; any other is told by its id."]
+    return [f"{first} The name means the newest, {newest.id}; use the id for any other."]

@@ -31,7 +31,7 @@ def about(function: Callable[..., Any]) -> Callable[..., Any]:
         "--phase",
         type=click.Choice(PHASES),
         default="implementation",
-        help="Whose document is meant",
+        help="Which of the two documents",
     )
     which = click.option(
         "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
@@ -69,7 +69,7 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
     "--id",
     "decision_id",
     metavar="D",
-    help="Which decision; one that is not there yet gets this id",
+    help="Id of the decision; a new decision gets this id",
 )
 @click.option(
     "--status", type=click.Choice(DECISION_STATUSES), help="What became of it; open without it"
@@ -161,7 +161,7 @@ def checklist(app: App, items: tuple[str, ...], **document: Any) -> Output:
 @about
 @prints
 def point(app: App, paths: tuple[str, ...], **document: Any) -> Output:
-    """Name files that whoever continues should look at"""
+    """Name files that the next session should look at"""
     workstreams = _service(app)
     context = run_write(
         app, "workstream.point", lambda _: workstreams.point(paths, **document), effect="files"
@@ -171,13 +171,13 @@ def point(app: App, paths: tuple[str, ...], **document: Any) -> Output:
 
 
 @command.command("save")
-@click.option("--summary", required=True, metavar="TEXT", help="Where the work stands")
+@click.option("--summary", required=True, metavar="TEXT", help="State of the work")
 @click.option("--feature-request", metavar="T", help="What it is about, as a label")
 @click.option(
     "--expected-revision",
     type=int,
     metavar="N",
-    help="Refuse if somebody wrote since this revision",
+    help="Refuse if it was changed after this revision",
 )
 @about
 @prints

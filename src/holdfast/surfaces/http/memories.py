@@ -37,7 +37,7 @@ class Question(QueryModel):
 
 
 class Remember(RequestModel):
-    content: str = Field(description="One statement that stands on its own")
+    content: str = Field(description="One self-contained statement")
     category: str | None = None
     source_type: str = Field("explicit", json_schema_extra={"enum": list(SOURCE_TYPES)})
     ttl_days: int | None = Field(None, description="Let it expire after so many days")
