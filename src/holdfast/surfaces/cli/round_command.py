@@ -10,7 +10,7 @@ from holdfast.bundles.rounds import ROLES, Round, RoundStep
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
 
 which = click.option(
-    "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+    "--workstream", "workstream_id", metavar="ID", help="Line of work; default: the branch"
 )
 
 
@@ -55,7 +55,7 @@ def next_(app: App, workstream_id: str | None) -> Output:
 def submit(
     app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None
 ) -> Output:
-    """Say a role's part"""
+    """Submit the contribution of a role"""
     step = run_write(
         app,
         "round.submit",

@@ -88,7 +88,7 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
 
 @router.post("", status_code=201, responses={201: {"model": Memory}})
 async def remember(app: Here, body: Remember, key: Key = None) -> Response:
-    """Keep a statement; one that is known is corroborated instead"""
+    """Store a statement; a known one is corroborated instead"""
     fields = body.model_dump()
 
     async def verb(scope: Scope) -> model.Memory:

@@ -253,7 +253,7 @@ def _make_properties() -> dict[str, Schema]:
             "default": "implementation",
             "description": "Whose document",
         },
-        "workstream_id": {"type": "string", "description": "Line of work; the branch without it"},
+        "workstream_id": {"type": "string", "description": "Line of work; default: the branch"},
         "text": {
             "type": "string",
             "description": "decide, claim, round submit: one statement; what the role says",
