@@ -29,7 +29,7 @@ from bench.targets import (
 INTRODUCTION = """# Benchmarks
 
 Written by `make bench`; do not edit (remarks belong to `bench/notes.md`). All contestants take turns in one run: in
-every round each runs a block of calls, in an order that changes, and a ratio is formed within the round. A cell shows
+every round each runs a block of calls, in a changing order, and a ratio is computed within the round. A cell shows
 the median of those ratios and, in brackets, their tenth to ninetieth percentile.
 
 To repeat it: `make bench` (about 20 minutes, no root, no daemon); `make bench ARGS="--quick"` for a first look and
@@ -37,7 +37,7 @@ To repeat it: `make bench` (about 20 minutes, no root, no daemon); `make bench A
 """  # noqa: E501 - the lines of the page
 
 QUICK = """
-> This is a quick run: three short rounds. Its figures are for looking, not for quoting.
+> This is a quick run: three short rounds. Do not quote its figures.
 """
 
 READING = f"""
@@ -47,8 +47,8 @@ median.
 """  # noqa: E501 - the lines of the page
 
 BARE_CALL = """
-The bare call is the least that the work can be, on tables of its own: bump the counter on the session row, insert the
-event under a foreign key and a unique constraint, take a sha256. On SQLite one apsw connection on the event loop's own
+The bare call is the minimum of work, on its own tables: increment the counter on the session row, insert the event
+under a foreign key and a unique constraint, compute a sha256. On SQLite one apsw connection on the event loop's own
 thread (`BEGIN IMMEDIATE`, WAL, synchronous=FULL); on PostgreSQL one CTE on a held asyncpg connection. It validates
 nothing, chains no hashes and has no row-level security.
 """  # noqa: E501 - the lines of the page
@@ -64,7 +64,7 @@ TITLES = {
     "get-state": "Read the scratchpad",
     "start-up": "Import and start-up",
     "doors": "What a door adds",
-    "staleness": "Has anything changed?",
+    "staleness": "Staleness check",
 }
 
 REMARKS = {
@@ -72,23 +72,24 @@ REMARKS = {
 Every block starts on a fresh session.
 """,
     "ten": """
-A peer without a verb for several writes ten times. *own one* is the time of ten in times of its own single append.
+A peer that cannot write several events in one call writes ten times. *own one* is the time of ten events, as a multiple
+of its own single append.
 """,  # noqa: E501 - the lines of the page
     "tasks": """
 *own rate* is how many times its own sequential rate it reaches. After every block everything acknowledged is read
-back: *lost* was acknowledged and is not there, *gaps* are missing or double numbers (– where events have none). The
+back: *lost* was acknowledged and is missing, *gaps* are missing or double numbers (– where events have none). The
 tasks of one process share the library's session object where it has one.
 """,  # noqa: E501 - the lines of the page
     "processes": """
 *slowest* is the share of the slowest writer (1 would be equal), median of the rounds and the worst of them. After a
-refusal a process loads the session again and goes on; the refused event is not repeated.
+refusal a process loads the session again and continues; the refused event is not repeated.
 """,  # noqa: E501 - the lines of the page
     "recent": """
-Every event is a user message, so that 30 turns are 30 events for everybody. Sessions are alone in their store. Ours
-are loaded through `append_events`, ADK's are clones of one event made in its own tables by SQL.
+Every event is a user message, so that 30 turns are 30 events for all contestants. Each session is alone in its store.
+Our events are loaded through `append_events`; ADK's are clones of one event, made in its own tables by SQL.
 """,  # noqa: E501 - the lines of the page
     "update-state": """
-ADK writes an event for it, LangGraph a checkpoint.
+For an update, ADK writes an event and LangGraph a checkpoint.
 """,
     "start-up": """
 Multiples of `python -c pass`, wall time and processor time.
@@ -97,8 +98,8 @@ Multiples of `python -c pass`, wall time and processor time.
 Real processes on SQLite. The first answer is the time from the start of the process to the answer to `initialize`.
 """,  # noqa: E501 - the lines of the page
     "staleness": """
-`git status` gives names, ours gives names and one id for all contents; nothing of the repository runs in ours.
-A bundle looks up ten pieces of evidence, opens its store and writes a receipt; while the flag is off no git is started.
+`git status` returns names; ours returns names and one id for all contents, and runs no code of the repository.
+A bundle checks ten pieces of evidence, opens its store and writes a receipt. If the flag is off, no git is started.
 """,  # noqa: E501 - the lines of the page
 }
 
@@ -116,7 +117,7 @@ def write_report(
     parts += ["## Promises\n", promise_table(found), READING]
     parts += ["## Latency of our verbs\n", latency_table(found)]
     parts += [
-        "## What each store promises after it said yes\n",
+        "## What each store promises after an acknowledgement\n",
         durability_table(durability, results),
         BARE_CALL,
     ]

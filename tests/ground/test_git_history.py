@@ -95,7 +95,7 @@ def test_a_commit_is_found_by_the_beginning_of_its_id_and_never_by_a_name(work: 
         f"{head[:7]}\n",
         f"{head}..{other}",
     ):
-        with pytest.raises(InvalidValueError, match="is no commit id"):
+        with pytest.raises(InvalidValueError, match="is not a commit id"):
             git.list_commits(found, bad)
 
 

@@ -349,7 +349,7 @@ async def test_a_service_without_a_right_workspace_is_refused(database, monkeypa
 
 @pytest.mark.parametrize("nothing", [None, object(), "sqlite:///x.db"])
 def test_a_service_takes_nothing_but_a_database_or_a_pool(nothing):
-    with pytest.raises(InvalidValueError, match="is no open database and no asyncpg"):
+    with pytest.raises(InvalidValueError, match="is neither an open database nor an asyncpg"):
         holdfast.SessionService(nothing)
 
 

@@ -143,7 +143,7 @@ async def test_several_matching_sessions_give_a_warning(sessions: SessionService
     assert choice.session == newest
     assert choice.describe("Name another with session_id") == (
         (
-            f"Several sessions are open here; the newest is meant: {newest.id}. Name another "
+            f"Several sessions are open here; the newest is used: {newest.id}. Name another "
             "with session_id."
         ),
     )

@@ -77,7 +77,7 @@ def test_the_readme_shows_what_is_printed_about_notes(home: Path, monkeypatch: p
     folder = home / "payouts"
     folder.mkdir()
     (folder / "retry.py").write_text("def schedule(attempt):\n    return 30 * 2**attempt\n")
-    shown = lines_of("Notes that cannot lie")
+    shown = lines_of("Notes in the repository")
     script = ["git init -q; git add -A; git commit -qm begin", "exec 2>&1"]
     for line in shown:
         if line.startswith("$ "):

@@ -69,7 +69,7 @@ class RoundMovedError(Conflict):
     def __init__(self, topic: str):
         self.topic = topic
         super().__init__(
-            f"The round about {shown(topic)} went on meanwhile. Nothing was written.",
+            f"The round about {shown(topic)} changed in the meantime. Nothing was written.",
             next_actions=[Action("round.next")],
         )
 

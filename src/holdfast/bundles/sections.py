@@ -191,7 +191,7 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
 
 def _make_elsewhere(gathered: Gathered, judged: JudgedContext) -> Section:
     """What is known and not part of a plan: the receipt names it as shown in the other bundle."""
-    why = "told in the implementation bundle"
+    why = "shown in the implementation bundle"
     cuts = []
     if judged.proofs:
         runs = plural(len(judged.proofs), "run")

@@ -138,11 +138,11 @@ def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
 def checked_steps(path: str) -> tuple[str, ...]:
     """A path's names, or a refusal of what leads upwards or differs between systems."""
     if not path or "\x00" in path:
-        raise PathOutsideError(path, "is no path")
+        raise PathOutsideError(path, "is not a path")
     try:
         size = len(os.fsencode(path))
     except UnicodeEncodeError:
-        raise PathOutsideError(path, "is no path") from None
+        raise PathOutsideError(path, "is not a path") from None
     steps = _split(path)
     has_long_name = any(len(os.fsencode(step)) > NAME_BYTES for step in steps)
     if size > PATH_BYTES or len(steps) > STEPS or has_long_name:
@@ -195,4 +195,4 @@ def _explain_refusal(name: str, path: str, folder_fd: int | None) -> Exception:
         found = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
             return FileMissingError(path)  # a file where a folder should be
-    return PathOutsideError(path, "is reached through a symbolic link, or is no regular file")
+    return PathOutsideError(path, "is reached through a symbolic link, or is not a regular file")

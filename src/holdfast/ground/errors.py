@@ -10,7 +10,7 @@ class FileMissingError(NotFound):
 
     def __init__(self, path: str):
         self.path = path
-        super().__init__(f"File {shown(path)} does not exist, or is no file. Check its path.")
+        super().__init__(f"File {shown(path)} does not exist, or is not a file. Check its path.")
 
 
 class FileChangedError(Conflict):
@@ -19,7 +19,7 @@ class FileChangedError(Conflict):
     def __init__(self, path: str):
         self.path = path
         super().__init__(
-            f"File {shown(path)} was changed by somebody else since it was read. "
+            f"File {shown(path)} was changed after it was read. "
             "Nothing was written. Read it again, or overwrite it knowingly."
         )
 

@@ -21,7 +21,7 @@ from holdfast.ground import confined, files
 from holdfast.ground.errors import PathOutsideError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NOT_PLAIN = "is reached through a symbolic link, or is no regular file"
+_NOT_PLAIN = "is reached through a symbolic link, or is not a regular file"
 _ADVICE = "It is left as it is: remove it or move it away."
 
 

@@ -64,7 +64,7 @@ def has_commit(repository: Repository, commit: object) -> bool:
 def list_commits(repository: Repository, beginning: str) -> list[str]:
     """Whole ids of the commits whose ids begin so; a branch of that name is not meant."""
     if not _BEGINNING.fullmatch(beginning):
-        raise InvalidValueError("commit", beginning, "is no commit id")
+        raise InvalidValueError("commit", beginning, "is not a commit id")
     listed = text(repository.git.ask("rev-parse", f"--disambiguate={beginning}")).split()
     return [commit for commit in listed if has_commit(repository, commit)]
 

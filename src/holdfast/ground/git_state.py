@@ -112,7 +112,7 @@ def _find_blob(entry: TreeEntry | None) -> str | None:
 def _own_path(path: str) -> bytes:
     name = path.strip("/").encode("utf-8", "surrogateescape")
     if not name:
-        raise InvalidValueError("own path", path, "is no path below the working tree")
+        raise InvalidValueError("own path", path, "is not a path below the working tree")
     return name
 
 

@@ -89,7 +89,7 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
     """
     person = _find_person_folder(env)
     if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
-        problem = "is not there; correct it, or set HOLDFAST_HOME to a folder for the data"
+        problem = "does not exist; correct it, or set HOLDFAST_HOME to a folder for the data"
         raise InvalidValueError("HOME", person, problem)
     found = home
     while not os.path.lexists(found):
@@ -106,7 +106,7 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
 def check_database_url(url: str) -> None:
     if not url.startswith(("sqlite:", "postgresql://", "postgres://")):
         raise InvalidValueError(
-            "HOLDFAST_DATABASE", redacted(url), "is no database URL", known=DATABASE_FORMS
+            "HOLDFAST_DATABASE", redacted(url), "is not a database URL", known=DATABASE_FORMS
         )
     if sqlite_path(url) is None and not _is_postgres_url(url):
         problem = "cannot be read as a URL; special characters in a password are written as %XX"
@@ -153,7 +153,9 @@ def redacted(url: str) -> str:
 def _check_workspace(slug: str) -> str:
     if not (_is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
         raise InvalidValueError(
-            "HOLDFAST_WORKSPACE", slug, "is no workspace name; use a-z, 0-9, dot, dash, underscore"
+            "HOLDFAST_WORKSPACE",
+            slug,
+            "is not a workspace name; use a-z, 0-9, dot, dash, underscore",
         )
     return slug
 
@@ -165,7 +167,7 @@ def _find_developer(env: Mapping[str, str]) -> str:
             raise InvalidValueError(
                 "HOLDFAST_DEVELOPER",
                 given,
-                "is no handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
+                "is not a handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
             )
         return handle
     return (

@@ -81,7 +81,9 @@ def _check_settings(found: Any, path: str) -> UserSettings:
         _check_place(place, path)
     folder = found.get("context_folder", CONTEXT_FOLDER)
     if not isinstance(folder, str) or os.path.isabs(folder):
-        raise InvalidValueError("context_folder", folder, f"in {path} is no folder of a repository")
+        raise InvalidValueError(
+            "context_folder", folder, f"in {path} is not a folder of a repository"
+        )
     rules = tuple(found.get("pinned_rules", ()))
     ignored = tuple(islice(_describe_ignored(found, path), MOST_IGNORED))
     return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
@@ -94,7 +96,7 @@ def _check_place(place: dict[str, Any], path: str) -> None:
         )
     rules = place.get("pinned_rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise InvalidValueError("pinned_rules", rules, f"in {path} is no list of texts")
+        raise InvalidValueError("pinned_rules", rules, f"in {path} is not a list of texts")
 
 
 # --- what means nothing ---------------------------------------------------------------------------

@@ -1,27 +1,27 @@
 -- is_own
--- Every row is: such a table knows no workspace.
+-- Always true: such a table has no workspace.
 create or replace function memori.is_own(m memori.memories, p_workspace text, p_developer text)
 returns boolean
 language sql immutable as 'select true';
 
 -- words_of
--- None of ours are kept there.
+-- Always null: such a table does not store our words.
 create or replace function memori.words_of(m memori.memories) returns text
 language sql immutable as 'select null::text';
 
 -- as_query
--- Its index has words as somebody else cuts them, so a word is looked for by its beginning.
+-- The index contains words as PostgreSQL's parser splits them, so a word is searched by its beginning.
 create or replace function memori.as_query(p_word text) returns tsquery
 language sql immutable as $$ select (quote_literal(rtrim(p_word, 'i')) || ':*')::tsquery $$;
 
 -- moment
--- Times that any reader can hold, with or without a zone; one that nobody noted is the oldest. The index has the
--- same in its own words, because whoever adds a row to the table would need the right to call this.
+-- A time within the range of every reader, with or without a zone; a missing time is the oldest. The index repeats this
+-- expression and does not call this function, because every role that adds a row would need the right to call it.
 create or replace function memori.moment(p_at anyelement) returns anyelement
 language sql immutable as $$ select least(greatest(p_at, '1970-01-02 00:00:00+00'), '9999-12-30 00:00:00+00') $$;
 
 -- as_row
--- Values that are none of ours are read as the nearest that is.
+-- Values outside our ranges are read as the nearest valid value.
 create or replace function memori.as_row(m memori.memories) returns memori.memory_row
 language sql stable as $$
     select row(m.id::text, coalesce(m.user_id, ''), case when m.erased_at is null then coalesce(m.content, '') else '' end,
@@ -37,8 +37,8 @@ language sql stable as $$
 $$;
 
 -- empty
--- Where the table wants every text to be something, or to be there once, what is left says what happened. Whether
--- there is a column of words to empty is found when this is made.
+-- If the table requires a text to be non-empty or unique, the text is replaced by a note with the id. Whether the table
+-- has a full-text column to empty is determined when this function is created.
 do $adopted$
 declare
     no_words text;
@@ -62,7 +62,7 @@ end
 $adopted$;
 
 -- list_memories
--- The oldest first, beyond a given one; a row without a time is the oldest of all.
+-- Oldest first, after a given memory; a row without a time is the oldest.
 create or replace function memori.list_memories(
     p_workspace text, p_developer text, p_below text, p_limit bigint
 ) returns setof memori.memory_row
@@ -85,7 +85,7 @@ end
 $$;
 
 -- newest_memories
--- The newest first, below a given one, in the same way.
+-- Newest first, before a given memory, with the same rule for a row without a time.
 create or replace function memori.newest_memories(
     p_workspace text, p_developer text, p_below text, p_limit bigint
 ) returns setof memori.memory_row
@@ -108,7 +108,7 @@ end
 $$;
 
 -- count_words
--- With the rights of whoever asks: there is no wall of ours to look over, and one of somebody else's holds.
+-- With the rights of the caller: the table has no policy of ours, and a policy of the other program stays in force.
 create or replace function memori.count_words(
     p_workspace text, p_developer text, p_words text, p_most bigint, p_now text)
 returns table (word text, memories bigint)
@@ -134,7 +134,8 @@ end
 $$;
 
 -- find_candidates
--- By the words of the text itself: a full-text column of somebody else may be empty, late, or of another language.
+-- By the words of the text itself: the full-text column of the other program may be empty, out of date, or in another
+-- language.
 create or replace function memori.find_candidates(
     p_workspace text, p_developer text, p_words text, p_limit bigint, p_now text)
 returns setof memori.memory_row

@@ -43,7 +43,7 @@ class MemoryForgottenError(Refused):
         self.memory_id = memory_id
         super().__init__(
             f"This text was forgotten (memory {memory_id}), and what was forgotten is not kept "
-            "again. Nothing was stored. Say it in other words if it should be remembered after all."
+            "again. Nothing was stored. Use other words if it should be remembered again."
         )
 
 
@@ -56,5 +56,5 @@ class ForeignTableError(Refused):
         self.problem = problem
         super().__init__(
             "The table memori.memories was made by another program and does not take this: "
-            f"{problem}. Nothing was stored. Say it so that it fits, or change the table."
+            f"{problem}. Nothing was stored. Change the text, or change the table."
         )

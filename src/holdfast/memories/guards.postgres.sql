@@ -1,5 +1,5 @@
 -- need_tombstone
--- For memories: a text goes only where a tombstone stands.
+-- For memories: a text can be erased only if a tombstone exists.
 create or replace function memori.need_tombstone() returns trigger
 language plpgsql as $$
 begin
@@ -13,10 +13,10 @@ end
 $$;
 
 -- is_searching
--- Under row-level security the index of words is out of reach: `@@` might leak, so it has to wait for the policy,
--- row by row. The two functions that search run as the owner, name the workspace and the developer themselves, and
--- have one policy besides, with this. It is marked immutable so that the planner settles it: true for a statement
--- that is planned inside those two functions, false for the owner anywhere else, and nothing to anybody who is not
--- the owner.
+-- Under row-level security PostgreSQL does not use the index of words: `@@` is not leakproof, so the policy is checked
+-- first, row by row. The two search functions run as the owner, filter by workspace and developer themselves, and have
+-- one additional policy, which calls this function. It is marked immutable so that the planner evaluates it: it is true
+-- for a statement that is planned inside those two functions and false for the owner anywhere else. It has no effect
+-- for other roles.
 create or replace function memori.is_searching() returns boolean
 language sql immutable as $$ select coalesce(current_setting('holdfast.searching', true), '') = 'yes' $$;

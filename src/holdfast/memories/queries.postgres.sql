@@ -5,17 +5,17 @@ returns boolean
 language sql immutable as 'select m.workspace_id = p_workspace and m.developer_id = p_developer';
 
 -- words_of
--- The words that a row is found by.
+-- The words that a search finds a row by.
 create or replace function memori.words_of(m memori.memories) returns text
 language sql immutable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
 
 -- as_query
--- One word as the index of words is asked for it.
+-- One word as a query for the index of words.
 create or replace function memori.as_query(p_word text) returns tsquery
 language sql immutable as 'select quote_literal(p_word)::tsquery';
 
 -- empty
--- Takes the text out of a row; the tombstone is there already.
+-- Removes the text of a row; the tombstone already exists.
 create or replace function memori.empty(p_id text) returns void
 language sql as $$
     update memori.memories set content = '', content_tsv = '', category = null, metadata = '{}',
@@ -25,7 +25,7 @@ language sql as $$
 $$;
 
 -- as_row
--- One row for every function that answers with memories. JSON goes out as text: a pool may have its own codec for
+-- The result row of every function that returns memories. JSON is returned as text: a pool may have its own codec for
 -- jsonb.
 create or replace function memori.as_row(m memori.memories) returns memori.memory_row
 language sql stable as $$
@@ -37,7 +37,8 @@ language sql stable as $$
 $$;
 
 -- hold
--- Everybody who would say or forget the same waits here; the statement after it sees what was committed meanwhile.
+-- A lock per content: transactions that store or forget the same text wait here, and the next statement sees what was
+-- committed in the meantime.
 create or replace function memori.hold(p_workspace text, p_developer text, p_hash bytea) returns void
 language plpgsql as $$
 begin
@@ -47,7 +48,7 @@ end
 $$;
 
 -- find_memory
--- One memory by its id, with the words that it is found by.
+-- One memory by its id, with the words that a search finds it by.
 create or replace function memori.find_memory(p_workspace text, p_developer text, p_id text)
 returns setof memori.memory_row
 language plpgsql as $$
@@ -60,7 +61,7 @@ end
 $$;
 
 -- lock_memory
--- The same, held until the transaction ends.
+-- The same, with a lock until the transaction ends.
 create or replace function memori.lock_memory(p_workspace text, p_developer text, p_id text)
 returns setof memori.memory_row
 language plpgsql as $$
@@ -74,7 +75,8 @@ end
 $$;
 
 -- lock_content
--- The memory that says this already, held with everybody else who would say it; the text itself finds foreign rows.
+-- The memory that already has this text, with a lock against other writers of the same text; rows of another program
+-- are found by the text itself.
 create or replace function memori.lock_content(
     p_workspace text, p_developer text, p_hash bytea, p_content text
 ) returns setof memori.memory_row
@@ -112,7 +114,7 @@ end
 $$;
 
 -- find_tombstones
--- Which of these hashes belong to texts that were forgotten; somebody else's table may have them again.
+-- Which of these hashes belong to forgotten texts; the table of another program may contain them again.
 create or replace function memori.find_tombstones(p_workspace text, p_developer text, p_hashes text)
 returns table (content_hash bytea)
 language plpgsql as $$
@@ -126,7 +128,7 @@ end
 $$;
 
 -- add_memory
--- A new one; nothing where its id is taken.
+-- A new memory; no row if the id is already used.
 create or replace function memori.add_memory(
     p_workspace text, p_developer text, p_id text, p_user_id text, p_content text, p_hash bytea, p_words text,
     p_category text, p_metadata text, p_source_type text, p_confidence double precision, p_lineage text,
@@ -152,7 +154,7 @@ begin
             returning (memori.as_row(m)).*;
         return;
     end if;
-    -- An id as the table makes it; where it makes none, ours, or the next number.
+    -- The default id of the table; without a default our id, or the next number.
     select case when a.atthasdef or a.attidentity <> '' then '' else 'id, ' end,
            case when a.atthasdef or a.attidentity <> '' then ''
                 when a.atttypid in ('uuid'::regtype, 'text'::regtype, 'varchar'::regtype)
@@ -180,7 +182,7 @@ end
 $$;
 
 -- save_judgement
--- What a memory's belief, lineage and end are now.
+-- The new confidence, lineage and expiry of a memory.
 create or replace function memori.save_judgement(
     p_workspace text, p_developer text, p_id text, p_confidence double precision, p_lineage text, p_expires_at text
 ) returns setof memori.memory_row
@@ -197,7 +199,7 @@ end
 $$;
 
 -- expire_memory
--- From now on it answers no question; nothing of it is removed.
+-- Recall no longer returns the memory; its contents stay.
 create or replace function memori.expire_memory(p_workspace text, p_developer text, p_id text)
 returns setof memori.memory_row
 language plpgsql as $$
@@ -213,7 +215,7 @@ end
 $$;
 
 -- forget_memory
--- The tombstone first, because the trigger lets the text go only where one stands.
+-- The tombstone first, because the trigger allows erasing the text only if a tombstone exists.
 create or replace function memori.forget_memory(
     p_workspace text, p_developer text, p_id text, p_hash bytea, p_reason text
 ) returns setof memori.memory_row
@@ -234,7 +236,7 @@ end
 $$;
 
 -- list_memories
--- The oldest first, beyond a given one, so that a reader pages through any number of them.
+-- Oldest first, after a given memory, so that a reader can page through any number of memories.
 create or replace function memori.list_memories(
     p_workspace text, p_developer text, p_below text, p_limit bigint
 ) returns setof memori.memory_row
@@ -246,7 +248,7 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     select m.created_at into edge from memori.memories m
     where memori.is_own(m, p_workspace, p_developer) and m.id::text = p_below;
-    -- Not in the statement: under row-level security PostgreSQL does not look up a `coalesce` in an index.
+    -- Not in the statement: under row-level security PostgreSQL does not use an index for a `coalesce`.
     edge := coalesce(edge, '-infinity');
     return query
         select (memori.as_row(m)).* from memori.memories m
@@ -258,7 +260,7 @@ end
 $$;
 
 -- newest_memories
--- The newest first, below a given one, as a person looks at them; expired ones are still there.
+-- Newest first, before a given memory, for display to a person; includes expired memories.
 create or replace function memori.newest_memories(
     p_workspace text, p_developer text, p_below text, p_limit bigint
 ) returns setof memori.memory_row
@@ -270,7 +272,7 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     select m.created_at into edge from memori.memories m
     where memori.is_own(m, p_workspace, p_developer) and m.id::text = p_below;
-    -- Not in the statement: under row-level security PostgreSQL does not look up a `coalesce` in an index.
+    -- Not in the statement: under row-level security PostgreSQL does not use an index for a `coalesce`.
     edge := coalesce(edge, 'infinity');
     return query
         select (memori.as_row(m)).* from memori.memories m
@@ -282,7 +284,7 @@ end
 $$;
 
 -- matching_memories
--- What a person wants to forget by its words; reads every memory of the developer, to miss none.
+-- The memories that contain a text to forget; reads every memory of the developer, to miss none.
 create or replace function memori.matching_memories(
     p_workspace text, p_developer text, p_text text, p_escaped text
 ) returns setof memori.memory_row
@@ -298,8 +300,8 @@ end
 $$;
 
 -- count_words
--- In how many memories each word is, and under '' how many memories there are: enough to tell rare from common. As
--- the owner, because the index of words is out of reach otherwise.
+-- The number of memories that contain each word, and under '' the number of all memories, to separate rare words from
+-- common ones. Runs as the owner, because row-level security would prevent the use of the index.
 create or replace function memori.count_words(
     p_workspace text, p_developer text, p_words text, p_most bigint, p_now text
 ) returns table (word text, memories bigint)
@@ -328,7 +330,7 @@ end
 $$;
 
 -- find_candidates
--- Memories with at least one of these words, the newest first; which of them are answers is decided by a rule. As the
+-- Memories with at least one of these words, newest first; a rule decides which of them are relevant. Runs as the
 -- owner, like count_words.
 create or replace function memori.find_candidates(
     p_workspace text, p_developer text, p_words text, p_limit bigint, p_now text
@@ -353,7 +355,7 @@ end
 $$;
 
 -- note_use
--- That these were answers, once more each; one statement for all of them.
+-- Counts one more use of each of these memories, in one statement.
 create or replace function memori.note_use(p_workspace text, p_developer text, p_ids text)
 returns table (id text)
 language plpgsql as $$
@@ -368,7 +370,7 @@ end
 $$;
 
 -- find_adoption
--- Whether somebody else made the table of memories, so that no wall stands in it.
+-- Whether another program created the table of memories, so that it has no policies of ours.
 create or replace function memori.find_adoption(p_workspace text, p_developer text)
 returns table (adopted boolean)
 language plpgsql as $$

@@ -1,19 +1,20 @@
 -- find_memory
--- One memory by its id, with the words that it is found by.
+-- One memory by its id, with the words that a search finds it by.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- lock_memory
--- The same, held until the transaction ends; on SQLite the transaction itself is the lock.
+-- The same, with a lock until the transaction ends; on SQLite the transaction itself is the lock.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- lock_content
--- The memory that says this already, held with everybody else who would say it; the text itself finds foreign rows.
+-- The memory that already has this text, with a lock against other writers of the same text; rows of another program
+-- are found by the text itself.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
@@ -26,13 +27,13 @@ from memory_tombstones
 where workspace_id = $1 and developer_id = $2 and content_hash = $3;
 
 -- find_tombstones
--- Which of these hashes belong to texts that were forgotten; somebody else's table may have them again.
+-- Which of these hashes belong to forgotten texts; the table of another program may contain them again.
 select content_hash
 from memory_tombstones
 where workspace_id = $1 and developer_id = $2 and content_hash in (select unhex(value) from json_each($3));
 
 -- add_memory
--- A new one; nothing where its id is taken.
+-- A new memory; no row if the id is already used.
 insert into memories (workspace_id, developer_id, id, user_id, content, content_hash, content_tsv, category, metadata,
                       source_type, confidence, lineage, last_used_at, use_count, expires_at, created_at, updated_at)
 select $1, $2, $3, $4, $5, $6, (select coalesce(group_concat(value, ' '), '') from json_each($7)), $8, $9, $10, $11, $12,
@@ -42,14 +43,14 @@ returning id, user_id, content, category, metadata, source_type, confidence, lin
           created_at, updated_at, erased_at, content_tsv as words;
 
 -- save_judgement
--- What a memory's belief, lineage and end are now.
+-- The new confidence, lineage and expiry of a memory.
 update memories set confidence = $4, lineage = $5, expires_at = $6, updated_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null
 returning id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
           created_at, updated_at, erased_at, content_tsv as words;
 
 -- expire_memory
--- From now on it answers no question; nothing of it is removed.
+-- Recall no longer returns the memory; its contents stay.
 update memories set expires_at = now_utc(), updated_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null
   and (expires_at is null or expires_at > now_utc());
@@ -59,7 +60,7 @@ from memories
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- forget_memory
--- The tombstone first, because the trigger lets the text go only where one stands.
+-- The tombstone first, because the trigger allows erasing the text only if a tombstone exists.
 insert into memory_tombstones (workspace_id, developer_id, content_hash, memory_id, reason, created_at)
 select $1, $2, $4, id, $5, now_utc()
 from memories
@@ -73,7 +74,7 @@ from memories
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- list_memories
--- The oldest first, beyond a given one, so that a reader pages through any number of them.
+-- Oldest first, after a given memory, so that a reader can page through any number of memories.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
@@ -84,7 +85,7 @@ order by created_at, id
 limit $4;
 
 -- newest_memories
--- The newest first, below a given one, as a person looks at them; expired ones are still there.
+-- Newest first, before a given memory, for display to a person; includes expired memories.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
@@ -95,7 +96,7 @@ order by created_at desc, id desc
 limit $4;
 
 -- matching_memories
--- What a person wants to forget by its words; reads every memory of the developer, to miss none.
+-- The memories that contain a text to forget; reads every memory of the developer, to miss none.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
@@ -104,7 +105,8 @@ where workspace_id = $1 and developer_id = $2 and erased_at is null
 order by created_at, id;
 
 -- count_words
--- In how many memories each word is, and under '' how many memories there are: enough to tell rare from common.
+-- The number of memories that contain each word, and under '' the number of all memories, to separate rare words from
+-- common ones.
 select value as word,
        (select count(*) from
            (select 1 from memory_words cross join memories m on m.number = memory_words.rowid
@@ -118,7 +120,7 @@ select '', (select count(*) from
                 where workspace_id = $1 and developer_id = $2 and erased_at is null limit 10 * $4));
 
 -- find_candidates
--- Memories with at least one of these words, the newest first; which of them are answers is decided by a rule.
+-- Memories with at least one of these words, newest first; a rule decides which of them are relevant.
 select m.id, m.user_id, m.content, m.category, m.metadata, m.source_type, m.confidence, m.lineage, m.last_used_at, m.use_count,
        m.expires_at, m.created_at, m.updated_at, m.erased_at, m.content_tsv as words
 from memory_words cross join memories m on m.number = memory_words.rowid
@@ -129,12 +131,12 @@ order by m.updated_at desc, m.id desc
 limit $4;
 
 -- note_use
--- That these were answers, once more each; one statement for all of them.
+-- Counts one more use of each of these memories, in one statement.
 update memories set use_count = use_count + 1, last_used_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and erased_at is null and id in (select value from json_each($3))
 returning id;
 
 -- find_adoption
--- Whether somebody else made the table of memories, so that no wall stands in it; on SQLite nobody ever did.
+-- Whether another program created the table of memories, so that it has no policies of ours; never on SQLite.
 select 0 as adopted
 where $1 is not null and $2 is not null;

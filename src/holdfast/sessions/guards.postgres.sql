@@ -1,5 +1,6 @@
 -- own_event
--- For erasures: a tombstone stands on an event of one's own; a colleague's would keep that colleague from erasing it.
+-- For erasures: a developer writes tombstones only for own events; a tombstone for another developer's event would keep
+-- that developer from erasing it.
 create or replace function context.own_event() returns trigger
 language plpgsql as $$
 begin
@@ -14,7 +15,7 @@ end
 $$;
 
 -- need_tombstone
--- For events: content goes only where a tombstone stands.
+-- For events: content can be erased only if a tombstone exists.
 create or replace function context.need_tombstone() returns trigger
 language plpgsql as $$
 begin

@@ -1,5 +1,5 @@
 -- as_row
--- One row for every function that answers with sessions. JSON goes out as text: a pool may have its own codec for
+-- The result row of every function that returns sessions. JSON is returned as text: a pool may have its own codec for
 -- jsonb.
 create or replace function context.as_row(s context.sessions) returns context.session_row
 language sql stable as $$
@@ -9,7 +9,7 @@ language sql stable as $$
 $$;
 
 -- link
--- The next link of the hash chain: the same bytes as the Python rule gives. Plain SQL, so that it is inlined.
+-- The next link of the hash chain, with the same bytes as the Python rule. Plain SQL, so that it is inlined.
 create or replace function context.link(
     p_head bytea, p_session uuid, p_sequence bigint, p_id uuid, p_at timestamptz, p_hash bytea
 ) returns bytea
@@ -19,8 +19,8 @@ language sql immutable as $$
 $$;
 
 -- refusal
--- Why one event cannot be written, or null. An event that is there already is fine, on an ended session too: the
--- caller repeats what was acknowledged.
+-- The reason why an event cannot be written, or null. An event that already exists is accepted, on an ended session
+-- too: the caller repeats an acknowledged write.
 create or replace function context.refusal(
     p_workspace text, p_developer text, p_session uuid, p_id uuid, p_hash bytea, p_expected bigint,
     p_anything_known boolean, p_last_sequence bigint, p_ended_at timestamptz
@@ -58,7 +58,7 @@ begin
     if not exists (select from jsonb_each(p_patch) p where jsonb_typeof(p.value) in ('null', 'object')) then
         return target || p_patch;
     end if;
-    -- All keys at once: one after the other would write the whole object for each of them.
+    -- All keys in one statement: separate statements would write the whole object for each key.
     return coalesce((
         select jsonb_object_agg(x.key, x.value)
         from (
@@ -73,7 +73,8 @@ end
 $$;
 
 -- create_session
--- A new session with its empty scratchpad; the same id, or an open session of the same native id, is found instead.
+-- A new session with its scratchpad. If a session with the same id, or an open session with the same native id,
+-- exists, returns that one.
 create or replace function context.create_session(
     p_workspace text, p_developer text, p_id uuid, p_user_id text, p_chatmode text, p_workflow text, p_skill text,
     p_git_branch text, p_client text, p_native_id text, p_repo text, p_worktree text, p_resumed_from uuid,
@@ -100,8 +101,8 @@ begin
         order by s.id = p_id desc
         limit 1;
     if not found then
-        -- The id is somebody else's; or the open session of that native id ended between the insert that it stopped and
-        -- the look at it, and then the caller, who tries once more after this error, starts a new one.
+        -- The id belongs to another developer; or the open session with that native id prevented the insert and ended
+        -- before the select. In that case the caller repeats the call once and starts a new session.
         raise exception 'session % is taken', p_id using errcode = 'unique_violation';
     end if;
 end
@@ -121,7 +122,7 @@ end
 $$;
 
 -- lock_session
--- The same, held until the transaction ends.
+-- The same, with a lock until the transaction ends.
 create or replace function context.lock_session(p_workspace text, p_developer text, p_id uuid)
 returns setof context.session_row
 language plpgsql as $$
@@ -156,7 +157,7 @@ end
 $$;
 
 -- open_sessions
--- The newest open sessions of a worktree: the one that a call without an id means, and whether it is the only one.
+-- The newest open sessions of a worktree: the session that a call without an id means, and whether it is the only one.
 create or replace function context.open_sessions(
     p_workspace text, p_developer text, p_worktree text, p_client text
 ) returns setof context.session_row
@@ -173,8 +174,8 @@ end
 $$;
 
 -- unplaced_sessions
--- The newest open sessions of a client that belong to no worktree, as a server's do; the index of open ones by
--- worktree has those without one together.
+-- The newest open sessions of a client without a worktree, as on a server. The index of open sessions by worktree also
+-- contains sessions without one.
 create or replace function context.unplaced_sessions(p_workspace text, p_developer text, p_client text)
 returns setof context.session_row
 language plpgsql as $$
@@ -190,8 +191,8 @@ end
 $$;
 
 -- telling_session
--- Where somebody would go on: the newest session with context sets or a hint, else the newest with events that is not
--- the caller's own. From the newest on, and no further than the first that fits.
+-- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
+-- not the caller's own. Reads from the newest session to the first match.
 create or replace function context.telling_session(
     p_workspace text, p_developer text, p_worktree text, p_client text, p_native_id text
 ) returns setof context.session_row
@@ -219,8 +220,8 @@ end
 $$;
 
 -- session_names
--- Names that begin like this, that of the newest session first. Letters as SQLite sees them, whatever the database's
--- own language: only those of ASCII are small or large.
+-- Names that begin with a text, the newest session first. As on SQLite and independent of the locale of the database,
+-- only ASCII letters are compared without case.
 create or replace function context.session_names(
     p_workspace text, p_developer text, p_begun text, p_limit int
 ) returns table (name text)
@@ -238,7 +239,7 @@ end
 $$;
 
 -- native_session
--- The open session that a client calls by its own id; the unique index makes it the only one.
+-- The open session with a native id; the unique index guarantees that there is only one.
 create or replace function context.native_session(
     p_workspace text, p_developer text, p_client text, p_native_id text
 ) returns setof context.session_row
@@ -253,7 +254,7 @@ end
 $$;
 
 -- list_sessions
--- Newest first, below a given one, so that a reader pages through any number of them.
+-- Newest first, before a given session, so that a reader can page through any number of sessions.
 create or replace function context.list_sessions(
     p_workspace text, p_developer text, p_below uuid, p_limit int
 ) returns setof context.session_row
@@ -265,7 +266,7 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     select s.started_at into edge from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_below;
-    -- Not in the statement: under row-level security PostgreSQL does not look up a `coalesce` in an index.
+    -- Not in the statement: under row-level security PostgreSQL does not use an index for a `coalesce`.
     edge := coalesce(edge, 'infinity');
     return query
         select (context.as_row(s)).* from context.sessions s
@@ -276,7 +277,7 @@ end
 $$;
 
 -- named_sessions
--- Sessions of one name, newest first: names are for people and need not be unique.
+-- Sessions with one name, newest first: names are for people and need not be unique.
 create or replace function context.named_sessions(
     p_workspace text, p_developer text, p_name text, p_limit int
 ) returns setof context.session_row
@@ -292,8 +293,8 @@ end
 $$;
 
 -- thread_sessions
--- Every session that one line of work went through: up to the first one, then down all that resumed it. A cross join
--- keeps the order as it is written; SQLite would walk through all sessions instead.
+-- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
+-- order; SQLite would otherwise scan all sessions.
 create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid)
 returns setof context.session_row
 language plpgsql as $$
@@ -322,14 +323,14 @@ end
 $$;
 
 -- end_session
--- Ends it once; ending it again changes nothing and tells nobody.
+-- Ends a session once; ending it again changes nothing and sends no notification.
 create or replace function context.end_session(p_workspace text, p_developer text, p_id uuid)
 returns table (ended_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    -- First the scratchpad's row, which every update of it locks: whatever was acknowledged is in it, and nothing comes
-    -- after. It is written and not only locked, so that a repeatable read of an update that waits fails and is repeated.
+    -- First the row of the scratchpad, which every update locks: acknowledged updates are included, and none follows.
+    -- The row is written and not only locked, so that a waiting update under repeatable read fails and is repeated.
     update context.session_state st set updated_at = st.updated_at
     where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_id
       and exists (select from context.sessions s
@@ -346,7 +347,7 @@ end
 $$;
 
 -- save_metadata
--- A session's metadata and what listeners are told of it, in one transaction.
+-- The metadata of a session and the notification of listeners, in one transaction.
 create or replace function context.save_metadata(
     p_workspace text, p_developer text, p_id uuid, p_metadata text, p_topic text, p_data text
 ) returns table (revision bigint)
@@ -366,9 +367,9 @@ end
 $$;
 
 -- append_events
--- Several events of several calls on one session, in one round trip. A call is all or nothing: its rows are looked at
--- first, then written; if one is refused, it carries the reason and none is written. The session's row is locked from
--- the look to the commit, which is what makes the sequence strict.
+-- Events of several calls on one session, in one round trip. A call is all or nothing: its rows are checked first and
+-- then written; if a row is refused, it returns the reason and no row of the call is written. The row of the session is
+-- locked from the check to the commit, which makes the sequence strict.
 create or replace function context.append_events(
     p_workspace text, p_developer text, p_session uuid, p_call int[], p_expected bigint[], p_id uuid[], p_type text[],
     p_role text[], p_content text[], p_parts text[], p_hash bytea[]
@@ -399,7 +400,7 @@ begin
     for i in 1 .. coalesce(cardinality(p_id), 0) loop
         if i = 1 or p_call[i] <> p_call[i - 1] then
             guilty := null;
-            ahead := 0;  -- how many of the call's events before this one are new
+            ahead := 0;  -- how many earlier events of the call are new
             j := i;
             while guilty is null and p_call[j] = p_call[i] loop
                 reason := context.refusal(p_workspace, p_developer, p_session, p_id[j], p_hash[j], p_expected[j],
@@ -442,7 +443,7 @@ end
 $$;
 
 -- append_event
--- The usual case: one new event, in two statements. Whatever is unusual about it is the other function's business.
+-- The usual case: one new event, in two statements. The other function handles all unusual cases.
 create or replace function context.append_event(
     p_workspace text, p_developer text, p_session uuid, p_expected bigint, p_id uuid, p_type text, p_role text,
     p_content text, p_parts text, p_hash bytea
@@ -476,8 +477,8 @@ end
 $$;
 
 -- recent_events
--- The events of the last n turns below a given one, newest first; the partial index on user messages finds where the
--- n-th last turn begins, whatever the session's length.
+-- The events of the last n turns before a given event, newest first; the partial index on user messages finds the
+-- beginning of the n-th last turn at a cost that does not depend on the length of the session.
 create or replace function context.recent_events(
     p_workspace text, p_developer text, p_session uuid, p_turns_before bigint, p_below bigint, p_limit bigint
 ) returns setof context.event_row
@@ -492,8 +493,8 @@ begin
     where e.workspace_id = p_workspace and e.session_id = p_session and e.type = 'user_message'
     order by e.sequence desc
     limit 1 offset p_turns_before;
-    -- Not in the statement: under row-level security PostgreSQL does not look up a `coalesce` in an index, and the
-    -- window would read the whole session as soon as its plan is kept.
+    -- Not in the statement: under row-level security PostgreSQL does not use an index for a `coalesce`, and with a
+    -- cached plan the window would read the whole session.
     first := coalesce(first, 0);
     return query
         select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
@@ -507,7 +508,7 @@ end
 $$;
 
 -- events_after
--- Events in order, beyond a sequence that the reader has seen: to tail, to export, to verify.
+-- Events in order, after a given sequence: to tail, to export, to verify.
 create or replace function context.events_after(
     p_workspace text, p_developer text, p_session uuid, p_after bigint, p_limit bigint
 ) returns setof context.event_row
@@ -526,8 +527,8 @@ end
 $$;
 
 -- turns_below
--- One page for reading: the last n turns below a given event, newest first, long texts cut. Neither the length of the
--- session nor the size of its events decides what a page costs.
+-- One page for display: the last n turns before a given event, newest first, with long texts cut. The cost of a page
+-- does not depend on the length of the session or the size of its events.
 create or replace function context.turns_below(
     p_workspace text, p_developer text, p_session uuid, p_below bigint, p_turns_before bigint, p_limit bigint,
     p_chars integer, p_bytes integer
@@ -563,7 +564,7 @@ end
 $$;
 
 -- sample_events
--- Events spread evenly over a session's log: enough for a picture, at the same cost for any length.
+-- Events spread evenly over the log of a session, for a chart, at the same cost for any length.
 create or replace function context.sample_events(
     p_workspace text, p_developer text, p_session uuid, p_limit bigint
 ) returns table (sequence bigint, type text, created_at timestamptz, bytes bigint)
@@ -576,7 +577,7 @@ begin
     select s.last_sequence, least(s.last_sequence, p_limit) into last, many
     from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session;
-    -- One look-up each: as one statement it might be planned as a walk through the session.
+    -- One index lookup for each event: a single statement might be planned as a scan of the session.
     for n in 0 .. coalesce(many, 0) - 1 loop
         return query
             select e.sequence, e.type, e.created_at,
@@ -589,7 +590,7 @@ end
 $$;
 
 -- first_request
--- The first words of a session: what it is called by somebody who gave it no name.
+-- The first user message of a session: the title of a session without a name.
 create or replace function context.first_request(
     p_workspace text, p_developer text, p_session uuid, p_chars integer
 ) returns table (content text)
@@ -621,7 +622,7 @@ end
 $$;
 
 -- matching_events
--- What a person wants to forget by its words, in JSON as well; reads every event of the developer, to miss none.
+-- The events that contain a text to forget, in JSON as well; reads every event of the developer, to miss none.
 create or replace function context.matching_events(
     p_workspace text, p_developer text, p_text text, p_escaped text
 ) returns setof context.event_row
@@ -639,7 +640,7 @@ end
 $$;
 
 -- sessions_with_text
--- Sessions whose scratchpad or metadata hold a text that is to be forgotten; read whole, because it must miss none.
+-- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
 create or replace function context.sessions_with_text(p_workspace text, p_developer text, p_escaped text)
 returns table (id text)
 language plpgsql as $$
@@ -655,7 +656,7 @@ end
 $$;
 
 -- erase_event
--- The tombstone first, because the trigger lets content go only where one stands.
+-- The tombstone first, because the trigger allows erasing the content only if a tombstone exists.
 create or replace function context.erase_event(p_workspace text, p_developer text, p_id uuid, p_reason text)
 returns table (session_id text, sequence bigint, erased_at timestamptz)
 language plpgsql as $$
@@ -675,13 +676,13 @@ end
 $$;
 
 -- clear_session
--- The rest of what a forgotten session held: scratchpad, metadata, and what listeners were told of it.
+-- The rest of a forgotten session: scratchpad, metadata, and the notifications about it.
 create or replace function context.clear_session(p_workspace text, p_developer text, p_id uuid)
 returns table (revision bigint)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    -- The session first: whoever resumes it holds its lock while he copies the rest.
+    -- The session first: a process that resumes it holds its lock while it copies the rest.
     return query
         update context.sessions s set metadata = '{}', revision = s.revision + 1
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
@@ -695,7 +696,7 @@ end
 $$;
 
 -- erased_hashes
--- The hashes that tombstones keep for a session, to verify its chain without the contents.
+-- The hashes in the tombstones of a session, to verify its chain without the contents.
 create or replace function context.erased_hashes(p_workspace text, p_developer text, p_session uuid)
 returns table (event_id text, content_hash bytea)
 language plpgsql as $$
@@ -708,7 +709,7 @@ end
 $$;
 
 -- get_state
--- A session's scratchpad.
+-- The scratchpad of a session.
 create or replace function context.get_state(p_workspace text, p_developer text, p_session uuid)
 returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
@@ -721,14 +722,15 @@ end
 $$;
 
 -- update_state
--- The scratchpad with a patch merged into it, unless the session has ended.
+-- Merges a patch into the scratchpad, unless the session has ended.
 create or replace function context.update_state(
     p_workspace text, p_developer text, p_session uuid, p_patch text
 ) returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    -- A statement of its own: the next one sees what was committed while this one waited, the session's end above all.
+    -- A separate statement: the next one sees what was committed while this one waited, in particular the end of the
+    -- session.
     perform from context.session_state st
     where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_session
     for no key update;
@@ -743,9 +745,8 @@ end
 $$;
 
 -- count_ends
--- Numbers handed out and the number that each log ends with: they are the same, or the end of a log was lost. One
--- step into an index for each session, however long its log is; a hole in the middle only shows when all rows are
--- counted.
+-- The numbers assigned and the last number of each log: if they differ, the end of a log was lost. One index lookup for
+-- each session, independent of the length of its log; a gap in the middle is found only by counting all rows.
 create or replace function context.count_ends(p_workspace text, p_developer text)
 returns table (numbered bigint, stored bigint, sessions bigint)
 language plpgsql as $$
@@ -762,7 +763,7 @@ end
 $$;
 
 -- count_events
--- Numbers handed out and rows that are there: they are the same, or something acknowledged was lost.
+-- The numbers assigned and the stored rows: if they differ, an acknowledged event was lost.
 create or replace function context.count_events(p_workspace text, p_developer text)
 returns table (numbered bigint, stored bigint, sessions bigint)
 language plpgsql as $$

@@ -1,5 +1,6 @@
 -- create_session
--- A new session with its empty scratchpad; the same id, or an open session of the same native id, is found instead.
+-- A new session with its scratchpad. If a session with the same id, or an open session with the same native id,
+-- exists, returns that one.
 insert into sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client, native_id,
                       repo, worktree, resumed_from, metadata, head_hash, started_at)
 select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, now_utc()
@@ -26,7 +27,7 @@ from sessions
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- lock_session
--- The same, held until the transaction ends; on SQLite the transaction itself is the lock.
+-- The same, with a lock until the transaction ends; on SQLite the transaction itself is the lock.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -42,7 +43,7 @@ order by started_at desc, id desc
 limit 1;
 
 -- open_sessions
--- The newest open sessions of a worktree: the one that a call without an id means, and whether it is the only one.
+-- The newest open sessions of a worktree: the session that a call without an id means, and whether it is the only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -52,8 +53,8 @@ order by started_at desc, id desc
 limit 2;
 
 -- unplaced_sessions
--- The newest open sessions of a client that belong to no worktree, as a server's do; the index of open ones by worktree
--- has those without one together.
+-- The newest open sessions of a client without a worktree, as on a server. The index of open sessions by worktree also
+-- contains sessions without one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -63,8 +64,8 @@ order by started_at desc, id desc
 limit 2;
 
 -- telling_session
--- Where somebody would go on: the newest session with context sets or a hint, else the newest with events that is not
--- the caller's own. From the newest on, and no further than the first that fits.
+-- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
+-- not the caller's own. Reads from the newest session to the first match.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -81,7 +82,7 @@ order by started_at desc, id desc
 limit 1;
 
 -- session_names
--- Names that begin like this, that of the newest session first; the index of names holds all that is asked for.
+-- Names that begin with a text, the newest session first; the index of names contains every column that is needed.
 select name
 from sessions
 where workspace_id = $1 and developer_id = $2 and name is not null and substr(lower(name), 1, length($3)) = lower($3)
@@ -90,14 +91,14 @@ order by max(started_at) desc, name
 limit $4;
 
 -- native_session
--- The open session that a client calls by its own id; the unique index makes it the only one.
+-- The open session with a native id; the unique index guarantees that there is only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
 where workspace_id = $1 and developer_id = $2 and client = $3 and native_id = $4 and ended_at is null;
 
 -- list_sessions
--- Newest first, below a given one, so that a reader pages through any number of them.
+-- Newest first, before a given session, so that a reader can page through any number of sessions.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -109,7 +110,7 @@ order by started_at desc, id desc
 limit $4;
 
 -- named_sessions
--- Sessions of one name, newest first: names are for people and need not be unique.
+-- Sessions with one name, newest first: names are for people and need not be unique.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -118,8 +119,8 @@ order by started_at desc, id desc
 limit $4;
 
 -- thread_sessions
--- Every session that one line of work went through: up to the first one, then down all that resumed it. A cross join
--- keeps the order as it is written; SQLite would walk through all sessions instead.
+-- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
+-- order; SQLite would otherwise scan all sessions.
 with recursive
 up (id, resumed_from) as (
     select id, resumed_from from sessions where workspace_id = $1 and developer_id = $2 and id = $3
@@ -139,7 +140,7 @@ from thread cross join sessions s on s.workspace_id = $1 and s.developer_id = $2
 order by s.started_at, s.id;
 
 -- end_session
--- Ends it once; ending it again changes nothing and tells nobody.
+-- Ends a session once; ending it again changes nothing and sends no notification.
 update sessions set ended_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and id = $3 and ended_at is null;
 insert into outbox (workspace_id, developer_id, topic, data, created_at)
@@ -147,7 +148,7 @@ select $1, $2, 'session.ended', json_object('session_id', $3), now_utc() where c
 select ended_at from sessions where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- save_metadata
--- A session's metadata and what listeners are told of it, in one transaction.
+-- The metadata of a session and the notification of listeners, in one transaction.
 update sessions set metadata = $4, revision = revision + 1
 where workspace_id = $1 and developer_id = $2 and id = $3;
 insert into outbox (workspace_id, developer_id, topic, data, created_at)
@@ -155,8 +156,8 @@ select $1, $2, $5, $6, now_utc() where changes() = 1 and $5 is not null;
 select revision from sessions where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- append_events
--- One event: the counter is bumped only if the event is new and may be written, and the insert follows the counter.
--- Why it was not written, or what stands under its id already, is asked only when the insert touched no row.
+-- One event: the counter is incremented only if the event is new and may be written, and the insert uses the counter.
+-- The reason for a refusal, or the existing event with the same id, is read only if the insert wrote no row.
 update sessions
 set last_sequence = last_sequence + 1,
     head_hash = chain_hash(head_hash, $3, last_sequence + 1, $5, now_microseconds(), $10)
@@ -182,8 +183,8 @@ left join session_events e on e.workspace_id = $1 and e.id = $5
 left join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = $3;
 
 -- recent_events
--- The events of the last n turns below a given one, newest first; the partial index on user messages finds where the
--- n-th last turn begins, whatever the session's length.
+-- The events of the last n turns before a given event, newest first; the partial index on user messages finds the
+-- beginning of the n-th last turn at a cost that does not depend on the length of the session.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = $1 and developer_id = $2 and session_id = $3
@@ -195,7 +196,7 @@ order by sequence desc
 limit coalesce($6, -1);
 
 -- events_after
--- Events in order, beyond a sequence that the reader has seen: to tail, to export, to verify.
+-- Events in order, after a given sequence: to tail, to export, to verify.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = $1 and developer_id = $2 and session_id = $3 and sequence > $4
@@ -203,8 +204,8 @@ order by sequence
 limit $5;
 
 -- turns_below
--- One page for reading: the last n turns below a given event, newest first, long texts cut. Neither the length of the
--- session nor the size of its events decides what a page costs.
+-- One page for display: the last n turns before a given event, newest first, with long texts cut. The cost of a page
+-- does not depend on the length of the session or the size of its events.
 select id, session_id, sequence, type, role, substr(content, 1, $7) as content,
        case when octet_length(parts) <= $8 then parts
             when parts is not null then
@@ -224,7 +225,7 @@ order by sequence desc
 limit $6;
 
 -- sample_events
--- Events spread evenly over a session's log: enough for a picture, at the same cost for any length.
+-- Events spread evenly over the log of a session, for a chart, at the same cost for any length.
 with recursive
 spread (last, many) as (
     select last_sequence, min(last_sequence, $4) from sessions where workspace_id = $1 and developer_id = $2 and id = $3
@@ -240,7 +241,7 @@ from spread cross join place cross join session_events e
  and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
 
 -- first_request
--- The first words of a session: what it is called by somebody who gave it no name.
+-- The first user message of a session: the title of a session without a name.
 select substr(content, 1, $4) as content
 from session_events
 where workspace_id = $1 and developer_id = $2 and session_id = $3 and type = 'user_message'
@@ -254,7 +255,7 @@ from session_events
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- matching_events
--- What a person wants to forget by its words, in JSON as well; reads every event of the developer, to miss none.
+-- The events that contain a text to forget, in JSON as well; reads every event of the developer, to miss none.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = $1 and developer_id = $2 and erased_at is null
@@ -262,14 +263,14 @@ where workspace_id = $1 and developer_id = $2 and erased_at is null
 order by session_id, sequence;
 
 -- sessions_with_text
--- Sessions whose scratchpad or metadata hold a text that is to be forgotten; read whole, because it must miss none.
+-- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
 select s.id
 from sessions s join session_state t on t.workspace_id = s.workspace_id and t.session_id = s.id
 where s.workspace_id = $1 and s.developer_id = $2 and (instr(s.metadata, $3) > 0 or instr(t.scratchpad, $3) > 0)
 order by s.started_at, s.id;
 
 -- erase_event
--- The tombstone first, because the trigger lets content go only where one stands.
+-- The tombstone first, because the trigger allows erasing the content only if a tombstone exists.
 insert into erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
 select $1, $2, id, session_id, content_hash, $4, now_utc()
 from session_events
@@ -281,7 +282,7 @@ from session_events
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- clear_session
--- The rest of what a forgotten session held: scratchpad, metadata, and what listeners were told of it.
+-- The rest of a forgotten session: scratchpad, metadata, and the notifications about it.
 update session_state set scratchpad = '{}', updated_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and session_id = $3;
 update outbox set data = '{}'
@@ -292,27 +293,27 @@ where workspace_id = $1 and developer_id = $2 and id = $3
 returning revision;
 
 -- erased_hashes
--- The hashes that tombstones keep for a session, to verify its chain without the contents.
+-- The hashes in the tombstones of a session, to verify its chain without the contents.
 select event_id, content_hash
 from erasures
 where workspace_id = $1 and developer_id = $2 and session_id = $3;
 
 -- get_state
--- A session's scratchpad.
+-- The scratchpad of a session.
 select session_id, scratchpad, updated_at
 from session_state
 where workspace_id = $1 and developer_id = $2 and session_id = $3;
 
 -- update_state
--- The scratchpad with a patch merged into it, unless the session has ended.
+-- Merges a patch into the scratchpad, unless the session has ended.
 update session_state set scratchpad = merge_json(scratchpad, $4), updated_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and session_id = $3
   and exists (select 1 from sessions where workspace_id = $1 and id = $3 and ended_at is null)
 returning session_id, scratchpad, updated_at;
 
 -- count_ends
--- Numbers handed out and the number that each log ends with: they are the same, or the end of a log was lost. One step
--- into an index for each session, however long its log is; a hole in the middle only shows when all rows are counted.
+-- The numbers assigned and the last number of each log: if they differ, the end of a log was lost. One index lookup for
+-- each session, independent of the length of its log; a gap in the middle is found only by counting all rows.
 select coalesce(sum(last_sequence), 0),
        coalesce(sum((select max(e.sequence) from session_events e
                      where e.workspace_id = $1 and e.session_id = s.id)), 0),
@@ -321,7 +322,7 @@ from sessions s
 where workspace_id = $1 and developer_id = $2;
 
 -- count_events
--- Numbers handed out and rows that are there: they are the same, or something acknowledged was lost.
+-- The numbers assigned and the stored rows: if they differ, an acknowledged event was lost.
 select (select coalesce(sum(last_sequence), 0) from sessions where workspace_id = $1 and developer_id = $2),
        (select count(*) from session_events where workspace_id = $1 and developer_id = $2),
        (select count(*) from sessions where workspace_id = $1 and developer_id = $2);

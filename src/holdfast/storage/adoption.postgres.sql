@@ -1,6 +1,6 @@
 -- check_table
--- Whether a table `memori.memories` that somebody else made can be adopted. Asked before anything changes, so that what
--- stands in the way is named with its column and its remedy. Constraints and triggers show later, when rows are tried.
+-- Whether a table `memori.memories` of another program can be adopted. Checked before anything changes, so that each
+-- obstacle is reported with its column and its fix. Constraints and triggers are found later, when rows are tried.
 do $check$
 declare
     there regclass := to_regclass('memori.memories');
@@ -10,7 +10,7 @@ declare
     remedy text := '';
     one record;
 begin
-    -- A view, or a table of something else, is told from a table of memories by the migration itself.
+    -- The migration itself refuses a view, or a table that does not contain memories.
     if there is null or (select c.relkind from pg_class c where c.oid = there) <> 'r' or (
         select count(*) from pg_attribute a
         where a.attrelid = there and a.attname in ('id', 'user_id', 'content') and not a.attisdropped
@@ -24,7 +24,7 @@ begin
     end if;
 
     select found.problem, found.remedy into problem, remedy from (
-        -- Who may read which row is decided there, and Holdfast keeps apart by other names.
+        -- Policies of the table decide who may read a row, and they do not use Holdfast's settings.
         select 'it has row-level security' as problem, 'ALTER TABLE memori.memories DISABLE ROW LEVEL SECURITY' as remedy
         from pg_class c where c.oid = there and c.relrowsecurity
         union all
@@ -58,7 +58,7 @@ begin
     ) found limit 1;
 
     if problem is null and not exists (select from pg_attribute a where a.attrelid = there and a.attname = 'content_tsv') then
-        -- The engine will make that column from the content, and refuses one that is too long.
+        -- PostgreSQL will generate that column from the content, and refuses content that is too long.
         for one in execute 'select id::text, content from memori.memories where octet_length(content) > 100000' loop
             begin
                 perform to_tsvector('english', one.content);
@@ -75,7 +75,8 @@ end
 $check$;
 
 -- try_verbs
--- Each verb is tried once and undone: a table whose constraints or triggers refuse one is refused now, not in daily use.
+-- Each verb is tried once and undone: a table whose constraints or triggers refuse a verb is refused now, not in daily
+-- use.
 do $migration$
 declare
     said text;

@@ -1,5 +1,5 @@
 -- refuse
--- For triggers: whatever reaches this is not done, by the owner of the table either.
+-- For triggers: refuses the change, for the owner of the table too.
 create or replace function holdfast.refuse() returns trigger
 language plpgsql as $$
 begin
@@ -8,7 +8,7 @@ end
 $$;
 
 -- only_empty
--- For the outbox: forgetting a session empties what was reported of it; nothing else may change.
+-- For the outbox: forgetting a session empties its notifications; no other change is allowed.
 create or replace function holdfast.only_empty() returns trigger
 language plpgsql as $$
 begin

@@ -1,14 +1,15 @@
 -- server_encoding
--- Only one that keeps every text will do.
+-- Only an encoding that can store every text is accepted.
 show server_encoding;
 
 -- lock_ledger
--- One process migrates, the others wait here and then see what it did.
+-- One process migrates; the others wait here and then see the result.
 select pg_advisory_xact_lock(x'486F6C64'::bigint);
 
 -- make_ledger
--- What was applied to this database, and with which text. Everybody reads it, the owner adds, and no policy lets
--- anybody change or remove a line. The schemas come with it, because functions stand in them before any table does.
+-- The migrations that were applied to this database, with the checksum of their texts. Every role may read it and the
+-- owner adds rows; no policy allows a change or a removal. The schemas are created here, because functions are
+-- installed in them before any table.
 create schema if not exists holdfast;
 create schema if not exists context;
 create schema if not exists memori;
@@ -41,31 +42,31 @@ end
 $$;
 
 -- applied_migrations
--- Each with the checksum of its text.
+-- The applied migrations, each with the checksum of its text.
 select number, name, checksum from holdfast.migrations;
 
 -- add_migration
--- In the transaction that applied it.
+-- Records a migration, in the transaction that applied it.
 insert into holdfast.migrations (number, name, checksum) values ($1, $2, $3);
 
 -- installed_functions
--- The functions as they are in this database: what was installed last.
+-- The functions of this database: number and checksum of the last installation.
 select number, checksum from holdfast.functions order by number desc limit 1;
 
 -- add_functions
--- In the transaction that installed them.
+-- Records the functions, in the transaction that installed them.
 insert into holdfast.functions (number, checksum) values ($1, $2);
 
 -- is_adopted
--- Whether another program made the table of memories, as the first migration found it.
+-- Whether another program created the table of memories, as the first migration found it.
 select memori.is_adopted();
 
 -- grant_functions
--- What the program calls, and nobody else.
+-- Grants the functions to the runtime role, and to no other role.
 call holdfast.grant_functions($1);
 
 -- taken_schema
--- A schema of our name with anything in it that is not the ledger: another program uses it.
+-- A schema with one of our names that contains anything other than the ledger: another program uses it.
 select n.nspname::text from pg_namespace n
 where n.nspname in ('context', 'holdfast')
   and (exists (select from pg_class c left join pg_index i on i.indexrelid = c.oid
@@ -77,13 +78,13 @@ order by 1
 limit 1;
 
 -- other_owner
--- Who owns our schemas, if it is not the role that asks.
+-- The owner of our schemas, if it is not the current role.
 select pg_get_userbyid(n.nspowner)::text from pg_namespace n
 where n.nspname in ('context', 'holdfast') and not pg_has_role(n.nspowner, 'MEMBER')
 limit 1;
 
 -- has_foreign_table
--- Whether there is a table of memories that another program made.
+-- Whether there is a table of memories of another program.
 select to_regclass('memori.memories') is not null
    and not exists (select from pg_attribute
                    where attrelid = to_regclass('memori.memories') and attname in ('workspace_id', 'developer_id'));

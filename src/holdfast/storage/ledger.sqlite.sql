@@ -1,5 +1,5 @@
 -- make_ledger
--- What was applied to this file, and with which text.
+-- The migrations that were applied to this file, with the checksum of their texts.
 create table if not exists holdfast_migrations (
     number integer primary key,
     name text not null,
@@ -8,9 +8,9 @@ create table if not exists holdfast_migrations (
 ) strict;
 
 -- applied_migrations
--- Each with the checksum of its text.
+-- The applied migrations, each with the checksum of its text.
 select number, checksum from holdfast_migrations;
 
 -- add_migration
--- In the transaction that applied it.
+-- Records a migration, in the transaction that applied it.
 insert into holdfast_migrations (number, name, checksum) values (?, ?, ?);

@@ -51,7 +51,7 @@ def as_database(pool_or_database: Any) -> Database:
         return database
     if not (hasattr(pool_or_database, "acquire") and hasattr(pool_or_database, "fetch")):
         problem = (
-            "is no open database and no asyncpg.Pool; "
+            "is neither an open database nor an asyncpg.Pool; "
             "open one with `async with open_database(url) as database`"
         )
         # Its type and not itself: it may be a URL with a password.

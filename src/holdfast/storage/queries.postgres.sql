@@ -1,5 +1,5 @@
 -- act_for
--- Who asks, for this transaction only; the policies read it, and unset means no rows.
+-- Sets the caller for this transaction only; the policies read it, and unset means no rows.
 create or replace function holdfast.act_for(p_workspace text, p_developer text) returns void
 language plpgsql as $$
 begin
@@ -8,9 +8,9 @@ end
 $$;
 
 -- tell
--- One more entry in the outbox. Ids are handed out under a lock that is held until the commit, so that they appear
--- in the order of the commits and a reader that has seen n misses none. A bare sequence skips: a later id can be
--- visible before an earlier one.
+-- Adds an entry to the outbox. Ids are assigned under a lock that is held until the commit, so that they appear in the
+-- order of the commits and a reader that has seen n misses none. With a bare sequence a reader can miss rows: a later
+-- id can be visible before an earlier one.
 create or replace function holdfast.tell(p_workspace text, p_developer text, p_topic text, p_data jsonb)
 returns void
 language plpgsql as $$
@@ -22,7 +22,7 @@ end
 $$;
 
 -- outbox_after
--- What happened beyond a cursor, in the order of the commits.
+-- The entries after a cursor, in the order of the commits.
 create or replace function holdfast.outbox_after(
     p_workspace text, p_developer text, p_after bigint, p_limit int
 ) returns table (id bigint, topic text, data text, created_at timestamptz)
@@ -39,7 +39,7 @@ end
 $$;
 
 -- outbox_end
--- Where a listener starts who wants only what is to come.
+-- The cursor of a listener that wants only future entries.
 create or replace function holdfast.outbox_end(p_workspace text, p_developer text)
 returns table (id bigint)
 language plpgsql as $$
@@ -53,7 +53,7 @@ end
 $$;
 
 -- find_key
--- Whether a request was done already, with which content, and what it was about.
+-- Whether a request was already executed, the hash of its content, and its subject.
 create or replace function holdfast.find_key(p_workspace text, p_developer text, p_operation text, p_key text)
 returns table (request_hash bytea, subject text)
 language plpgsql as $$
@@ -66,8 +66,8 @@ end
 $$;
 
 -- keep_key
--- Notes a request in the transaction that does it. Where two bring the same key at once, the second waits here for
--- the first, fails, and finds the key when it tries again.
+-- Records a request in the transaction of its effect. If two requests have the same key at the same time, the second
+-- waits here for the first, fails, and finds the key when it is repeated.
 create or replace function holdfast.keep_key(
     p_workspace text, p_developer text, p_operation text, p_key text, p_request_hash bytea, p_subject text
 ) returns table (subject text)
@@ -81,7 +81,7 @@ end
 $$;
 
 -- beat
--- A write that means nothing, to see whether writing works.
+-- A write without content, to test whether writing works.
 create or replace function holdfast.beat(p_workspace text, p_developer text) returns table (beats bigint)
 language plpgsql as $$
 begin
@@ -94,7 +94,7 @@ end
 $$;
 
 -- last_beat
--- The read that belongs to it.
+-- The read that checks that write.
 create or replace function holdfast.last_beat(p_workspace text, p_developer text) returns table (beats bigint)
 language plpgsql as $$
 begin
@@ -105,7 +105,7 @@ end
 $$;
 
 -- keep_entry
--- One document more in the journal; the same id again finds the first.
+-- Adds a document to the journal; if the id exists, returns the existing document.
 create or replace function holdfast.keep_entry(
     p_workspace text, p_developer text, p_id uuid, p_kind text, p_subject text, p_content text
 ) returns table (id text, subject text, content text, created_at timestamptz, erased_at timestamptz)
@@ -135,7 +135,7 @@ end
 $$;
 
 -- newest_entries
--- The newest documents about one subject; numbers rise.
+-- The newest documents about one subject; numbers increase.
 create or replace function holdfast.newest_entries(
     p_workspace text, p_developer text, p_kind text, p_subject text, p_limit bigint
 ) returns table (id text, subject text, content text, created_at timestamptz, erased_at timestamptz)
@@ -151,7 +151,7 @@ end
 $$;
 
 -- newest_of_kind
--- The newest documents of a kind, whatever they are about.
+-- The newest documents of a kind, for all subjects.
 create or replace function holdfast.newest_of_kind(
     p_workspace text, p_developer text, p_kind text, p_limit bigint
 ) returns table (id text, subject text, content text, created_at timestamptz, erased_at timestamptz)
@@ -167,7 +167,7 @@ end
 $$;
 
 -- entries_with_text
--- Which documents hold a text exactly as it is written.
+-- The documents that contain an exact text.
 create or replace function holdfast.entries_with_text(p_workspace text, p_developer text, p_text text)
 returns table (id text, kind text)
 language plpgsql as $$
@@ -182,7 +182,7 @@ end
 $$;
 
 -- erase_entry
--- Empty one document and leave its place.
+-- Empties one document and keeps its row.
 create or replace function holdfast.erase_entry(p_workspace text, p_developer text, p_id uuid)
 returns table (id text)
 language plpgsql as $$

@@ -1,5 +1,5 @@
 -- outbox_after
--- What happened beyond a cursor, in the order of the commits.
+-- The entries after a cursor, in the order of the commits.
 select id, topic, data, created_at
 from outbox
 where workspace_id = $1 and developer_id = $2 and id > $3 and data <> '{}'
@@ -7,25 +7,25 @@ order by id
 limit $4;
 
 -- outbox_end
--- Where a listener starts who wants only what is to come.
+-- The cursor of a listener that wants only future entries.
 select coalesce(max(id), 0)
 from outbox
 where workspace_id = $1 and developer_id = $2;
 
 -- find_key
--- Whether a request was done already, with which content, and what it was about.
+-- Whether a request was already executed, the hash of its content, and its subject.
 select request_hash, subject
 from idempotency_keys
 where workspace_id = $1 and developer_id = $2 and operation = $3 and key = $4;
 
 -- keep_key
--- Notes a request in the transaction that does it.
+-- Records a request in the transaction of its effect.
 insert into idempotency_keys (workspace_id, developer_id, operation, key, request_hash, subject, created_at)
 values ($1, $2, $3, $4, $5, $6, now_utc())
 returning subject;
 
 -- beat
--- A write that means nothing, to see whether writing works.
+-- A write without content, to test whether writing works.
 update heartbeats set beats = beats + 1
 where workspace_id = $1 and developer_id = $2
 returning beats;
@@ -33,13 +33,13 @@ insert into heartbeats (workspace_id, developer_id, beats) values ($1, $2, 1)
 returning beats;
 
 -- last_beat
--- The read that belongs to it.
+-- The read that checks that write.
 select beats
 from heartbeats
 where workspace_id = $1 and developer_id = $2;
 
 -- keep_entry
--- One document more in the journal; the same id again finds the first.
+-- Adds a document to the journal; if the id exists, returns the existing document.
 insert into journal (workspace_id, developer_id, id, kind, subject, content, created_at)
 select $1, $2, $3, $4, $5, $6, now_utc()
 where not exists (select 1 from journal where workspace_id = $1 and id = $3);
@@ -54,7 +54,7 @@ from journal
 where workspace_id = $1 and developer_id = $2 and id = $4 and kind = $3;
 
 -- newest_entries
--- The newest documents about one subject; numbers rise.
+-- The newest documents about one subject; numbers increase.
 select id, subject, content, created_at, erased_at
 from journal
 where workspace_id = $1 and developer_id = $2 and kind = $3 and subject = $4
@@ -62,7 +62,7 @@ order by number desc
 limit $5;
 
 -- newest_of_kind
--- The newest documents of a kind, whatever they are about.
+-- The newest documents of a kind, for all subjects.
 select id, subject, content, created_at, erased_at
 from journal
 where workspace_id = $1 and developer_id = $2 and kind = $3
@@ -70,14 +70,14 @@ order by number desc
 limit $4;
 
 -- entries_with_text
--- Which documents hold a text exactly as it is written.
+-- The documents that contain an exact text.
 select id, kind
 from journal
 where workspace_id = $1 and developer_id = $2 and erased_at is null and instr(content, $3) > 0
 order by id;
 
 -- erase_entry
--- Empty one document and leave its place.
+-- Empties one document and keeps its row.
 update journal set content = '', erased_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null
 returning id;

@@ -58,7 +58,7 @@ class SessionChoice:
         """A note for the caller, where there was a choice."""
         if self.session is None or not self.is_newest_of_several:
             return ()
-        chosen = f"the newest is meant: {self.session.id}"
+        chosen = f"the newest is used: {self.session.id}"
         return (f"Several sessions are open here; {chosen}. {how_to_name_another}.",)
 
 

@@ -13,7 +13,7 @@ TEXT_CHARS = 600
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|!]")
 NOTE = (
     "Written by Holdfast from the files in the context folder. "
-    "Changes made here are overwritten and read by nobody."
+    "Changes made here are overwritten and never read."
 )
 
 

@@ -15,7 +15,7 @@ class NoRepositoryError(NotFound):
     def __init__(self, folder: str):
         self.folder = folder
         super().__init__(
-            f"Folder {shown(folder)} is in no git repository.", next_actions=[Action("git.init")]
+            f"Folder {shown(folder)} is not in a git repository.", next_actions=[Action("git.init")]
         )
 
 
@@ -49,8 +49,7 @@ class ContextChangedError(Conflict):
     def __init__(self, expected: int, actual: int):
         self.expected, self.actual = expected, actual
         super().__init__(
-            f"The repo context is at revision {actual}, not {expected}: written meanwhile. "
-            "Load it again, then save."
+            f"The repo context is at revision {actual}, not {expected}. Load it again, then save."
         )
 
 
@@ -102,7 +101,7 @@ class ProofFailedError(Refused):
         self.claim, self.command = claim, command
         how = f"ended with exit code {exit_code}" if exit_code != 0 else "ran while files changed"
         super().__init__(
-            f"Claim {shown(claim)} is shown by nothing: {shown(command)} {how}. "
+            f"Claim {shown(claim)} has no valid evidence: {shown(command)} {how}. "
             "Run it until it passes, then claim.",
             next_actions=[Action("prove")],
         )
@@ -116,7 +115,7 @@ class EvidenceNotThereError(Refused):
     def __init__(self, evidence: str, problem: str):
         self.evidence, self.problem = evidence, problem
         super().__init__(
-            f"Evidence {shown(evidence)} is not there: {problem}. Name a place that is."
+            f"Evidence {shown(evidence)} was not found: {problem}. Name a place that exists."
         )
 
 

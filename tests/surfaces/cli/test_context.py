@@ -142,7 +142,7 @@ def test_the_newest_of_several_open_sessions_is_used_with_a_note(cli: Call):
 
     assert answer.document["session_id"] == newer
     assert answer.err == (
-        f"Note: Several sessions are open here; the newest is meant: {newer}. Choose "
+        f"Note: Several sessions are open here; the newest is used: {newer}. Choose "
         "another with --session.\n"
     )
 

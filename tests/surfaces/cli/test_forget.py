@@ -299,7 +299,7 @@ def test_the_question_shows_what_goes_and_erases_on_yes(
 
     assert (answer.code, answer.document["erased"]) == (0, 1)
     assert re.match(r"1 event:\n[\d-]{10} \(UTC\)\n    2  ", answer.err)
-    assert "key sk-4711\nErase this for good? [y/N]: " in answer.err
+    assert "key sk-4711\nErase this permanently? [y/N]: " in answer.err
     assert contents(cli) == ["harmless", ""]
 
 
@@ -317,7 +317,7 @@ def test_without_an_answer_the_confirming_option_is_named(
 
         assert (answer.code, answer.document["code"]) == (1, "aborted")
         assert answer.document["next_actions"] == [again]
-        assert answer.document["message"] == "Nothing was changed: nobody was there to answer."
+        assert answer.document["message"] == "Nothing was changed: the question was not answered."
         assert answer.err.endswith("[y/N]: \n"), "whatever comes next begins a line"
     assert contents(cli) == ["harmless", "key sk-4711"]
 
@@ -331,7 +331,8 @@ def test_an_answer_other_than_yes_changes_nothing(
     assert (answer.code, answer.out.strip()) == (1, "")
     assert answer.err.endswith("Error: Nothing was changed.\n")
     assert (
-        "The session's scratchpad, name and context sets\nErase this for good? [y/N]:" in answer.err
+        "The session's scratchpad, name and context sets\nErase this permanently? [y/N]:"
+        in answer.err
     )
     assert contents(cli) == ["harmless", "key sk-4711"]
 

@@ -178,7 +178,7 @@ def test_a_name_of_two_sessions_means_the_newest_with_a_note(cli: Call):
     newest = second.out.strip()
     assert second.err == (
         "Note: Another session is called 'twice' too. "
-        f"The name means the newest, {newest}; any other is told by its id.\n"
+        f"The name means the newest, {newest}; use the id for any other.\n"
     )
     assert cli("session", "show", "twice", "--json").document["id"] == newest
 
@@ -195,8 +195,8 @@ def test_a_name_that_another_session_has_is_noted_when_it_is_given(run: Call):
 
     assert (renamed.code, renamed.out) == (0, f"{older} is now 'b'\n")
     assert renamed.err == (
-        f"Note: Another session is called 'b' too. The name means the newest, {newer}; any "
-        "other is told by its id.\n"
+        f"Note: Another session is called 'b' too. The name means the newest, {newer}; "
+        "use the id for any other.\n"
     )
     assert (alone.code, alone.err) == (0, "")
 

@@ -216,7 +216,7 @@ def test_a_missing_home_is_reported_and_not_created(run: Call, tmp_path: Path):
 
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("Error: HOME '/")
-    assert "is not there; correct it" in answer.err
+    assert "does not exist; correct it" in answer.err
     assert not (tmp_path / "nonexist").exists()
 
 

@@ -290,7 +290,7 @@ def test_a_file_that_changed_meanwhile_is_shown_before_it_is_overwritten(console
 
     page.locator("#save").click()
 
-    expect(page.locator("#conflict")).to_contain_text("was changed by somebody else")
+    expect(page.locator("#conflict")).to_contain_text("was changed after it was read")
     assert Path(path).read_bytes() == b"theirs\n"
     page.locator("#overwrite").click()
     expect(page.locator("#saved")).to_contain_text("Saved")

@@ -453,7 +453,7 @@ async def test_a_file_has_lines_to_point_at(pages: Pages):
     page = await pages.get(f"/?applet=text-editor&path={pages.root}/a.txt")
 
     assert re.findall(r'<div id="(L\d+)">', page) == ["L1", "L2"]
-    assert "1 character in this file cannot be seen" in page
+    assert "1 character in this file is invisible" in page
 
 
 async def test_a_page_of_a_long_file_costs_as_much_as_one_of_a_short_file(pages: Pages):

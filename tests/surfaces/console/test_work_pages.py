@@ -116,9 +116,9 @@ async def test_a_server_of_a_team_has_no_working_tree(
 async def test_where_nothing_is_noted_yet_the_first_command_is_named(screen: Screen):
     page = await screen.get("/workstreams")
 
-    assert "Nothing is noted here yet" in page
+    assert "There are no notes here yet" in page
     assert "holdfast workstream claim" in page
-    assert "What an agent is handed" in page
+    assert "What an agent receives" in page
     assert not (screen.root / "data").exists()
 
 
@@ -270,7 +270,9 @@ async def test_a_proof_is_run_again_and_its_end_is_shown(screen: Screen, repo: R
     page = await screen.get("/workstreams")
     assert f'data-proves="{proof.id}"' in page
     assert "Run sh -c &#39;test -f ok &amp;&amp; echo fine&#39;" in page
-    assert "This is run on this machine, at the top of the checkout, as it stands here:" in page
+    assert (
+        "This command runs on this machine, at the top of the checkout, exactly as shown:" in page
+    )
     assert '<p class="bad">It failed, on the files as they are now.</p>' in page
     repo.write("ok", "")
 
@@ -371,8 +373,8 @@ async def test_a_folders_diff_lists_files_that_lead_to_theirs(screen: Screen, re
         ("path=src/models.py", "is no longer there"),
         (f"path=README.md&since={'0' * 40}", "is not in this repository"),
         ("path=README.md&since=HEAD", "Nothing differs from HEAD"),
-        ("path=README.md&since=main", "<code>main</code> is no commit id"),
-        ("path=src&since=HEAD^", "<code>HEAD^</code> is no commit id"),
+        ("path=README.md&since=main", "<code>main</code> is not a commit id"),
+        ("path=src&since=HEAD^", "<code>HEAD^</code> is not a commit id"),
     ],
 )
 async def test_the_diff_page_has_a_sentence_for_every_kind_of_file(

@@ -12,7 +12,7 @@ from holdfast.workstreams.model import PHASES
 
 @click.group("bundle", cls=Group)
 def command() -> None:
-    """Show what an agent is handed, rebuild and compare it"""
+    """Show what an agent receives, rebuild and compare it"""
 
 
 def bundles(app: App) -> BundleService:
@@ -27,7 +27,7 @@ def bundles(app: App) -> BundleService:
     help="For planning or for implementing",
 )
 @click.option(
-    "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+    "--workstream", "workstream_id", metavar="ID", help="Line of work; default: the branch"
 )
 @click.option("--client", metavar="NAME", help="Within this agent program's limit")
 @click.option("--limit", type=int, metavar="N", help="At most so many characters")
@@ -46,7 +46,7 @@ def show(
 @click.argument("receipt", metavar="ID")
 @prints
 def rebuild(app: App, receipt: str) -> Output:
-    """Make the same bytes again from a receipt"""
+    """Rebuild the same bytes from a receipt"""
     bundle = app.run(bundles(app).rebuild(receipt))
     return Output(bundle.to_dict(), bundle.text)
 

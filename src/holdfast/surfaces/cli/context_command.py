@@ -29,7 +29,7 @@ ANOTHER = "Choose another with --session"
 def command() -> None:
     """Set what the next session is reminded of
 
-    Without --session the newest open session of this working tree is meant.
+    Without --session this is the newest open session of the working tree.
     """
 
 

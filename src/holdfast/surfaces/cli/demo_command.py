@@ -40,10 +40,10 @@ with App() as app:
 
 
 @click.command("demo", cls=Command)
-@click.option("--serve", is_flag=True, help="Then show the story in the browser, until Ctrl-C")
+@click.option("--serve", is_flag=True, help="Then show the example in the browser, until Ctrl-C")
 @click.pass_context
 def command(context: click.Context, serve: bool) -> int:
-    """Play a short story on a store of its own"""
+    """Play a short example on a temporary store"""
     if serve and find_spec("fastapi") is None:
         raise ExtraMissingError("holdfast demo --serve", "server")
     folder = tempfile.mkdtemp(prefix="holdfast-demo-")

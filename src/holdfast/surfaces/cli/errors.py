@@ -17,6 +17,6 @@ class NobodyAnsweredError(HoldfastError):
     def __init__(self, selection: str):
         self.selection = selection
         super().__init__(
-            "Nothing was changed: nobody was there to answer.",
+            "Nothing was changed: the question was not answered.",
             next_actions=[Action("forget.confirmed", selection=selection)],
         )

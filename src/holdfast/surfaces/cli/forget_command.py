@@ -71,7 +71,7 @@ def command(
 def _ask(wanted: ToForget, found: Erasable) -> None:
     click.echo(term_safe(_describe_found(found, wanted.session_id)), err=True)
     try:
-        click.confirm("Erase this for good?", abort=True, err=True)
+        click.confirm("Erase this permanently?", abort=True, err=True)
     except click.Abort as error:
         if error.__context__:  # the line of the question was not ended
             click.echo(err=True)

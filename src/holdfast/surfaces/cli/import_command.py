@@ -24,7 +24,7 @@ SOURCES = ("caco",)
 )
 @prints
 def command(app: App, clients: tuple[str, ...]) -> Output:
-    """Bring in what another program has kept
+    """Import what another program has stored
 
     So far: session names, hints and context sets of ~/.caco/sessions. Repeating it changes nothing.
     """

@@ -21,7 +21,7 @@ NONE = "Nothing is remembered yet. Keep a statement with `holdfast memory rememb
 def command() -> None:
     """Remember statements and recall them by a question
 
-    `holdfast forget ID` erases one for good.
+    `holdfast forget ID` erases one permanently.
     """
 
 
@@ -36,7 +36,7 @@ def command() -> None:
 def remember(
     app: App, text: str, category: str | None, source: str, ttl_days: int | None
 ) -> Output:
-    """Keep a statement; one that is known is corroborated"""
+    """Store a statement; a known one is corroborated"""
     kept = run_write(
         app,
         "memory.remember",
@@ -95,7 +95,7 @@ def list_(app: App, limit: int, below: str | None) -> Output:
 @click.argument("memory_id", metavar="ID")
 @prints
 def corroborate(app: App, memory_id: str) -> Output:
-    """Believe it more"""
+    """Raise its confidence"""
     memory = run_write(
         app, "memory.corroborate", lambda scope: scope.memories.corroborate(memory_id)
     )
@@ -106,7 +106,7 @@ def corroborate(app: App, memory_id: str) -> Output:
 @click.argument("memory_id", metavar="ID")
 @prints
 def contradict(app: App, memory_id: str) -> Output:
-    """Believe it less"""
+    """Lower its confidence"""
     memory = run_write(app, "memory.contradict", lambda scope: scope.memories.contradict(memory_id))
     return _describe_memory("Believed less now", memory)
 
@@ -115,7 +115,7 @@ def contradict(app: App, memory_id: str) -> Output:
 @click.argument("memory_id", metavar="ID")
 @prints
 def expire(app: App, memory_id: str) -> Output:
-    """Recall it no more from now on; nothing of it is removed"""
+    """Stop recalling it; nothing is removed"""
     memory = run_write(app, "memory.expire", lambda scope: scope.memories.expire(memory_id))
     return _describe_memory("Recalled no more", memory)
 
@@ -124,7 +124,7 @@ def expire(app: App, memory_id: str) -> Output:
 @click.argument("file")
 @prints
 def import_(app: App, file: str) -> Output:
-    """Bring in a file of JSON lines; repeating it changes nothing"""
+    """Import a file of JSON lines; repeating changes nothing"""
     from holdfast.memories.jsonl_store import import_memories
 
     report = run_write(app, "memory.import", lambda scope: import_memories(scope.memories, file))

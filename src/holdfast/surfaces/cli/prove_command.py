@@ -17,7 +17,7 @@ from holdfast.surfaces.cli.running import Command, Output, current_folder, print
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="CMD...")
 @prints
 def command(app: App, again: str | None, words: tuple[str, ...]) -> Output:
-    """Run a command and keep how it ended, with the files
+    """Run a command and store its exit code, with the files
 
     Its exit code becomes ours. What it prints goes through; with --json to stderr. Our own options
     stand before it: whatever follows is part of it.

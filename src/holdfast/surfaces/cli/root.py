@@ -12,18 +12,18 @@ from holdfast import __version__
 from holdfast.surfaces.cli.running import Group
 
 COMMANDS = {
-    "demo": "Play a short story on a store of its own",
+    "demo": "Play a short example on a temporary store",
     "session": "Start, append to, read, resume and verify sessions",
     "context": "Set what the next session is reminded of",
     "workstream": "Keep context in the repository, checked on every read",
-    "prove": "Run a command and keep how it ended, with the files",
-    "bundle": "Show what an agent is handed, rebuild and compare it",
+    "prove": "Run a command and store its exit code, with the files",
+    "bundle": "Show what an agent receives, rebuild and compare it",
     "why": "Explain the last bundle: source, verdict, what was cut",
-    "round": "Let four roles speak about one topic, in turn",
+    "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
     "forget": "Erase what should never have been stored",
     "status": "Show the store and its accounts",
-    "import": "Bring in what another program has kept",
+    "import": "Import what another program has stored",
     "serve": "Serve the API and the console on this machine",
     "mcp": "Serve an agent program over stdio",
     "admin": "Migrate the store",
@@ -55,4 +55,4 @@ class Root(Group):
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="holdfast", help="Show the version")
 def root() -> None:
-    """Keep what agents did and hand it to whoever continues"""
+    """Record what agents did and give it to the next session"""

@@ -10,13 +10,13 @@ from holdfast.bundles.rounds import ROLES, Round, RoundStep
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
 
 which = click.option(
-    "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+    "--workstream", "workstream_id", metavar="ID", help="Line of work; default: the branch"
 )
 
 
 @click.group("round", cls=Group)
 def command() -> None:
-    """Let four roles speak about one topic, in turn"""
+    """Collect the views of four roles on one topic, in turn"""
 
 
 def _rounds(app: App) -> RoundService:
@@ -45,8 +45,8 @@ def next_(app: App, workstream_id: str | None) -> Output:
 
 
 @command.command("submit")
-@click.option("--role", required=True, metavar="R", help=f"Who speaks: {', '.join(ROLES)}")
-@click.option("--text", required=True, metavar="T", help="What the role says")
+@click.option("--role", required=True, metavar="R", help=f"One of {', '.join(ROLES)}")
+@click.option("--text", required=True, metavar="T", help="The contribution of the role")
 @click.option(
     "--source", "sources", multiple=True, metavar="S", help="repo:PATH, tool:COMMAND or user:WORDS"
 )
@@ -55,7 +55,7 @@ def next_(app: App, workstream_id: str | None) -> Output:
 def submit(
     app: App, role: str, text: str, sources: tuple[str, ...], workstream_id: str | None
 ) -> Output:
-    """Say a role's part"""
+    """Submit the contribution of a role"""
     step = run_write(
         app,
         "round.submit",
@@ -87,7 +87,7 @@ def close(
 @which
 @prints
 def abandon(app: App, workstream_id: str | None) -> Output:
-    """End it without a result; what was said is kept"""
+    """End it without a result; submitted texts are kept"""
     left = run_write(
         app, "round.abandon", lambda _: _rounds(app).abandon(workstream_id), effect="files"
     )

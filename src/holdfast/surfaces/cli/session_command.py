@@ -124,7 +124,7 @@ def state(app: App, session_id: str, patch: str | None) -> Output:
 @click.argument("session_id", metavar="ID")
 @prints
 def end(app: App, session_id: str) -> Output:
-    """End a session; nothing of it is removed"""
+    """End a session; nothing is removed"""
     found = find_session(app, session_id)
     run_write(app, "session.end", lambda scope: scope.sessions.end_session(found.id))
     session = app.run(app.scope.sessions.get_session(found.id))
@@ -164,7 +164,7 @@ def rename(app: App, session_id: str, name: str) -> Output:
 @click.argument("session_id", metavar="ID")
 @prints
 def resume(app: App, session_id: str) -> Output:
-    """Continue a session; an ended one goes on in a new one"""
+    """Continue a session; an ended one continues in a new one"""
     found = find_session(app, session_id)
     warnings = _list_open_successors(app, found)
     session = run_write(
@@ -237,4 +237,4 @@ def _list_name_warnings(app: App, session: Session) -> list[str]:
         return []
     newest, _ = found
     first = f"Another session is called {session.name!r} too."
-    return [f"{first} The name means the newest, {newest.id}; any other is told by its id."]
+    return [f"{first} The name means the newest, {newest.id}; use the id for any other."]

@@ -31,10 +31,10 @@ def about(function: Callable[..., Any]) -> Callable[..., Any]:
         "--phase",
         type=click.Choice(PHASES),
         default="implementation",
-        help="Whose document is meant",
+        help="Which of the two documents",
     )
     which = click.option(
-        "--workstream", "workstream_id", metavar="ID", help="Line of work; the branch without it"
+        "--workstream", "workstream_id", metavar="ID", help="Line of work; default: the branch"
     )
     return phase(which(function))
 
@@ -56,7 +56,7 @@ def show(app: App, phase: str, workstream_id: str | None) -> Output:
 @about
 @prints
 def check(app: App, phase: str, workstream_id: str | None) -> Output:
-    """Tell which notes and claims still hold here"""
+    """Show which notes and claims still hold here"""
     judged = app.run(_service(app).load(phase, workstream_id))
     known = judged.to_dict()
     data = {name: known[name] for name in KEPT_BY_CHECK}
@@ -69,16 +69,14 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
     "--id",
     "decision_id",
     metavar="D",
-    help="Which decision; one that is not there yet gets this id",
+    help="Id of the decision; a new decision gets this id",
 )
-@click.option(
-    "--status", type=click.Choice(DECISION_STATUSES), help="What became of it; open without it"
-)
+@click.option("--status", type=click.Choice(DECISION_STATUSES), help="Its status; default: open")
 @click.option("--because", metavar="WHY", help="The reason; needed to reject")
 @about
 @prints
 def decide(app: App, text: str | None, **fields: Any) -> Output:
-    """Note a decision, or change one
+    """Record a decision, or change one
 
     With --id TEXT may be left out: the decision keeps its words.
     """
@@ -119,7 +117,7 @@ def claim(app: App, text: str, evidence: tuple[str, ...], **document: Any) -> Ou
 @about
 @prints
 def withdraw(app: App, note: str, **document: Any) -> Output:
-    """Take back a claim or a decision that was a mistake"""
+    """Withdraw a claim or a decision that was a mistake"""
     workstreams = _service(app)
     entry = run_write(
         app, "workstream.withdraw", lambda _: workstreams.withdraw(note, **document), effect="files"
@@ -131,7 +129,7 @@ def withdraw(app: App, note: str, **document: Any) -> Output:
 @about
 @prints
 def restore(app: App, **document: Any) -> Output:
-    """Put back saved notes that the file has lost"""
+    """Restore saved notes that are missing in the file"""
     workstreams = _service(app)
     context = run_write(
         app, "workstream.restore", lambda _: workstreams.restore(**document), effect="files"
@@ -161,7 +159,7 @@ def checklist(app: App, items: tuple[str, ...], **document: Any) -> Output:
 @about
 @prints
 def point(app: App, paths: tuple[str, ...], **document: Any) -> Output:
-    """Name files that whoever continues should look at"""
+    """Name files that the next session should look at"""
     workstreams = _service(app)
     context = run_write(
         app, "workstream.point", lambda _: workstreams.point(paths, **document), effect="files"
@@ -171,13 +169,13 @@ def point(app: App, paths: tuple[str, ...], **document: Any) -> Output:
 
 
 @command.command("save")
-@click.option("--summary", required=True, metavar="TEXT", help="Where the work stands")
+@click.option("--summary", required=True, metavar="TEXT", help="State of the work")
 @click.option("--feature-request", metavar="T", help="What it is about, as a label")
 @click.option(
     "--expected-revision",
     type=int,
     metavar="N",
-    help="Refuse if somebody wrote since this revision",
+    help="Refuse if it was changed after this revision",
 )
 @about
 @prints
@@ -200,7 +198,7 @@ def save(app: App, summary: str, **fields: Any) -> Output:
 @about
 @prints
 def fail(app: App, **fields: Any) -> Output:
-    """Note a failed run; the summary stays as it is"""
+    """Record a failed run; the summary does not change"""
     workstreams = _service(app)
     context = run_write(
         app, "workstream.fail", lambda _: workstreams.fail(**fields), effect="files"

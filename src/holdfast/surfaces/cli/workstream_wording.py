@@ -84,7 +84,7 @@ def describe_save(context: RepoContext) -> str:
     summary = context.summary or Summary()
     why = VERIFIED_BY.get(summary.verified_by or "", summary.verified_by)
     place = f"{context.key.workstream_id} at {_shorten_head(context.checkpoint)}"
-    return f"Saved for {place} ({why}). Commit the context folder to hand it on."
+    return f"Saved for {place} ({why}). Commit the context folder to share it."
 
 
 def describe_failure(run: NotedRun) -> str:

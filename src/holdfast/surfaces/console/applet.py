@@ -42,9 +42,7 @@ def open_file(roots: Sequence[ConfinedRoot], path: str) -> OpenFile:
 def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: str) -> FileCopy:
     """Replace a text by another, unless it is no longer the one that was shown."""
     if ".git" in path.split("/"):
-        raise PathOutsideError(
-            path, "belongs to git, which runs what stands there; it is only shown"
-        )
+        raise PathOutsideError(path, "belongs to git, which may execute it; it is read-only here")
     with _SAVING:
         root = find_shown_root(roots, path)
         _check_replaceable(root, path)

@@ -121,7 +121,12 @@ class Shell:
         return self.render("message.html", request, error.http_status, **words, **values)
 
 
-_TITLES = {404: "Not found", 400: "Not understood", 422: "Not allowed", 409: "Changed meanwhile"}
+_TITLES = {
+    404: "Not found",
+    400: "Not understood",
+    422: "Not allowed",
+    409: "Changed in the meantime",
+}
 
 
 def _choose_title(error: HoldfastError) -> str:

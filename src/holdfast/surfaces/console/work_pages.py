@@ -29,8 +29,8 @@ Phase = Literal["planning", "implementation"]
 Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
 NO_FILES = (
-    "This server has nobody's files, so there is nothing to check notes against. "
-    "The machine that has them:"
+    "This server has no working tree, so there is nothing to check notes against. "
+    "On the machine that has one, run:"
 )
 # What there is instead of the screen: a title, words of our own where the error's are for a
 # program, what to do.

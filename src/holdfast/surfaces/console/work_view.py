@@ -426,7 +426,7 @@ def _describe_place(shown: JudgedEvidence, total: int, first: int) -> str:
         return "As it was when this was claimed."
     if first > total:
         return f"Edited since: the file has {plural(total, 'line')} now."
-    return "Edited since. This stands there now:"
+    return "Edited since. The current lines:"
 
 
 # --- proofs ---------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Question(QueryModel):
 
 
 class Remember(RequestModel):
-    content: str = Field(description="One statement that stands on its own")
+    content: str = Field(description="One self-contained statement")
     category: str | None = None
     source_type: str = Field("explicit", json_schema_extra={"enum": list(SOURCE_TYPES)})
     ttl_days: int | None = Field(None, description="Let it expire after so many days")
@@ -88,7 +88,7 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
 
 @router.post("", status_code=201, responses={201: {"model": Memory}})
 async def remember(app: Here, body: Remember, key: Key = None) -> Response:
-    """Keep a statement; one that is known is corroborated instead"""
+    """Store a statement; a known one is corroborated instead"""
     fields = body.model_dump()
 
     async def verb(scope: Scope) -> model.Memory:

@@ -144,7 +144,7 @@ class Session(AnswerModel):
 
 
 class SessionWithResume(Session):
-    resume: str = Field(description="What a session that continues this one is told")
+    resume: str = Field(description="Text for a session that continues this one")
 
 
 class ChangedSession(Session):

@@ -27,7 +27,7 @@ Work = Annotated[WorkstreamService, Depends(get_workstreams)]
 
 class BundleAsked(QueryModel):
     phase: str = Field("implementation", json_schema_extra={"enum": list(PHASES)})
-    workstream_id: str | None = Field(None, description="Line of work; the branch without it")
+    workstream_id: str | None = Field(None, description="Line of work; default: the branch")
     client: str | None = Field(None, description="Within this agent program's limit")
     limit: int | None = Field(None, description="At most so many characters")
 

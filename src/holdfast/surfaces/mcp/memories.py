@@ -99,7 +99,7 @@ def _make_properties() -> dict[str, Schema]:
         "session_id": SESSION_ID,
         "content": {
             "type": "string",
-            "description": "remember: one statement that stands on its own",
+            "description": "remember: one self-contained statement",
         },
         "category": {
             "type": "string",
@@ -109,7 +109,7 @@ def _make_properties() -> dict[str, Schema]:
             "type": "string",
             "enum": list(rules.SOURCE_TYPES),
             "description": (
-                "remember: explicit (said by a person, the default), implicit (gathered), "
+                "remember: explicit (stated by a person, the default), implicit (gathered), "
                 "tool_output"
             ),
         },

@@ -25,7 +25,7 @@ PROMPTS = (
     (
         "workspace-stop",
         "Leave a trail before stopping",
-        "Asks the agent to note what whoever continues will need",
+        "Asks the agent to record what the next session will need",
     ),
 )
 SESSION_ARGUMENT = "Id or name of a session; the newest one here without it"

@@ -253,7 +253,7 @@ def _make_properties() -> dict[str, Schema]:
             "default": "implementation",
             "description": "Whose document",
         },
-        "workstream_id": {"type": "string", "description": "Line of work; the branch without it"},
+        "workstream_id": {"type": "string", "description": "Line of work; default: the branch"},
         "text": {
             "type": "string",
             "description": "decide, claim, round submit: one statement; what the role says",
@@ -277,12 +277,12 @@ def _make_properties() -> dict[str, Schema]:
         },
         "summary": {
             "type": "string",
-            "description": "save: where the work stands, for whoever continues",
+            "description": "save: the state of the work, for the next session",
         },
         "feature_request": {"type": "string", "description": "save: what it is about, as a label"},
         "expected_revision": {
             "type": "integer",
-            "description": "save: refuse if somebody wrote since this revision",
+            "description": "save: refuse if it was changed after this revision",
         },
         "step": {
             "type": "string",

@@ -1,18 +1,18 @@
--- Every table, with its keys, indexes, triggers, policies and grants. Who asks is set for the transaction only
+-- Every table, with its keys, indexes, triggers, policies and grants. The caller is set for the transaction only
 -- (holdfast.workspace, holdfast.developer); unset means no rows. Every key begins with the workspace, and every row
--- belongs to one developer. Functions are not here: as they are now, they stand in the rooms' guards.postgres.sql, which
--- is installed before this, and in their queries.postgres.sql, which is installed after it.
+-- belongs to one developer. The current functions are in the rooms: guards.postgres.sql is installed before this
+-- migration, and queries.postgres.sql after it.
 
 -- --- who may do what -------------------------------------------------------------------------------------------------
 
--- A block, so that a role without the right to make roles can apply this where the role exists already.
+-- A block, so that a role without the right to create roles can apply this if the role already exists.
 do $$
 begin
     if not exists (select from pg_roles where rolname = 'holdfast_runtime') then
         create role holdfast_runtime nologin nosuperuser nobypassrls nocreatedb nocreaterole;
     end if;
 exception
-    -- Another database of this server is migrated at the same time.
+    -- Another database of this server may be migrated at the same time.
     when duplicate_object or unique_violation then null;
 end
 $$;
@@ -25,11 +25,11 @@ create trigger migrations_are_not_truncated before truncate on holdfast.migratio
 create trigger functions_are_not_truncated before truncate on holdfast.functions
     for each statement execute function holdfast.refuse();
 
--- Two tools of the migrations. They stand here and not among the functions, because what they did once must not depend
--- on what they are later.
+-- Two procedures for migrations. They are here and not among the functions, because the effect of an applied migration
+-- must not depend on later changes.
 
--- What every table of one developer's rows needs; later migrations call it, so that none can forget a part of it. The
--- verb is that of the triggers' names: `is` or `are`.
+-- Policies and triggers for every table with rows of developers. Later migrations call it, so that no part is
+-- forgotten. p_verb is the verb in the names of the triggers: `is` or `are`.
 create procedure holdfast.put_walls(p_schema text, p_table text, p_verb text)
 language plpgsql as $$
 declare
@@ -47,7 +47,7 @@ begin
 end
 $$;
 
--- The program may call these functions, and nobody else. By their names: an adopted schema may have others.
+-- Only the runtime role may call these functions. They are selected by name: an adopted schema may contain others.
 create procedure holdfast.grant_functions(p_names text[])
 language plpgsql as $$
 declare
@@ -89,8 +89,8 @@ create trigger outbox_is_only_emptied before update on holdfast.outbox
     for each row execute function holdfast.only_empty();
 grant select, insert, update (data) on holdfast.outbox to holdfast_runtime;
 
--- A repeated request finds its key here and what it was about; the answer itself is read again, so that nothing that
--- is forgotten elsewhere lingers here. Keys do not expire: a late repeat must not be done a second time.
+-- A repeated request finds its key and its subject here. The answer itself is read again, so that forgotten content
+-- does not remain here. Keys do not expire: a late repeat must not be executed a second time.
 create table holdfast.idempotency_keys (
     workspace_id text collate "C" not null,
     developer_id text collate "C" not null,
@@ -123,7 +123,8 @@ create trigger heartbeats_keep_their_owner before update on holdfast.heartbeats
     execute function holdfast.refuse();
 grant select, insert, update (beats) on holdfast.heartbeats to holdfast_runtime;
 
--- Append-only. Numbers rise, so the newest of a subject is the last of its index, whatever the clock says.
+-- Append-only. Numbers increase, so the newest document of a subject is the last in the index, independent of the
+-- clock.
 create table holdfast.journal (
     workspace_id text collate "C" not null,
     developer_id text collate "C" not null,
@@ -179,7 +180,7 @@ create table context.sessions (
     primary key (workspace_id, id),
     unique (workspace_id, developer_id, id),
     foreign key (workspace_id, developer_id, resumed_from) references context.sessions (workspace_id, developer_id, id)
-) with (fillfactor = 60);  -- the counter is bumped in place by every append
+) with (fillfactor = 60);  -- every append increments the counter in place
 comment on table context.sessions is 'Session lifecycle tracking';
 comment on column context.sessions.user_id is 'namespace (e.g., ''pt2_architect'')';
 comment on column context.sessions.chatmode is '''architect'', ''service-engineer'', etc.';
@@ -216,7 +217,7 @@ create trigger sessions_keep_their_past before update on context.sessions
           or (old.ended_at is not null
               and (new.ended_at is distinct from old.ended_at or new.last_sequence <> old.last_sequence)))
     execute function holdfast.refuse();
--- A trigger of its own, so that an append, which changes none of these, does not pay for it.
+-- A separate trigger: an append changes none of these columns and does not pay for it.
 create trigger sessions_stay_what_they_are
     before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree
     on context.sessions
@@ -255,7 +256,7 @@ create index idx_session_events_type on context.session_events (workspace_id, se
     where type = 'user_message';
 
 call holdfast.put_walls('context', 'session_events', 'are');
--- The conditions stand in the triggers, not in functions: an append must not pay for a call that says yes.
+-- The conditions are in the triggers, not in functions: an append must not pay for a function call that always passes.
 create trigger session_events_are_only_erased before update on context.session_events
     for each row
     when (not (
@@ -311,7 +312,7 @@ create trigger erasures_name_an_own_event before insert on context.erasures
     for each row execute function context.own_event();
 grant select, insert on context.erasures to holdfast_runtime;
 
--- One row type for every function that answers with sessions, and one for events.
+-- One row type for every function that returns sessions, and one for events.
 create type context.session_row as (
     id text, user_id text, chatmode text, workflow text, skill text, git_branch text, started_at timestamptz,
     ended_at timestamptz, metadata text, client text, native_id text, repo text, worktree text, name text,
@@ -342,8 +343,9 @@ create trigger memory_tombstones_are_not_updated before update on memori.memory_
     for each row execute function holdfast.refuse();
 grant select, insert on memori.memory_tombstones to holdfast_runtime;
 
--- A table `memori.memories` that is there already is adopted: what it lacks is added, and it keeps its own rights, so it
--- has no walls and serves one workspace. What was found here is a function, which tells the two apart from here on.
+-- An existing table `memori.memories` is adopted: missing columns and indexes are added, and it keeps its own rights.
+-- So it has no policies of ours and serves one workspace. The function memori.is_adopted() records which case was
+-- found.
 do $migration$
 declare
     there regclass := to_regclass('memori.memories');
@@ -382,16 +384,18 @@ begin
         add column if not exists updated_at timestamptz default now(),
         add column if not exists content_hash bytea,
         add column if not exists erased_at timestamptz,
-        -- Made by the engine, so that its own program needs to know nothing of it.
+        -- Generated by PostgreSQL, so that the other program does not have to fill it.
         add column if not exists content_tsv tsvector generated always as (to_tsvector('english', content)) stored;
     update memori.memories set source_type = 'bootstrap' where source_type is null;
     create index if not exists idx_memories_namespace_category on memori.memories (user_id, category);
     create index if not exists memories_by_id_text on memori.memories ((id::text));
     create index if not exists memories_by_content on memori.memories (content_hash);
     create index if not exists memories_by_content_text on memori.memories (md5(content)) where content_hash is null;
-    -- Words of our own: its full-text column may be empty, late, or made for another language.
+    -- Our own index of words: the full-text column of the table may be empty, out of date, or made for another
+    -- language.
     create index memories_by_text on memori.memories using gin (to_tsvector('english', left(content, 100000)));
-    -- As memori.moment() has it, in words of its own: whoever adds a row would need the right to call it.
+    -- The same expression as in memori.moment(), which is not called: every role that adds a row would need the right
+    -- to call it.
     create index memories_by_age on memori.memories
         ((least(greatest(created_at, '1970-01-02 00:00:00+00'), '9999-12-30 00:00:00+00')), (id::text))
         where erased_at is null;
@@ -406,7 +410,7 @@ begin
 end
 $migration$;
 
--- A table of our own.
+-- Our own table.
 do $migration$
 begin
     if memori.is_adopted() then
@@ -445,7 +449,7 @@ begin
 
     call holdfast.put_walls('memori', 'memories', 'are');
     create policy searched on memori.memories for select to current_user using (memori.is_searching());
-    -- Judged and used, or emptied where a tombstone stands; what it says and where it came from never change.
+    -- Confidence and use may change, and a tombstone allows erasing the text; text and source never change otherwise.
     create trigger memories_keep_what_they_say before update on memori.memories
         for each row
         when ((new.workspace_id, new.id, new.developer_id, new.user_id, new.source_type, new.created_at,

@@ -3,8 +3,8 @@
 
 -- --- what belongs to no room -----------------------------------------------------------------------------------------
 
--- The outbox: what listeners are told, written in the transaction of the change itself.
--- One writer at a time, so ids are handed out in the order of commits and a reader that has seen n misses none.
+-- The outbox: notifications for listeners, written in the transaction of the change itself. There is one writer at a
+-- time, so ids are assigned in the order of the commits and a reader that has seen n misses none.
 create table outbox (
     id integer primary key autoincrement,
     workspace_id text not null,
@@ -16,7 +16,7 @@ create table outbox (
 
 create index outbox_by_owner on outbox (workspace_id, developer_id, id);
 
--- Forgetting a session empties what was told of it; nothing else may change.
+-- Forgetting a session empties its notifications; no other change is allowed.
 create trigger outbox_is_only_emptied before update on outbox
 when not (new.data = '{}' and (new.id, new.workspace_id, new.developer_id, new.topic, new.created_at)
                             = (old.id, old.workspace_id, old.developer_id, old.topic, old.created_at))
@@ -29,9 +29,8 @@ create trigger outbox_is_not_replaced before insert on outbox
 when exists (select 1 from outbox where id = new.id)
 begin select raise(abort, 'outbox is append-only'); end;
 
--- Requests that were done already.
--- A repeated request finds its key here and what it was about; the answer itself is read again, so that nothing that
--- is forgotten elsewhere lingers here. Keys do not expire: a late repeat must not be done a second time.
+-- Requests that were executed. A repeated request finds its key and its subject here. The answer itself is read again,
+-- so that forgotten content does not remain here. Keys do not expire: a late repeat must not be executed a second time.
 create table idempotency_keys (
     workspace_id text not null,
     developer_id text not null,
@@ -56,7 +55,7 @@ when exists (select 1 from idempotency_keys where rowid = new.rowid)
                and key = new.key)
 begin select raise(abort, 'idempotency_keys is append-only'); end;
 
--- A row that health writes to, to see whether writing works.
+-- A row that the health check writes, to test whether writing works.
 create table heartbeats (
     workspace_id text not null,
     developer_id text not null,
@@ -77,8 +76,8 @@ when exists (select 1 from heartbeats where rowid = new.rowid)
   or exists (select 1 from heartbeats where workspace_id = new.workspace_id and developer_id = new.developer_id)
 begin select raise(abort, 'heartbeats only go on'); end;
 
--- Documents that rooms keep as they were at one moment: repo contexts as they were saved, proofs, receipts, rounds.
--- Append-only. Numbers rise, so the newest of a subject is the last of its index, whatever the clock says.
+-- Documents that rooms store as they were at one moment: saved repo contexts, proofs, receipts, rounds. Append-only.
+-- Numbers increase, so the newest document of a subject is the last in the index, independent of the clock.
 create table journal (
     number integer primary key autoincrement,
     workspace_id text not null,
@@ -185,7 +184,7 @@ create table session_state (
     foreign key (workspace_id, developer_id, session_id) references sessions (workspace_id, developer_id, id)
 ) strict;
 
--- The tombstone of an erased event, and the audit row of its erasure: the hash stays, the content is gone.
+-- The tombstone of an erased event, and the audit row of its erasure: the hash stays, the content is erased.
 create table erasures (
     workspace_id text not null,
     event_id text not null,
@@ -200,7 +199,7 @@ create table erasures (
 
 create index erasures_by_session on erasures (workspace_id, session_id);
 
--- Every row has a hidden key as well, the rowid: whoever writes with REPLACE can push a row out by any key it has.
+-- Every row also has a hidden key, the rowid: a write with REPLACE can remove a row through any of its keys.
 create trigger session_events_are_only_erased before update on session_events
 when not (
     new.rowid = old.rowid and old.erased_at is null and new.erased_at is not null and new.content = '' and new.parts is null
@@ -215,8 +214,8 @@ begin select raise(abort, 'session_events is append-only'); end;
 create trigger session_events_are_not_deleted before delete on session_events
 begin select raise(abort, 'session_events is append-only'); end;
 
--- REPLACE would delete a row without firing the trigger above on a connection that does not ask for it.
--- A rowid that nobody gave is -1 here.
+-- REPLACE would delete a row without firing the trigger above, unless the connection enables that. A rowid that was not
+-- given is -1 here.
 create trigger session_events_are_not_replaced before insert on session_events
 when new.rowid <> -1 and exists (select 1 from session_events where rowid = new.rowid)
   or exists (select 1 from session_events where workspace_id = new.workspace_id and id = new.id)
@@ -232,7 +231,7 @@ when (new.rowid, new.workspace_id, new.id, new.developer_id, new.started_at)
   or (old.ended_at is not null and (new.ended_at is not old.ended_at or new.last_sequence != old.last_sequence))
 begin select raise(abort, 'sessions keep their past'); end;
 
--- A trigger of its own, so that an append, which changes none of these, does not pay for it.
+-- A separate trigger: an append changes none of these columns and does not pay for it.
 create trigger sessions_stay_what_they_are
 before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree on sessions
 begin select raise(abort, 'sessions keep their past'); end;
@@ -261,7 +260,8 @@ when (new.rowid, new.workspace_id, new.session_id, new.developer_id)
      != (old.rowid, old.workspace_id, old.session_id, old.developer_id)
 begin select raise(abort, 'session_state keeps its session'); end;
 
--- A tombstone stands on an event of one's own: a colleague's would keep that colleague from erasing it.
+-- A developer writes tombstones only for own events: a tombstone for another developer's event would keep that
+-- developer from erasing it.
 create trigger erasures_name_an_own_event before insert on erasures
 when not exists (select 1 from session_events
                  where workspace_id = new.workspace_id and id = new.event_id
@@ -281,15 +281,15 @@ begin select raise(abort, 'erasures is append-only'); end;
 
 -- --- memories --------------------------------------------------------------------------------------------------------
 
--- Statements with their provenance, found by their words.
--- `number` names a row in the full-text index: SQLite may renumber rows that have no such column.
+-- Statements with their source, found by their words. `number` identifies a row in the full-text index: SQLite may
+-- renumber rows without such a column.
 create table memories (
     workspace_id text not null,
     id text not null,
     developer_id text not null,
     user_id text not null,
     content text not null,
-    content_tsv text not null,  -- the words that it is found by, as our own rule takes them from the content
+    content_tsv text not null,  -- the words for the search, which our rule takes from the content
     category text,
     metadata text not null default '{}' check (json_type(metadata) = 'object'),
     -- explicit|implicit|bootstrap|tool_output
@@ -312,10 +312,10 @@ create table memories (
 create unique index memories_by_content on memories (workspace_id, developer_id, content_hash) where erased_at is null;
 create index memories_by_time on memories (workspace_id, developer_id, created_at, id) where erased_at is null;
 
--- Everything beyond ASCII is part of a word for this tokenizer, so words come out of the index as they went in.
+-- This tokenizer treats every non-ASCII character as part of a word, so the index keeps words unchanged.
 create virtual table memory_words using fts5 (content_tsv, content = 'memories', content_rowid = 'number', tokenize = 'ascii');
 
--- What is forgotten leaves the index at once, and not when the index is tidied up some day.
+-- Forgotten text is removed from the index immediately, not at a later merge of the index.
 insert into memory_words (memory_words, rank) values ('secure-delete', 1);
 
 create trigger memories_get_indexed after insert on memories
@@ -329,7 +329,7 @@ begin
     insert into memory_words (rowid, content_tsv) values (new.number, new.content_tsv);
 end;
 
--- The hash of what was forgotten, so that no import and no extraction brings it back.
+-- The hash of a forgotten text, so that no import and no extraction stores it again.
 create table memory_tombstones (
     workspace_id text not null,
     developer_id text not null,
@@ -340,7 +340,7 @@ create table memory_tombstones (
     primary key (workspace_id, developer_id, content_hash)
 ) strict;
 
--- Judged and used, or emptied where a tombstone stands; what it says and where it came from never change.
+-- Confidence and use may change, and a tombstone allows erasing the text; text and source never change otherwise.
 create trigger memories_keep_what_they_say before update on memories
 when (new.number, new.workspace_id, new.id, new.developer_id, new.user_id, new.source_type, new.created_at, new.content_hash)
      is not (old.number, old.workspace_id, old.id, old.developer_id, old.user_id, old.source_type, old.created_at, old.content_hash)

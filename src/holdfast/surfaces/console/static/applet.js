@@ -1,4 +1,4 @@
-// Applets: tell the session what was open; and the editor's save, with a look at what changed meanwhile.
+// Applets: record what was open on the session. Also the save of the editor, with a check for changes in the meantime.
 "use strict";
 
 (() => {
@@ -6,7 +6,7 @@
   if (!applet) return;
   const IDLE_SECONDS = 30;
 
-  // --- the line that is asked for: an address names it behind the #, which no server sees ------------------
+  // --- the requested line: it is in the URL after the #, which the server does not receive -----------------
 
   const query = new URLSearchParams(location.search);
   const lineAsked = () => location.hash.match(/^#L(\d{1,7})$/)?.[1] || "";
@@ -45,7 +45,7 @@
     );
   }
 
-  // Always sent, once: another tab may have spoken since, and one that nobody sees any more was left before.
+  // Sent once, even if unchanged: another tab may have recorded something since. A hidden page was already left.
   let isLeft = document.hidden;
   function leave() {
     if (!isLeft) capture(false);
@@ -75,7 +75,7 @@
   let otherHash = "";
   let kept = text.value;
   const isChanged = () => text.value !== kept;
-  text.focus({ preventScroll: true }); // whoever came here by a key goes on typing
+  text.focus({ preventScroll: true }); // after opening by keyboard, the reader can type
 
   async function save(hash) {
     const sent = text.value;
@@ -115,7 +115,7 @@
   document.getElementById("save").addEventListener("click", () => save(baseHash));
   document.getElementById("overwrite").addEventListener("click", () => save(otherHash));
   document.getElementById("reload").addEventListener("click", () => {
-    kept = text.value; // knowingly given up
+    kept = text.value; // the reader discards the changes
     location.reload();
   });
   addEventListener("keydown", (event) => {

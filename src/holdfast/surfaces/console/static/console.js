@@ -1,4 +1,4 @@
-// What htmx does not do: the live dot, which event concerns which part of the page, keys, copying, the reader's zone.
+// What htmx does not do: the live dot, routing events to parts of the page, keys, copying, the time zone of the reader.
 "use strict";
 
 (() => {
@@ -36,7 +36,7 @@
   document.addEventListener("htmx:afterSettle", refreshOutdated); // not earlier: a new element does not listen yet
   document.addEventListener("htmx:afterRequest", (event) => event.detail.successful || refreshOutdated(event));
 
-  // Counted for all pages at once and kept for a second: asked for when that is over, so that what was heard is in it.
+  // The server caches the counts for a second for all pages. Requested after that, so that the new event is included.
   const COUNT_SECONDS = 1.1;
   let counting;
 
@@ -47,13 +47,13 @@
 
   document.addEventListener("htmx:afterSwap", ({ detail }) => detail.target.id === "tail" && countSoon());
 
-  // Whoever begins to listen fetches what may have been said before.
+  // Events may have been missed before the stream was open, so the parts are fetched again.
   function setLive(now) {
     if (now && !isLive) ["#head", "#card", "#list", "#stock"].forEach(refresh);
     isLive = now;
     wasLive = wasLive || now;
     showLive();
-    if (!now) refresh("#stock"); // a stream does not say why it ended; an answer does
+    if (!now) refresh("#stock"); // a stream does not report why it ended; a response does
   }
 
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
@@ -63,8 +63,8 @@
 
   let isNews = false;
 
-  function hear(topic, told) {
-    const isShown = find("#card")?.dataset.session === told.session_id;
+  function handleEvent(topic, event) {
+    const isShown = find("#card")?.dataset.session === event.session_id;
     countSoon();
     if (topic === "caco.context") {
       isNews = isNews || isShown;
@@ -75,35 +75,35 @@
     if (isShown) refresh("#head");
   }
 
-  // One stream for all tabs, and none for a tab that nobody sees.
+  // One stream for all tabs; a hidden tab does not listen.
   const script = find("[data-stream]").dataset.stream;
   const stream = window.SharedWorker ? new SharedWorker(script).port : new Worker(script);
-  stream.onmessage = ({ data: news }) => (news.topic ? hear(news.topic, news.data) : setLive(news.isLive));
+  stream.onmessage = ({ data: news }) => (news.topic ? handleEvent(news.topic, news.data) : setLive(news.isLive));
 
   function listen(isSeen) {
     if (!isSeen) isLive = false;
     stream.postMessage(isSeen);
   }
 
-  // Not before htmx knows the page: what is fetched has to find its place.
+  // Not before htmx has processed the page: fetched parts need their targets.
   addEventListener("DOMContentLoaded", () => listen(!document.hidden));
   document.addEventListener("visibilitychange", () => listen(!document.hidden));
   addEventListener("pagehide", () => listen(false));
   addEventListener("pageshow", (event) => event.persisted && listen(true));
 
-  // As many sessions as are shown already, so that those who paged do not lose their place.
+  // As many sessions as are already shown, so that a reader who paged does not lose the position.
   let rowsAsked = 0;
   document.addEventListener("htmx:configRequest", (event) => {
     const list = event.detail.elt;
     if (list.id !== "list") return;
-    if (links().length > Number(list.dataset.most)) event.preventDefault(); // it stands still: none is taken away
+    if (links().length > Number(list.dataset.most)) event.preventDefault(); // a long list is not refreshed: no row is removed
     rowsAsked = Math.max(links().length, 50);
     event.detail.parameters.append("selected", list.dataset.selected);
     event.detail.parameters.append("count", rowsAsked);
     if (list.dataset.older) event.detail.parameters.append("older", list.dataset.older);
   });
 
-  // An answer that was asked for before the reader called for more would take it away: it is asked for again.
+  // A response to a request from before the reader loaded more rows would remove those rows: request it again.
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "list") return;
     if (links().length <= rowsAsked && !find("#list .more.htmx-request")) return;
@@ -111,7 +111,7 @@
     setTimeout(() => refresh("#list"));
   });
 
-  // What the reader has unfolded stays unfolded when a part of the page is written anew, and his focus where it is.
+  // When a part of the page is replaced, open folds stay open and the focus stays where it is.
   let folds = new Map();
   let focused = "";
   document.addEventListener("htmx:beforeSwap", () => {
@@ -171,7 +171,7 @@
     const isTyping = event.target.closest("input, textarea, select, [contenteditable]");
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || find("dialog[open]")) return;
     const inList = event.target.closest("#list, .changed-files") || event.target === document.body || event.target.id === "main";
-    if (event.key.startsWith("Arrow") && !inList) return; // arrows scroll wherever one reads
+    if (event.key.startsWith("Arrow") && !inList) return; // arrow keys scroll outside of lists
     if (event.key === "Enter" && event.target.matches(".claim")) event.target.querySelector(".named a")?.click();
     const action = actions[event.key];
     if (!action) return;
@@ -190,7 +190,7 @@
     if (copier) copy(copier, document.getElementById(copier.dataset.copies));
   });
 
-  // Beside what was clicked: a jump would take that out of sight.
+  // Without a jump, which would scroll the clicked element out of view.
   function unfold(event, fold) {
     event.preventDefault();
     fold.open = true;
@@ -198,7 +198,7 @@
     showWhole(fold);
   }
 
-  // What opens below the edge would seem not to open at all. The focus stays where the reader has it.
+  // A fold that opens below the visible area would seem not to open. The focus does not move.
   function showWhole(fold) {
     if (fold.open) fold.scrollIntoView({ block: "nearest" });
   }
@@ -208,11 +208,11 @@
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = "Copied";
     } catch {
-      getSelection().selectAllChildren(source); // no clipboard: the reader copies it himself
+      getSelection().selectAllChildren(source); // no clipboard: select it, so that the reader can copy it
     }
   }
 
-  // --- where the reader was, and in which zone he is ----------------------------------------------------
+  // --- scroll position and time zone of the reader ------------------------------------------------------
 
   const list = find("#list");
   if (list) {

@@ -1,5 +1,6 @@
-// One stream of events for all tabs of a browser, which keeps six connections to a server and no more.
-// Runs as a shared worker; where a browser has none, as a worker of one page. A tab says whether it is looked at.
+// One event stream for all tabs of a browser, because a browser opens at most six connections to a server.
+// Runs as a shared worker, or as a worker of one page if the browser has no shared workers. A tab reports whether it is
+// visible.
 "use strict";
 
 const TOPICS = ["caco.context", "session.started", "session.ended", "session.renamed"];
@@ -9,18 +10,18 @@ const tabs = new Set();
 let stream = null;
 let waitSeconds = 1;
 
-const tell = (news) => tabs.forEach((tab) => tab.postMessage(news));
+const broadcast = (news) => tabs.forEach((tab) => tab.postMessage(news));
 
 function open() {
   stream = new EventSource("/api/events");
-  TOPICS.forEach((topic) => stream.addEventListener(topic, ({ data }) => tell({ topic, data: JSON.parse(data) })));
+  TOPICS.forEach((topic) => stream.addEventListener(topic, ({ data }) => broadcast({ topic, data: JSON.parse(data) })));
   stream.onopen = () => {
     waitSeconds = 1;
-    tell({ isLive: true });
+    broadcast({ isLive: true });
   };
   stream.onerror = () => {
-    tell({ isLive: false });
-    if (stream.readyState === EventSource.CLOSED) retry(); // an answer that is no stream; what breaks off comes back
+    broadcast({ isLive: false });
+    if (stream.readyState === EventSource.CLOSED) retry(); // not a stream; a broken stream reconnects by itself
   };
 }
 

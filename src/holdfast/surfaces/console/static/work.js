@@ -1,9 +1,9 @@
-// The workstreams screen: it looks again by itself, runs a proof when somebody says so, and shows where the slider is.
+// The workstreams screen: refreshes itself, runs a proof on request, and shows the value of the slider.
 "use strict";
 
 (() => {
   const LOOK_SECONDS = 3;
-  const SHARE = 20; // at most a twentieth of the time goes into looking
+  const SHARE = 20; // refreshing takes at most a twentieth of the time
   const find = (selector) => document.querySelector(selector);
 
   // --- the checkout changes under the page --------------------------------------------------------------
@@ -11,7 +11,7 @@
   let timer;
   let began = 0;
 
-  // Also at what was started on another page.
+  // Also shows proofs that were started on another page.
   function look() {
     htmx.trigger("#work", "refresh");
     htmx.trigger("#proving", "refresh");
@@ -26,7 +26,7 @@
     if (detail.elt.id === "work") began = performance.now();
   });
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
-    if (detail.requestConfig.elt.id !== "work") return; // itself it may be gone, with what stands there now in its place
+    if (detail.requestConfig.elt.id !== "work") return; // the element itself may have been replaced
     lookIn(Math.max(LOOK_SECONDS, (SHARE * (performance.now() - began)) / 1000));
   });
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
@@ -64,7 +64,7 @@
     if (button) prove(button);
   });
 
-  // What a proof shows is part of the page: looked at again as soon as it has ended.
+  // The result of a proof is part of the page: refresh as soon as it has ended.
   let ended = find("#proving").dataset.ended;
   document.addEventListener("htmx:afterSettle", () => {
     const now = find("#proving").dataset.ended;
