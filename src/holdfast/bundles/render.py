@@ -27,7 +27,12 @@ LEGEND = {
 
 def write_head_line(head: Head) -> str:
     where = [part for part in (head.repo, head.branch) if part]
-    parts = [f"HOLDFAST {head.phase}", *where, head.at, f"receipt {head.receipt}"]
+    parts = [
+        f"HOLDFAST {head.phase}",
+        *where,
+        head.at,
+        f"receipt {head.receipt}",
+    ]
     return " · ".join(parts)
 
 
@@ -39,13 +44,15 @@ def write_legend(verdicts: Iterable[str | None]) -> str:
 
 
 def render(layout: Layout) -> str:
-    text = "\n".join(line.text for line in list_head_lines(layout))
+    head_lines = [line.text for line in list_head_lines(layout)]
+    text = "\n".join(head_lines)
     has_neighbour = False  # whether the section right before this one is shown
     for shown in layout.shown:
         if shown.text:
-            is_attached = shown.section.attached and has_neighbour
-            text += "\n" if is_attached else BETWEEN
-            text += shown.text
+            space = BETWEEN
+            if shown.section.attached and has_neighbour:
+                space = "\n"
+            text += space + shown.text
         has_neighbour = bool(shown.text)
     return text
 
@@ -97,8 +104,8 @@ def prefix_instruction(
 
 
 def _write_native_sessions(native_ids: Mapping[str, str]) -> str:
-    known = [
-        f"{one_line(client, ID_CHARS)} {one_line(native_id, ID_CHARS)}"
-        for client, native_id in sorted(native_ids.items())
-    ]
+    known = []
+    for client, native_id in sorted(native_ids.items()):
+        name = one_line(client, ID_CHARS)
+        known.append(f"{name} {one_line(native_id, ID_CHARS)}")
     return f"NATIVE SESSIONS (may be gone): {' · '.join(known)}"

@@ -31,7 +31,7 @@ def make_request(gathered: Gathered) -> Section:
     held = hold_back("request", items[PROSE_LINES:], why)
     said_at = format_moment(request.said_at, gathered.now)
     title = f"LAST REQUEST (user, {said_at}, verbatim)"
-    return list_section("request", title, items[:PROSE_LINES], held)
+    return list_section("request", title, items[:PROSE_LINES], held=held)
 
 
 def make_context_sets(gathered: Gathered) -> list[Section]:
@@ -40,12 +40,18 @@ def make_context_sets(gathered: Gathered) -> list[Section]:
 
 
 def _make_context_set(gathered: Gathered, name: str) -> Section:
-    entries, source = gathered.context_sets[name], gathered.context_source
+    entries = gathered.context_sets[name]
+    source = gathered.context_source
     texts = [quote(entry, PATH_CHARS) for entry in entries]
-    items = [Item(text, source) for text in texts if text]
-    long = list_shortened("context_sets", [(entry, source) for entry in entries], PATH_CHARS)
-    title = f"SET {quote(name, WORD_CHARS)}:"
-    return list_section("context_sets", title, items, lead=" ", joined=" · ", gone=long)
+    sourced = [(entry, source) for entry in entries]
+    return list_section(
+        "context_sets",
+        f"SET {quote(name, WORD_CHARS)}:",
+        [Item(text, source) for text in texts if text],
+        lead=" ",
+        joined=" · ",
+        gone=list_shortened("context_sets", sourced, PATH_CHARS),
+    )
 
 
 def make_recalled(gathered: Gathered) -> Section:
@@ -59,6 +65,7 @@ def make_recalled(gathered: Gathered) -> Section:
 def _write_memory(memory: RecalledMemory, now: datetime) -> Item:
     day = format_day(memory.learned_at, now)
     by = join_parts(quote(memory.by, WORD_CHARS), day)
-    mark = f" [{memory.verdict}] {by}"
+    verdict = memory.verdict
+    mark = f" [{verdict}] {by}"
     text = end_sentence(quote(memory.text, TEXT_CHARS))
-    return Item(f"- {text}{mark}", memory.source, memory.verdict, keep=len(mark))
+    return Item(f"- {text}{mark}", memory.source, verdict, keep=len(mark))
