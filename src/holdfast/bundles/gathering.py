@@ -38,6 +38,12 @@ class BundleRequest:
     worktree: str | None = None
 
     @property
+    def session_id(self) -> str | None:
+        if self.session is None:
+            return None
+        return self.session.id
+
+    @property
     def place(self) -> str | None:
         if self.worktree:
             return self.worktree

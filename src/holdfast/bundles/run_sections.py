@@ -76,10 +76,10 @@ def make_last_run(
         return []
     if isinstance(last, Proof):
         return [_make_seen_run(last, judged, now)]
-    return [make_noted_run(last, now)]
+    return [_make_noted_run(last, now)]
 
 
-def make_noted_run(run: NotedRun, now: datetime) -> Section:
+def _make_noted_run(run: NotedRun, now: datetime) -> Section:
     error = [Item(f"  > {line}", LAST_RUN, is_prose=True) for line in quote_lines(run.error)]
     why = f"only the first {OUTPUT_LINES} lines of an error are shown"
     return Section(
