@@ -99,10 +99,13 @@ class RowGroups:
 
 def _next_group(waiting: list[GroupedCall]) -> list[GroupedCall]:
     """As many as are sent at once; the first whatever its size."""
-    calls = [waiting.pop(0)]
-    rows, size = len(calls[0].rows), calls[0].size
+    first = waiting.pop(0)
+    calls = [first]
+    rows, size = len(first.rows), first.size
     while waiting:
-        rows, size = rows + len(waiting[0].rows), size + waiting[0].size
+        following = waiting[0]
+        rows += len(following.rows)
+        size += following.size
         if rows > LARGEST_GROUP_ROWS or size > LARGEST_GROUP_BYTES:
             break
         calls.append(waiting.pop(0))

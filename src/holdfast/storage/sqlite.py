@@ -68,7 +68,8 @@ TORN = {apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_I
 
 def check_version(found: str) -> None:
     """Refuse a SQLite that can lose a committed write."""
-    version = tuple(int(part) for part in found.split(".")[:3])
+    parts = found.split(".")[:3]
+    version = tuple(int(part) for part in parts)
     if version < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
         raise errors.SqliteTooOldError(found, oldest)
