@@ -93,7 +93,7 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 
 
 def _share_room(shown: list[ShownSection], room: int, total: int) -> list[ShownSection]:
-    """Least first, then most, then whatever is free, in the order of rank each time.
+    """Least first, then most, then all that is free, in the order of rank each time.
 
     A section that takes more may become shorter, because it no longer counts what it leaves out. So
     free room is offered again until no section changes.
@@ -113,7 +113,8 @@ def _offer_room(
 ) -> int:
     """Let each section take what it wants, and return what is left."""
     places = [at for at, each in enumerate(shown) if not each.section.pinned]
-    for at in sorted(places, key=lambda at: shown[at].section.rank):
+    places.sort(key=lambda at: shown[at].section.rank)
+    for at in places:
         before = shown[at]
         spare = room + _count_chars(before)
         allowed = max(find_wanted(before.section), len(before.text))
@@ -198,7 +199,8 @@ def _add_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
 def _cut_to_beginning(item: Item, room: int) -> Item | None:
     """As much of an item as fits, with the end that has to stand; a part of a path is of no use."""
     at = len(item.text) - item.keep
-    body, end = item.text[:at], item.text[at:]
+    body = item.text[:at]
+    end = item.text[at:]
     body_room = room - len(end)
     if body_room < SHORTEST:
         return None

@@ -28,25 +28,14 @@ def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:
 
 
 def list_shortened(
-    section: str, texts: Iterable[tuple[object, str]], max_chars: int
+    section: str, texts: Iterable[object], source: str, max_chars: int
 ) -> tuple[Cut, ...]:
-    """What is shortened before any budget, because one long note would hide all the others.
-
-    Each text comes with its source.
-    """
-    cuts = [_cut_shortened(section, text, source, max_chars) for text, source in texts]
-    return tuple(cut for cut in cuts if cut)
-
-
-def _cut_shortened(section: str, text: object, source: str, max_chars: int) -> Cut | None:
-    """None where the text is short enough as it is, or once it is quoted."""
-    if not _is_long(text, max_chars):
-        return None
-    quoted = quote(text, PROSE_CHARS)
-    if not _is_long(quoted, max_chars):
-        return None
+    """What is shortened before any budget, because one long note would hide all the others."""
     why = f"shortened: it may have {max_chars} characters here"
-    return Cut(section, quoted, source, reason=why)
+    long = [quote(text, PROSE_CHARS) for text in texts if _is_long(text, max_chars)]
+    # A text may be long only by characters that are not quoted.
+    still_long = [text for text in long if _is_long(text, max_chars)]
+    return tuple(Cut(section, text, source, reason=why) for text in still_long)
 
 
 def _is_long(text: object, max_chars: int) -> bool:

@@ -1,4 +1,10 @@
-"""Gather once what a bundle is made of: notes, the session to continue from, memories."""
+"""Gather once what a bundle is made of: notes, the session to continue from, memories.
+
+Everything that needs a store or a repository is read here, as of one moment, and handed on as one
+frozen value. What follows (sections, budget, rendering) is pure, so the same gathered value always
+gives the same bundle. A source that is not available leaves its part empty: a bundle without
+memories, or without notes in the repository, is still useful.
+"""
 
 from __future__ import annotations
 
@@ -111,9 +117,12 @@ class Gatherer:
         return await self.sessions.find_session_to_continue(place) or session
 
     async def _find_session_before(self, session: Session, place: str | None) -> Session | None:
-        before = await self.sessions.list_sessions(SESSIONS_BEFORE, session.id)
-        here = [each for each in before if place and each.worktree == place]
-        return next((each for each in here if _holds_something(each)), None)
+        if not place:
+            return None
+        for before in await self.sessions.list_sessions(SESSIONS_BEFORE, session.id):
+            if before.worktree == place and _holds_something(before):
+                return before
+        return None
 
     async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
         if session is None or not session.last_sequence:
@@ -147,8 +156,8 @@ def _list_queries(judged: JudgedContext | None, request: LastRequest | None) -> 
         texts.append(judged.context.fields.feature_request or "")
     if request:
         texts.append(request.text)
-    joined = [" ".join(text.split()) for text in texts]
-    return [cut(text, QUERY_CHARS) for text in joined if text]
+    lines = [" ".join(text.split()) for text in texts]
+    return [cut(line, QUERY_CHARS) for line in lines if line]
 
 
 def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[str, str]:

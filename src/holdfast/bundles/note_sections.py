@@ -93,12 +93,15 @@ def order_decisions(
 
 
 def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
-    rejected = [each for each in decisions if each.status == "rejected"]
-    texts = [(each.decision.text, _name_source(each)) for each in decisions]
-    reasons = [(each.decision.because, _name_source(each)) for each in rejected]
-    long_texts = list_shortened(section, texts, TEXT_CHARS)
-    long_reasons = list_shortened(section, reasons, LABEL_CHARS)
-    return (*long_texts, *long_reasons)
+    cuts: list[Cut] = []
+    for judged in decisions:
+        text = judged.decision.text
+        cuts += list_shortened(section, [text], _name_source(judged), TEXT_CHARS)
+    for judged in decisions:
+        if judged.status == "rejected":  # only there the reason is shown
+            because = judged.decision.because
+            cuts += list_shortened(section, [because], _name_source(judged), LABEL_CHARS)
+    return tuple(cuts)
 
 
 def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
@@ -142,10 +145,10 @@ def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
     standing = [each for each in judged.evidence if each.verdict != "gone"]
     if standing:
         worst = _find_worst(standing)
-        return worst.verdict, f" [{worst.verdict}] {write_short_place(worst)}"
-    decision = judged.decision
-    by = quote(decision.by, WORD_CHARS) or "unknown"
-    at = format_moment(decision.changed_at, now)
+        place = write_short_place(worst)
+        return worst.verdict, f" [{worst.verdict}] {place}"
+    by = quote(judged.decision.by, WORD_CHARS) or "unknown"
+    at = format_moment(judged.decision.changed_at, now)
     return "said", f" [said] {join_parts(by, at)}"
 
 
@@ -229,9 +232,12 @@ def _rank_claim_by_age(claim: JudgedClaim) -> tuple[str, str]:
     return claim.claimed_at, claim.id
 
 
-def _list_long_claims(claims: Iterable[JudgedClaim]) -> tuple[Cut, ...]:
-    texts = [(claim.claim, _name_claim_source(claim)) for claim in claims]
-    return list_shortened("claims", texts, TEXT_CHARS)
+def _list_long_claims(claims: Iterable[JudgedClaim]) -> list[Cut]:
+    cuts: list[Cut] = []
+    for claim in claims:
+        source = _name_claim_source(claim)
+        cuts += list_shortened("claims", [claim.claim], source, TEXT_CHARS)
+    return cuts
 
 
 def _cut_gone(claim: JudgedClaim) -> Cut:
@@ -326,10 +332,11 @@ def _list_noted_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence])
 
 
 def _list_gone_files(judged: JudgedContext) -> set[str | None]:
-    evidence = [each for claim in judged.claims for each in claim.evidence]
-    of_claims = {each.path for each in evidence if each.verdict == "gone"}
-    of_notes = {change.path for change in judged.staleness.changed if change.what == "gone"}
-    return of_claims | of_notes
+    changes = judged.staleness.changed
+    gone: set[str | None] = {change.path for change in changes if change.what == "gone"}
+    for claim in judged.claims:
+        gone |= {each.path for each in claim.evidence if each.verdict == "gone"}
+    return gone
 
 
 def _write_pointer(evidence: JudgedEvidence, path: str) -> str:

@@ -39,8 +39,8 @@ def write_head_line(head: Head) -> str:
 def write_legend(verdicts: Iterable[str | None]) -> str:
     """Only for the marks that stand in the bundle."""
     used = set(verdicts)
-    explained = [f"[{mark}] {meaning}" for mark, meaning in LEGEND.items() if mark in used]
-    return " · ".join(explained)
+    marks = [mark for mark in LEGEND if mark in used]
+    return " · ".join(f"[{mark}] {LEGEND[mark]}" for mark in marks)
 
 
 def render(layout: Layout) -> str:
@@ -63,7 +63,8 @@ def list_head_lines(layout: Layout) -> list[BundleLine]:
         texts.append(layout.head.notice)
     if layout.has_legend:
         items = [item for shown in layout.shown for item in shown.section.items]
-        texts.append(write_legend(item.verdict for item in items))
+        legend = write_legend(item.verdict for item in items)
+        texts.append(legend)
     return [BundleLine("head", text) for text in texts if text]
 
 

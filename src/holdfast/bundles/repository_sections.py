@@ -61,8 +61,10 @@ def _describe_last_session(gathered: Gathered) -> str:
 
 
 def make_rules(rules: Sequence[str]) -> Section:
-    texts = [quote(rule, PROSE_CHARS) for rule in rules]
-    items = [Item(f"- {text}", "pinned rule") for text in texts]
+    items = []
+    for rule in rules:
+        text = quote(rule, PROSE_CHARS)
+        items.append(Item(f"- {text}", "pinned rule"))
     return list_section("rules", "RULES", items, pinned=True)
 
 
@@ -78,8 +80,8 @@ def make_about(judged: JudgedContext) -> Section:
         text = quote(note, TEXT_CHARS)
         items.append(Item(f"NOTE: {text}", CONTEXT))
     label = context.fields.feature_request
-    long_label = list_shortened("about", [(label, CONTEXT)], LABEL_CHARS)
-    long_notes = list_shortened("about", [(note, CONTEXT) for note in notes], TEXT_CHARS)
+    long_label = list_shortened("about", [label], CONTEXT, LABEL_CHARS)
+    long_notes = list_shortened("about", notes, CONTEXT, TEXT_CHARS)
     return Section("about", "", tuple(items), gone=(*long_label, *long_notes))
 
 
@@ -231,8 +233,8 @@ def _weigh(change: NotedChange) -> tuple[int, int, str]:
     kind = len(_WORST_FIRST)
     if change.what in _WORST_FIRST:
         kind = _WORST_FIRST.index(change.what)
-    lines = (change.added or 0) + (change.removed or 0)
-    return kind, -lines, change.path
+    added, removed = change.added or 0, change.removed or 0
+    return kind, -(added + removed), change.path
 
 
 def _describe_change(change: NotedChange) -> str:

@@ -168,7 +168,8 @@ class RoundService:
 
     async def _try_to_keep(self, key: Key, number: int, current: Round) -> bool:
         """Whether this step is ours: another process may have taken the same number."""
-        prefix = ids.named_id("round", *self.journal.owner, *key)[:-NUMBER_DIGITS]
+        name = ids.named_id("round", *self.journal.owner, *key)
+        prefix = name[:-NUMBER_DIGITS]
         entry_id = f"{prefix}{number:0{NUMBER_DIGITS}x}"
         content = current.to_dict()
         entry = await self.journal.add(ROUND, key, content, entry_id=entry_id)

@@ -177,7 +177,8 @@ def list_notes(submitted: Round) -> tuple[str, ...]:
     if length >= least:
         return ()
     wanted = f"{least} to {most:,} characters that were asked for"
-    return (f"{last.role} said {length} of the {wanted}.",)
+    note = f"{last.role} said {length} of the {wanted}."
+    return (note,)
 
 
 def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) -> Round:

@@ -51,6 +51,10 @@ class CommandRuns:
     count: int
     passed: int
 
+    @property
+    def failed(self) -> int:
+        return self.count - self.passed
+
 
 # --- the last run ---------------------------------------------------------------------------------
 
@@ -103,8 +107,8 @@ def _list_noted_steps(run: NotedRun, now: datetime) -> list[Item]:
 
 
 def _list_shortened_steps(run: NotedRun) -> tuple[Cut, ...]:
-    failed = list_shortened("last_run", [(run.failed_step, LAST_RUN)], LABEL_CHARS)
-    following = list_shortened("last_run", [(run.next_action, LAST_RUN)], TEXT_CHARS)
+    failed = list_shortened("last_run", [run.failed_step], LAST_RUN, LABEL_CHARS)
+    following = list_shortened("last_run", [run.next_action], LAST_RUN, TEXT_CHARS)
     return (*failed, *following)
 
 
@@ -112,8 +116,9 @@ def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Sectio
     """With the end of what it printed; the receipt says how many lines are left out."""
     source = _name_proof(proof)
     at = format_moment(proof.ran_at, now)
+    command = _write_command(proof)
     outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
-    first = Item(f"LAST RUN {at} {_write_command(proof)}{outcome}", source, keep=len(outcome))
+    first = Item(f"LAST RUN {at} {command}{outcome}", source, keep=len(outcome))
     lines = _list_output_lines(proof)
     output = [Item(f"  > {line}", source, is_prose=True) for line in lines[-OUTPUT_LINES:]]
     return Section(
@@ -149,8 +154,8 @@ def make_last_pass(judged: JudgedContext, now: datetime) -> list[Section]:
         where = "on this tree"
     outcome = f" → exit 0, {where}"
     at = format_moment(last.ran_at, now)
-    text = f"LAST PASS {at} {_write_command(last)}{outcome}"
-    item = Item(text, _name_proof(last), keep=len(outcome))
+    command = _write_command(last)
+    item = Item(f"LAST PASS {at} {command}{outcome}", _name_proof(last), keep=len(outcome))
     return [Section("last_pass", "", (item,))]
 
 
@@ -176,7 +181,7 @@ def make_next(judged: JudgedContext, now: datetime) -> Section:
         items[:STEPS_SHOWN],
         held=hold_back("next", items[STEPS_SHOWN:], why),
         joined="  ",
-        gone=list_shortened("next", [(step, CHECKLIST) for step in noted], LABEL_CHARS),
+        gone=list_shortened("next", noted, CHECKLIST, LABEL_CHARS),
     )
 
 
@@ -240,14 +245,16 @@ def _list_earlier_failures(judged: JudgedContext, *, has_last_run: bool) -> list
 
 
 def _list_shortened_failures(failures: Sequence[EarlierFailure]) -> tuple[Cut, ...]:
-    texts: list[tuple[object, str]] = []
+    cuts: list[Cut] = []
     for failure in failures:
-        texts.append((failure.run.failed_step, failure.source))
-        texts.append((failure.run.next_action, failure.source))
+        cuts += _cut_further_lines(failure)
     for failure in failures:
-        texts.append((_find_first_line(failure), failure.source))
-    further_lines = [cut for failure in failures for cut in _cut_further_lines(failure)]
-    return (*further_lines, *list_shortened("failed", texts, LABEL_CHARS))
+        steps = [failure.run.failed_step, failure.run.next_action]
+        cuts += list_shortened("failed", steps, failure.source, LABEL_CHARS)
+    for failure in failures:
+        first_line = _find_first_line(failure)
+        cuts += list_shortened("failed", [first_line], failure.source, LABEL_CHARS)
+    return tuple(cuts)
 
 
 def _cut_further_lines(failure: EarlierFailure) -> list[Cut]:
@@ -282,8 +289,6 @@ def make_works(judged: JudgedContext) -> Section:
     passing = [runs for runs in known if runs.newest.passed]
     passing.sort(key=lambda runs: runs.count, reverse=True)
     items = [_write_working_command(runs) for runs in passing]
-    newest = [runs.newest for runs in known]
-    texts = [(" ".join(proof.command), _name_proof(proof)) for proof in newest]
     why = f"only {COMMANDS_SHOWN} commands are shown"
     return list_section(
         "works",
@@ -292,15 +297,25 @@ def make_works(judged: JudgedContext) -> Section:
         held=hold_back("works", items[COMMANDS_SHOWN:], why),
         lead=" ",
         joined=" · ",
-        gone=list_shortened("works", texts, LABEL_CHARS),
+        gone=_list_shortened_commands(known),
     )
 
 
+def _list_shortened_commands(known: Sequence[CommandRuns]) -> tuple[Cut, ...]:
+    cuts: list[Cut] = []
+    for runs in known:
+        command = " ".join(runs.newest.command)
+        cuts += list_shortened("works", [command], _name_proof(runs.newest), LABEL_CHARS)
+    return tuple(cuts)
+
+
 def _list_by_command(judged: JudgedContext) -> list[CommandRuns]:
-    proofs: dict[tuple[str, ...], list[Proof]] = {}
+    """In the order of the commands' own words."""
+    by_command: dict[tuple[str, ...], list[Proof]] = {}
     for proof in sorted(judged.proofs, key=_rank_by_time):
-        proofs.setdefault(proof.command, []).append(proof)
-    return [_count_runs(proofs[command]) for command in sorted(proofs)]
+        proofs = by_command.setdefault(proof.command, [])
+        proofs.append(proof)
+    return [_count_runs(by_command[command]) for command in sorted(by_command)]
 
 
 def _count_runs(proofs: Sequence[Proof]) -> CommandRuns:
@@ -310,17 +325,18 @@ def _count_runs(proofs: Sequence[Proof]) -> CommandRuns:
 
 
 def _write_working_command(runs: CommandRuns) -> Item:
-    text = f"{_write_command(runs.newest)} ({runs.passed} of {runs.count})"
+    command = _write_command(runs.newest)
+    text = f"{command} ({runs.passed} of {runs.count})"
     return Item(text, _name_proof(runs.newest))
 
 
 def _write_failing_command(runs: CommandRuns, now: datetime) -> Item:
     newest = runs.newest
-    failed = runs.count - runs.passed
+    command = _write_command(newest)
     day = format_day(newest.ran_at, now)
-    outcome = f": {_describe_outcome(newest)}, {failed} of {runs.count}, last {day}"
-    text = f"- {_write_command(newest)}{outcome}"
-    return Item(text, _name_proof(newest), keep=len(outcome))
+    often = f"{runs.failed} of {runs.count}"
+    outcome = f": {_describe_outcome(newest)}, {often}, last {day}"
+    return Item(f"- {command}{outcome}", _name_proof(newest), keep=len(outcome))
 
 
 def _describe_outcome(proof: Proof) -> str:

@@ -209,7 +209,8 @@ class BundleService:
 
     async def _make_draft(self, wanted: BundleRequest, total: int) -> BundleDraft:
         gathered = await self.gatherer.gather(wanted)
-        return BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
+        parts = sections.make_sections(gathered)
+        return BundleDraft(wanted, gathered, parts, total)
 
     async def _build_frozen(self, session: Session, draft: BundleDraft) -> Bundle:
         name = self._name_draft(session, draft)
@@ -217,8 +218,11 @@ class BundleService:
         kept = await self.journal.find(RECEIPT, frozen_id)
         if kept is None:
             return await self._keep(frozen_id, draft)
-        # What was forgotten, or what another version made, is not made again under its id.
-        return receipts.find_bundle(kept) or await self._keep(ids.new_id(), draft)
+        bundle = receipts.find_bundle(kept)
+        if bundle is None:
+            # What was forgotten, or what another version made, is not made again under its id.
+            return await self._keep(ids.new_id(), draft)
+        return bundle
 
     def _name_draft(self, session: Session, draft: BundleDraft) -> str:
         """The same for the same words to the same session."""

@@ -108,7 +108,9 @@ class TemporalMemoryStore:
         least = rules.check_share("min_relevance", min_relevance)
         kept = [memory for memory in self._list_memories(now) if not memory.is_expired(now)]
         candidates = [(memory, extract_words(memory.content)) for memory in kept]
-        counts = Counter(word for _, has in candidates for word in has)
+        counts: Counter[str] = Counter()
+        for _, has in candidates:
+            counts.update(has)
         weights = rules.weigh(asked, counts, len(kept))
         return rules.rank(candidates, weights, now=now, limit=most, min_relevance=least)
 
@@ -165,12 +167,14 @@ def _lock_folder(path: str) -> Iterator[None]:
 async def _record_file(memories: MemoryService, data: bytes) -> None:
     """That a file of these bytes holds only what this store has, or has forgotten."""
     journal = Journal(memories.db, memories.owner)
-    await journal.add(MEMORY_FILE, (), {}, entry_id=_make_record_id(memories, data))
+    entry_id = _make_record_id(memories, data)
+    await journal.add(MEMORY_FILE, (), {}, entry_id=entry_id)
 
 
 async def _is_recorded(memories: MemoryService, data: bytes) -> bool:
     journal = Journal(memories.db, memories.owner)
-    entry = await journal.find(MEMORY_FILE, _make_record_id(memories, data))
+    entry_id = _make_record_id(memories, data)
+    entry = await journal.find(MEMORY_FILE, entry_id)
     return entry is not None
 
 

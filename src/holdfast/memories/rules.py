@@ -222,7 +222,11 @@ def repeat(memory: Memory, expires_at: datetime | None, session_id: str | None) 
 def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[str, float]:
     """The rarer a word is among the memories, the more; in a small number no word is common."""
     population = max(total, LEAST_TOTAL)
-    return {word: _weigh_word(counts.get(word, 0), population) for word in asked}
+    weights = {}
+    for word in asked:
+        count = counts.get(word, 0)
+        weights[word] = _weigh_word(count, population)
+    return weights
 
 
 def _weigh_word(count: int, population: int) -> float:
@@ -277,11 +281,17 @@ def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float
 
 
 def _rate(memory: Memory, relevance: float, now: datetime) -> MemoryMatch:
-    recency = _measure_recency(memory, now)
-    use = min(1.0, math.log1p(memory.use_count) / math.log1p(FULL_USE))
-    bonus = RECENCY * recency + BELIEF * memory.confidence + USE * use
+    bonus = RECENCY * _measure_recency(memory, now)
+    bonus += BELIEF * memory.confidence
+    bonus += USE * _measure_use(memory)
     score = relevance * (1 + bonus)
     return MemoryMatch(memory, relevance, round(score, 6))
+
+
+def _measure_use(memory: Memory) -> float:
+    """0 for what never answered a question, 1 for what did so often."""
+    share = math.log1p(memory.use_count) / math.log1p(FULL_USE)
+    return min(1.0, share)
 
 
 def _measure_recency(memory: Memory, now: datetime) -> float:

@@ -1,8 +1,8 @@
 """The words of a text, as both engines index them and as a question is asked.
 
 One normaliser feeds both indexes, so that a question finds the same memories on either engine:
-case, accents and English endings are taken off, identifiers and paths come apart, and languages
-that set no spaces go in by pairs of characters. What an engine would do with the text by itself
+case, accents and English endings are removed, identifiers and paths are split, and languages that
+set no spaces are indexed by pairs of characters. What an engine would do with the text by itself
 depends on its version and its locale.
 """
 

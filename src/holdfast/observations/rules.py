@@ -83,7 +83,9 @@ def _find_exit_in_text(content: str, answer: object) -> int | None:
 
 
 def _grade_by_flags(places: list[Any]) -> tuple[Verdict, str]:
-    flags = [parts.find_value(place, (key,)) for place in places for key in FLAG_KEYS]
-    if any(flag not in NO_FLAG for flag in flags):
-        return "failed", "the client reported an error"
+    for place in places:
+        for key in FLAG_KEYS:
+            flag = parts.find_value(place, (key,))
+            if flag not in NO_FLAG:
+                return "failed", "the client reported an error"
     return "unknown", "no exit code is in the log"

@@ -108,9 +108,11 @@ def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, i
 def _make_step(event: LoggedEvent) -> TurnStep:
     if event.type in TOOL_TYPES:
         return TurnStep(event, title_tool(event), "tool")
-    title = cut(parts.as_line(event.content), TITLE_CHARS)
+    line = parts.as_line(event.content)
+    title = cut(line, TITLE_CHARS)
     if event.type == "validation_gate":
-        return TurnStep(event, title, event.type, rules.grade_gate(event))
+        verdict = rules.grade_gate(event)
+        return TurnStep(event, title, event.type, verdict)
     return TurnStep(event, title, event.type)
 
 
@@ -163,8 +165,12 @@ def _list_patched(given: object) -> list[str]:
 
 
 def _list_commands(steps: Sequence[TurnStep]) -> list[GradedCommand]:
-    graded = [_grade_step(step) for step in steps if step.kind == "tool"]
-    commands = [command for command in graded if command is not None]
+    commands = []
+    for step in steps:
+        if step.kind == "tool":
+            command = _grade_step(step)
+            if command is not None:
+                commands.append(command)
     return commands[-COMMANDS_PER_TURN:]
 
 

@@ -63,7 +63,8 @@ async def resume_session(store: SessionStore, session_id: str) -> Session:
     now = clock.to_text(clock.now())
     metadata = {**session.metadata, "lastObservedAt": now}
     data = context_sets.make_context_event("resume", session, session.context)
-    return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+    message = OutboxMessage(CONTEXT, data)
+    return await _save_metadata(store, session, metadata, message)
 
 
 async def clear_session(store: SessionStore, session: Session) -> None:
@@ -122,8 +123,9 @@ async def _save_context(
     store: SessionStore, session: Session, context: dict[str, list[str]], change: SetChange
 ) -> Session:
     data = context_sets.make_context_event("changed", session, context, change)
+    message = OutboxMessage(CONTEXT, data)
     metadata = {**session.metadata, "context": context}
-    return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+    return await _save_metadata(store, session, metadata, message)
 
 
 # --- the row --------------------------------------------------------------------------------------
@@ -159,7 +161,8 @@ def format_metadata(metadata: Mapping[str, Any]) -> str:
 
 def _format_event_data(data: Mapping[str, Any]) -> str:
     """An event may be twice as large as the metadata: it names the files of a context once more."""
-    return canonical.canonical_object("event data", dict(data), max_bytes=2 * rules.METADATA_BYTES)
+    max_bytes = 2 * rules.METADATA_BYTES
+    return canonical.canonical_object("event data", dict(data), max_bytes=max_bytes)
 
 
 def _make_name_message(session_id: str, name: str | None) -> OutboxMessage:

@@ -72,7 +72,8 @@ def put_set(
     total = sum(len(kept) for kept in changed.values())
     if total > ITEMS_IN_ALL:
         raise ContextFullError(total, ITEMS_IN_ALL)
-    return {key: list(kept) for key, kept in sorted(changed.items()) if kept}
+    filled = [key for key in sorted(changed) if changed[key]]
+    return {key: list(changed[key]) for key in filled}
 
 
 def check_context(context: object) -> dict[str, list[str]]:
@@ -134,7 +135,11 @@ def make_context_event(
     change: SetChange | None = None,
 ) -> dict[str, Any]:
     """The data of a `caco.context` event."""
-    data: dict[str, Any] = {"reason": reason, "session_id": session.id, "context": dict(context)}
+    data: dict[str, Any] = {
+        "reason": reason,
+        "session_id": session.id,
+        "context": dict(context),
+    }
     files = context.get("files")
     if files:
         data["files"] = list(files)

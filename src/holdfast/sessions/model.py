@@ -1,4 +1,8 @@
-"""What sessions are about: the seed's three dataclasses, and the answers of the other verbs."""
+"""What sessions are about: the seed's three dataclasses, and the answers of the other verbs.
+
+Rows become types here, and only here. SQLite returns times as text and PostgreSQL as `datetime`;
+the functions below accept both, so that every other file sees `datetime` alone.
+"""
 
 from __future__ import annotations
 

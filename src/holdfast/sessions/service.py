@@ -333,7 +333,8 @@ class SessionService:
         session = await self.get_session(session_id)
         rows = await self.store.sample_events(session.id, limit)
         samples = [make_sample(row) for row in rows]
-        return sorted(samples, key=lambda sample: sample.sequence)
+        samples.sort(key=lambda sample: sample.sequence)
+        return samples
 
     async def find_first_request(self, session_id: str, max_chars: int = 200) -> str | None:
         """The first words of the first request, if there is one."""

@@ -261,7 +261,8 @@ class SessionStore:
         return str(text)
 
     async def find_event(self, event_id: str) -> Row | None:
-        rows = await self.database.read(QUERIES["find_event"], *self.owner, event_id)
+        query = QUERIES["find_event"]
+        rows = await self.database.read(query, *self.owner, event_id)
         return get_first(rows)
 
     async def has_event(self, event_id: str, content_hash: bytes | None = None) -> bool:
@@ -276,7 +277,8 @@ class SessionStore:
 
     async def list_matching_events(self, text: str) -> list[Row]:
         query = QUERIES["matching_events"]
-        return await self.database.read(query, *self.owner, text, _escape(text))
+        escaped = _escape(text)
+        return await self.database.read(query, *self.owner, text, escaped)
 
     async def list_sessions_with_text(self, text: str) -> list[str]:
         query = QUERIES["sessions_with_text"]

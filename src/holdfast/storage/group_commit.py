@@ -3,7 +3,7 @@
 What comes in during one round of the event loop is committed together at its end, in place: a
 thread would cost a single writer more than the commit itself. Only when another process holds the
 lock, or the disk has become slow, a thread takes over, so that neither ever blocks the loop; it
-commits whatever has queued up meanwhile.
+commits all that has queued up meanwhile.
 """
 
 from __future__ import annotations

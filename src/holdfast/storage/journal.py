@@ -81,7 +81,8 @@ class Journal:
 
     async def list_with_text(self, text: str) -> list[tuple[str, str]]:
         """Ids and kinds of what holds a text, as the stored JSON has it or as a reader sees it."""
-        written = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)[1:-1]
+        quoted = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)
+        written = quoted[1:-1]
         rows = await self.database.read(QUERIES["entries_with_text"], *self.owner, written)
         return [(entry_id, kind) for entry_id, kind in rows]
 

@@ -1,4 +1,4 @@
-"""Tells stores apart without naming them: a short hash of where a store is."""
+"""Distinguishes stores without naming them: a short hash of where a store is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def _locate_store(url: str, home: str) -> list[str]:
 
 
 def _locate_file(path: str, home: str) -> list[str]:
-    folder = os.path.join(os.path.realpath(home), "")
+    real_home = os.path.realpath(home)
+    folder = os.path.join(real_home, "")
     if path.startswith(folder):
         return ["home", path.removeprefix(folder)]
     return [path]

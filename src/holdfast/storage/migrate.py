@@ -50,9 +50,9 @@ class Migration:
 
 
 def migrations(engine: str) -> list[Migration]:
-    names = os.listdir(os.path.join(FOLDER, engine))
-    numbered = sorted(name for name in names if name.endswith(".sql"))
-    return [Migration(engine, name) for name in numbered]
+    folder = os.path.join(FOLDER, engine)
+    names = [name for name in os.listdir(folder) if name.endswith(".sql")]
+    return [Migration(engine, name) for name in sorted(names)]
 
 
 def pending(engine: str, applied: dict[int, str], where: str) -> list[Migration]:

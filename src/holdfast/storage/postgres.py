@@ -393,8 +393,11 @@ def _make_group_call(calls: Sequence[GroupedCall]) -> tuple[str, tuple[object, .
         [row] = first.rows
         args = (*first.head, *row)
         return _make_call(first.query.single, len(args)), args
-    numbers = [number for number, call in enumerate(calls) for _ in call.rows]
-    rows = [row for call in calls for row in call.rows]
+    numbers: list[int] = []
+    rows: list[Sequence[object]] = []
+    for number, call in enumerate(calls):
+        numbers += [number] * len(call.rows)
+        rows += call.rows
     columns = [list(column) for column in zip(*rows, strict=True)]
     args = (*first.head, numbers, *columns)
     return _make_call(first.query.function, len(args)), args

@@ -128,8 +128,10 @@ async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -
     row = await connection.fetchrow(ledger["installed_functions"])
     number, checksum = row or (0, "")
     refuse_newer(where, number, functions.NUMBER, "functions")
-    if number == functions.NUMBER and checksum != functions.compute_checksum():
-        raise errors.ChangedMigrationError(where, _name_functions())
+    if number == functions.NUMBER:
+        ours = functions.compute_checksum()
+        if checksum != ours:
+            raise errors.ChangedMigrationError(where, _name_functions())
     return int(number)
 
 

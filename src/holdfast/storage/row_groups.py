@@ -98,7 +98,7 @@ class RowGroups:
 
 
 def _next_group(waiting: list[GroupedCall]) -> list[GroupedCall]:
-    """As many as are sent at once; the first whatever its size."""
+    """As many as are sent at once; the first even if it is too large."""
     first = waiting.pop(0)
     calls = [first]
     rows, size = len(first.rows), first.size
@@ -121,8 +121,10 @@ class GroupedCall:
 
     @property
     def size(self) -> int:
-        texts = [value for row in self.rows for value in row if isinstance(value, str)]
-        return sum(map(len, texts))
+        total = 0
+        for row in self.rows:
+            total += sum(len(value) for value in row if isinstance(value, str))
+        return total
 
     @property
     def answered(self) -> bool:

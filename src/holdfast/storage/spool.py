@@ -3,7 +3,7 @@
 A hook must neither delay the agent nor lose what it was given, so what cannot be stored at once is
 written to a JSON-lines file beside the store and stored by the next process. Each record carries
 its own event id, so that a drain that was killed half-way is simply repeated. What can never be
-stored is kept apart, with the reason.
+stored is kept in a file of its own, with the reason.
 
 A record may say which store it is for; a drain into another one sets it aside, where it waits on. A
 file that cannot be read is moved aside as it is, so that one of them never blocks the others.
