@@ -1,9 +1,9 @@
 """Gather once what a bundle is made of: notes, the session to continue from, memories.
 
-Everything that needs a store or a repository is read here, as of one moment, and handed on as one
-frozen value. What follows (sections, budget, rendering) is pure, so the same gathered value always
-gives the same bundle. A source that is not available leaves its part empty: a bundle without
-memories, or without notes in the repository, is still useful.
+Everything that needs a store or a repository is read here and handed on as one frozen value. What
+follows (sections, budget, rendering) is pure, so the same gathered value always gives the same
+text. A source that is missing or switched off leaves its part empty: a bundle without memories, or
+without notes in the repository, is still useful.
 """
 
 from __future__ import annotations

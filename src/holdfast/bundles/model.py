@@ -85,6 +85,11 @@ class Item:
     is_prose: bool = False
     keep: int = 0  # characters at its end that stand even where it ends early, such as a verdict
 
+    @classmethod
+    def with_end(cls, text: str, end: str, source: str, verdict: str | None = None) -> Item:
+        """An item whose end stands even where the text before it is shortened."""
+        return cls(text + end, source, verdict, keep=len(end))
+
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
 

@@ -128,7 +128,7 @@ def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
     if judged.status == "open":
         return Item(line, source)
     verdict, mark = _mark_decision(judged, now)
-    return Item(f"{line}{mark}", source, verdict, keep=len(mark))
+    return Item.with_end(line, mark, source, verdict)
 
 
 def _write_decided(judged: JudgedDecision) -> str:
@@ -255,10 +255,10 @@ def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
     if verdict == "changed":
         text = quote_inside(claim.claim, TEXT_CHARS)
         end = f'": {place(worst)} {_describe_edit(worst)}; unproven'
-        return Item(f'[changed] "{text}{end}', source, verdict, keep=len(end))
+        return Item.with_end(f'[changed] "{text}', end, source, verdict)
     text = end_sentence(quote(claim.claim, TEXT_CHARS))
     end = f" {place(worst)}"
-    return Item(f"[{verdict}] {text}{end}", source, verdict, keep=len(end))
+    return Item.with_end(f"[{verdict}] {text}", end, source, verdict)
 
 
 def _write_said_claim(claim: JudgedClaim, now: datetime) -> Item:

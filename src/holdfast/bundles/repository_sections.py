@@ -160,7 +160,8 @@ def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
         _describe_uncommitted(staleness),
     ]
     since = _describe_saving(judged, now)
-    return Section("stale", f"CHANGED since these notes ({since}): {'; '.join(parts)}", pinned=True)
+    changes = "; ".join(parts)
+    return Section("stale", f"CHANGED since these notes ({since}): {changes}", pinned=True)
 
 
 def _describe_saving(judged: JudgedContext, now: datetime) -> str:
@@ -242,7 +243,8 @@ def _describe_change(change: NotedChange) -> str:
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
     if has_lines and change.what == "changed":
-        what = f"+{change.added or 0} -{change.removed or 0}"
+        added, removed = change.added or 0, change.removed or 0
+        what = f"+{added} -{removed}"
     text = f"{path} {what}"
     if not change.is_committed:
         return f"{text}, uncommitted"

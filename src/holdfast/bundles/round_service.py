@@ -1,7 +1,8 @@
 """The verbs of role rounds: each step is one entry of the journal, numbered.
 
-The journal is the only state. An entry holds the whole round after its step, so the last entry of
-a workstream is enough to continue, and the entries before it show how the round came about.
+A round is kept in the journal alone. An entry holds the whole round after its step, so the last
+entry of a workstream is enough to continue, and the entries before it show how the round came
+about.
 """
 
 from __future__ import annotations

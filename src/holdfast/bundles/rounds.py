@@ -258,7 +258,8 @@ def abandon(current: Round, *, now: str) -> Round:
 
 def _parse_role(role: object) -> str:
     """`product_owner` and `Product Owner` are the same role."""
-    plain = str(role).replace("_", " ").replace("-", " ").casefold()
+    spaced = str(role).replace("_", " ").replace("-", " ")
+    plain = spaced.casefold()
     for name in SPEAKERS:
         if name.casefold() == plain:
             return name
@@ -288,8 +289,9 @@ def _write_question(role: str) -> str:
         return f"{CHAIR}: {end}."
     least, most = ROLES[role]
     number = list(ROLES).index(role) + 1
+    turn = f"{role} ({number} of {len(ROLES)})"
     return (
-        f"{role} ({number} of {len(ROLES)}): {QUESTIONS[role]}, in {least} to {most:,} characters. "
+        f"{turn}: {QUESTIONS[role]}, in {least} to {most:,} characters. "
         "Each new fact needs a source, as repo:PATH, tool:COMMAND or user:WORDS; "
         'without any, begin with "No new fact".'
     )

@@ -84,7 +84,7 @@ def make_last_run(
 
 
 def _make_noted_run(run: NotedRun, now: datetime) -> Section:
-    error = [Item(f"  > {line}", LAST_RUN, is_prose=True) for line in quote_lines(run.error)]
+    error = _quote_output(quote_lines(run.error), LAST_RUN)
     why = f"only the first {OUTPUT_LINES} lines of an error are shown"
     return Section(
         "last_run",
@@ -93,6 +93,10 @@ def _make_noted_run(run: NotedRun, now: datetime) -> Section:
         held=hold_back("last_run", error[OUTPUT_LINES:], why),
         gone=_list_shortened_steps(run),
     )
+
+
+def _quote_output(lines: Sequence[str], source: str) -> list[Item]:
+    return [Item(f"  > {line}", source, is_prose=True) for line in lines]
 
 
 def _list_noted_steps(run: NotedRun, now: datetime) -> list[Item]:
@@ -118,13 +122,12 @@ def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Sectio
     at = format_moment(proof.ran_at, now)
     command = _write_command(proof)
     outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
-    first = Item(f"LAST RUN {at} {command}{outcome}", source, keep=len(outcome))
+    first = Item.with_end(f"LAST RUN {at} {command}", outcome, source)
     lines = _list_output_lines(proof)
-    output = [Item(f"  > {line}", source, is_prose=True) for line in lines[-OUTPUT_LINES:]]
     return Section(
         "last_run",
         title="",
-        items=(first, *output),
+        items=(first, *_quote_output(lines[-OUTPUT_LINES:], source)),
         gone=_cut_output(len(lines) - OUTPUT_LINES, source),
     )
 
@@ -155,7 +158,7 @@ def make_last_pass(judged: JudgedContext, now: datetime) -> list[Section]:
     outcome = f" → exit 0, {where}"
     at = format_moment(last.ran_at, now)
     command = _write_command(last)
-    item = Item(f"LAST PASS {at} {command}{outcome}", _name_proof(last), keep=len(outcome))
+    item = Item.with_end(f"LAST PASS {at} {command}", outcome, _name_proof(last))
     return [Section("last_pass", "", (item,))]
 
 
@@ -173,7 +176,8 @@ def make_next(judged: JudgedContext, now: datetime) -> Section:
     noted = judged.context.checklist
     quoted = [quote(step, LABEL_CHARS) for step in noted]
     steps = [step for step in quoted if step]
-    items = [Item(f"{number}. {step}", CHECKLIST) for number, step in enumerate(steps, start=1)]
+    numbered = [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
+    items = [Item(step, CHECKLIST) for step in numbered]
     why = f"only the next {STEPS_SHOWN} are shown"
     return list_section(
         "next",
@@ -237,7 +241,9 @@ def make_errors(judged: JudgedContext, now: datetime, *, has_last_run: bool) -> 
 
 def _list_earlier_failures(judged: JudgedContext, *, has_last_run: bool) -> list[EarlierFailure]:
     last = judged.context.failed_run
-    older = [run for run in judged.context.last_errors if not last or run.at != last.at]
+    older = judged.context.last_errors
+    if last:
+        older = [run for run in older if run.at != last.at]
     failures = [EarlierFailure(run, LAST_ERRORS) for run in reversed(older)]
     if last and not has_last_run:
         failures.insert(0, EarlierFailure(last, LAST_RUN))
@@ -336,7 +342,7 @@ def _write_failing_command(runs: CommandRuns, now: datetime) -> Item:
     day = format_day(newest.ran_at, now)
     often = f"{runs.failed} of {runs.count}"
     outcome = f": {_describe_outcome(newest)}, {often}, last {day}"
-    return Item(f"- {command}{outcome}", _name_proof(newest), keep=len(outcome))
+    return Item.with_end(f"- {command}", outcome, _name_proof(newest))
 
 
 def _describe_outcome(proof: Proof) -> str:

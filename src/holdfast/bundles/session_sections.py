@@ -72,4 +72,4 @@ def _write_memory(memory: RecalledMemory, now: datetime) -> Item:
     verdict = memory.verdict
     mark = f" [{verdict}] {by}"
     text = end_sentence(quote(memory.text, TEXT_CHARS))
-    return Item(f"- {text}{mark}", memory.source, verdict, keep=len(mark))
+    return Item.with_end(f"- {text}", mark, memory.source, verdict)

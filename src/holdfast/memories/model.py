@@ -1,7 +1,8 @@
 """What memories are about: the statement, how well it answers a question, and what is imported.
 
-Rows become types here, and only here. The table may be another program's, so JSON and times are
-read with care: what is not as we write it is kept or left out, and reading it does not fail.
+Rows become types here. The table may be another program's, whose metadata need not be an object and
+whose lineage need not be a list of texts: other metadata is kept inside an object, and of a lineage
+only its texts are kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What sessions are about: the seed's three dataclasses, and the answers of the other verbs.
 
-Rows become types here, and only here. SQLite returns times as text and PostgreSQL as `datetime`;
-the functions below accept both, so that every other file sees `datetime` alone.
+Rows become types here. SQLite returns times as text and PostgreSQL as `datetime`; the functions
+below accept both, so that a type always holds a `datetime`.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ async def list_recent_within(
     while rows := await store.list_recent_events(session_id, max_turns, below, page):
         costs = [rules.count_event_tokens(*get_texts(row)) for row in rows]
         fitting = rules.fit_tokens(costs, used, max_tokens)
-        least = 1  # the newest event is always there
-        if kept:
-            least = 0
-        kept += rows[: max(fitting, least)]
+        taken = fitting
+        if not kept:
+            taken = max(fitting, 1)  # the newest event is always there
+        kept += rows[:taken]
         used += sum(costs[:fitting])
         if fitting < len(rows) or not max_turns:
             break

@@ -1,7 +1,7 @@
 """The verbs on sessions: check by rule, one transaction, return a frozen type.
 
-Appending an event and reading a window are what agents do all day, so each is one round trip: no
-session is read first, and "missing or ended?" is asked only when the statement found no row.
+Appending events and reading the last turns is what agents do most, so neither reads the session
+first: whether it is missing or ended is asked only when a statement found no row.
 """
 
 from __future__ import annotations
