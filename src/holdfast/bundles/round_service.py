@@ -77,7 +77,7 @@ class RoundService:
         known = await self._get(workstream_id)
         submitted = rounds.submit(known.round, role, text, sources, now=self._now())
         submitted, bundle = await self._with_bundle(submitted, workstream_id)
-        await self._keep(known.key, known.number + 1, submitted)
+        await self._advance(known, submitted)
         notes = rounds.list_notes(submitted)
         return _make_step(submitted, bundle, notes)
 

@@ -32,6 +32,7 @@ COMMANDS_SHOWN = 2
 OUTPUT_LINES = 3
 LAST_RUN, LAST_ERRORS, CHECKLIST = "last run", "last errors", "checklist"
 
+LastRun = Proof | NotedRun
 _WORDS = re.compile(r"\w")
 
 
@@ -59,7 +60,7 @@ class CommandRuns:
 # --- the last run ---------------------------------------------------------------------------------
 
 
-def find_last_failure(judged: JudgedContext) -> Proof | NotedRun | None:
+def find_last_failure(judged: JudgedContext) -> LastRun | None:
     """The last run, noted or seen here, where that did not pass."""
     noted = judged.context.failed_run
     seen = _list_runs_here(judged)
@@ -73,9 +74,7 @@ def find_last_failure(judged: JudgedContext) -> Proof | NotedRun | None:
     return last
 
 
-def make_last_run(
-    last: Proof | NotedRun | None, judged: JudgedContext, now: datetime
-) -> list[Section]:
+def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) -> list[Section]:
     if last is None:
         return []
     if isinstance(last, Proof):
@@ -200,7 +199,7 @@ def _write_next_title(judged: JudgedContext, now: datetime) -> str:
 # --- what failed before ---------------------------------------------------------------------------
 
 
-def make_failed(judged: JudgedContext, now: datetime, last: Proof | NotedRun | None) -> Section:
+def make_failed(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
     """What not to try again: the last failure, rejected alternatives, commands, older errors."""
     ruled_out = order_decisions([*judged.decisions, *judged.shared_decisions], ["rejected"])
     errors = make_errors(judged, now, has_last_run=isinstance(last, NotedRun))
@@ -217,7 +216,7 @@ def make_failed(judged: JudgedContext, now: datetime, last: Proof | NotedRun | N
     )
 
 
-def _list_failing(judged: JudgedContext, last: Proof | NotedRun | None) -> list[CommandRuns]:
+def _list_failing(judged: JudgedContext, last: LastRun | None) -> list[CommandRuns]:
     """The commands whose newest run failed, without the one shown as the last run."""
     failing = [runs for runs in _list_by_command(judged) if not runs.newest.passed]
     if not isinstance(last, Proof):
