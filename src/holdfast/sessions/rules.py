@@ -100,14 +100,11 @@ def check_events(events: object) -> list[CheckedEvent]:
         problem = f"are more than {EVENTS_PER_CALL} in one call"
         raise InvalidValueError("events", len(events), problem)
     checked = [_check_fields_and_event(event) for event in events]
-    if sum(map(_count_chars, checked)) > CALL_BYTES:
+    sizes = [len(event.content) + len(event.parts_text or "") for event in checked]
+    if sum(sizes) > CALL_BYTES:
         problem = f"hold more than {CALL_BYTES:,} characters in one call"
         raise InvalidValueError("events", len(checked), problem)
     return checked
-
-
-def _count_chars(event: CheckedEvent) -> int:
-    return len(event.content) + len(event.parts_text or "")
 
 
 def _check_fields_and_event(given: object) -> CheckedEvent:
