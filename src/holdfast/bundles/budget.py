@@ -45,16 +45,17 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
     shown = [_show_first(section, total) for section in sections]
-    pinned_chars = sum(_count_chars(each) for each in shown)
-    room = total - len(write_head_line(head)) - pinned_chars
-    if room < 0:
-        needed = total - room
-        problem = f"is too small: the head and the pinned rules need {needed} characters"
-        raise InvalidValueError("limit", total, problem)
+    room = _find_free_room(head, shown, total)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
     shared = _share_room(shown, room, total)
-    return Layout(head, total, has_notice, has_legend, tuple(shared))
+    return Layout(
+        head=head,
+        total=total,
+        has_notice=has_notice,
+        has_legend=has_legend,
+        shown=tuple(shared),
+    )
 
 
 def _show_first(section: Section, total: int) -> ShownSection:
@@ -62,6 +63,15 @@ def _show_first(section: Section, total: int) -> ShownSection:
     if section.pinned:
         return _show_whole(section)
     return _show_nothing(section, total)
+
+
+def _find_free_room(head: Head, pinned: Sequence[ShownSection], total: int) -> int:
+    pinned_chars = sum(_count_chars(shown) for shown in pinned)
+    needed = len(write_head_line(head)) + pinned_chars
+    if needed > total:
+        problem = f"is too small: the head and the pinned rules need {needed} characters"
+        raise InvalidValueError("limit", total, problem)
+    return total - needed
 
 
 def _write_legend_for(head: Head, sections: Sequence[Section]) -> str:
@@ -83,7 +93,7 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 
 
 def _share_room(shown: list[ShownSection], room: int, total: int) -> list[ShownSection]:
-    """Least first, then most, then whatever is free, in the order of rank each time.
+    """Least first, then most, then all that is free, in the order of rank each time.
 
     A section that takes more may become shorter, because it no longer counts what it leaves out. So
     free room is offered again until no section changes.
@@ -103,7 +113,8 @@ def _offer_room(
 ) -> int:
     """Let each section take what it wants, and return what is left."""
     places = [at for at, each in enumerate(shown) if not each.section.pinned]
-    for at in sorted(places, key=lambda at: shown[at].section.rank):
+    places.sort(key=lambda at: shown[at].section.rank)
+    for at in places:
         before = shown[at]
         spare = room + _count_chars(before)
         allowed = max(find_wanted(before.section), len(before.text))
@@ -115,11 +126,16 @@ def _offer_room(
 
 def _find_least(section: Section) -> int:
     """The minimum, or the length of one whole item; for prose, which may end early, the minimum."""
-    if not section.min_chars or not section.items or section.items[0].is_prose:
-        return section.min_chars
-    left_out = len(section.items) - 1 + len(section.held)
-    first = section.write([section.items[0].text], left_out)
-    return max(section.min_chars, min(len(first), section.max_chars))
+    least = section.min_chars
+    if not least or not section.items:
+        return least
+    first, *others = section.items
+    if first.is_prose:
+        return least
+    left_out = len(others) + len(section.held)
+    text = section.write([first.text], left_out)
+    affordable = min(len(text), section.max_chars)
+    return max(least, affordable)
 
 
 def _find_most(section: Section) -> int:
@@ -152,22 +168,27 @@ def _count_items_that_may_fit(section: Section, room: int) -> int:
 
 
 def _write_kept(section: Section, kept: Sequence[Item]) -> str:
-    missing = len(section.items) - len(kept) + len(section.held)
-    if missing and not kept:
+    left_out = _count_left_out(section, kept)
+    if left_out and not kept:
         return ""
-    return section.write([item.text for item in kept], missing)
+    texts = [item.text for item in kept]
+    return section.write(texts, left_out)
+
+
+def _count_left_out(section: Section, kept: Sequence[Item]) -> int:
+    return len(section.items) - len(kept) + len(section.held)
 
 
 def _add_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
     """So many items, and the beginning of the next one if it is prose or would be the only one."""
-    kept, rest = section.items[:count], section.items[count:]
-    if not rest:
+    kept = section.items[:count]
+    if count == len(section.items):
         return kept
-    following = rest[0]
+    following = section.items[count]
     if kept and not following.is_prose:
         return kept
     texts = [item.text for item in kept]
-    left_out = len(rest) - 1 + len(section.held)
+    left_out = _count_left_out(section, [*kept, following])
     without = section.write([*texts, ""], left_out)
     beginning = _cut_to_beginning(following, room - len(without))
     if beginning is None:
@@ -178,44 +199,57 @@ def _add_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
 def _cut_to_beginning(item: Item, room: int) -> Item | None:
     """As much of an item as fits, with the end that has to stand; a part of a path is of no use."""
     at = len(item.text) - item.keep
-    body, end = item.text[:at], item.text[at:]
-    if room - len(end) < SHORTEST:
+    body = item.text[:at]
+    end = item.text[at:]
+    body_room = room - len(end)
+    if body_room < SHORTEST:
         return None
-    begun = cut(body, room - len(end))
-    next_letter = body[len(begun.removesuffix(ELLIPSIS)) :][:1]
-    if not item.is_prose and next_letter not in ("", " "):
+    beginning = cut(body, body_room)
+    rest = body[len(beginning.removesuffix(ELLIPSIS)) :]
+    ends_at_a_word = not rest or rest.startswith(" ")
+    if not item.is_prose and not ends_at_a_word:
         return None
-    return replace(item, text=begun + end)
+    return replace(item, text=beginning + end)
 
 
 # --- what became of a section ---------------------------------------------------------------------
 
 
 def _make_shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> ShownSection:
-    rest = section.items[len(kept) :]
-    left_out = len(rest) + len(section.held)
     cuts = _list_cuts(section, kept, text, total)
-    return ShownSection(section, kept, left_out, text, (*cuts, *section.held, *section.gone))
+    return ShownSection(
+        section=section,
+        items=kept,
+        left_out=_count_left_out(section, kept),
+        text=text,
+        cut=(*cuts, *section.held, *section.gone),
+    )
 
 
 def _list_cuts(section: Section, kept: Sequence[Item], text: str, total: int) -> list[Cut]:
+    name = section.name
     why = describe_no_room(total)
     rest = section.items[len(kept) :]
-    cuts = [Cut(section.name, item.text, item.source, why) for item in rest]
+    cuts = [Cut(name, item.text, item.source, reason=why) for item in rest]
     is_title_alone = section.title and not section.items and not section.held
     if not text and is_title_alone:
-        cuts.append(Cut(section.name, section.title, OURS, why))
+        cuts.append(Cut(name, section.title, OURS, reason=why))
     for item, whole in zip(kept, section.items, strict=False):
         if item != whole:
-            cuts.append(Cut(section.name, whole.text, whole.source, f"shortened; {why}"))
+            cuts.append(Cut(name, whole.text, whole.source, reason=f"shortened; {why}"))
     return cuts
 
 
 def _show_whole(section: Section) -> ShownSection:
     left_out = len(section.held)
-    text = section.write([item.text for item in section.items], left_out)
-    cuts = (*section.held, *section.gone)
-    return ShownSection(section, section.items, left_out, text, cuts)
+    texts = [item.text for item in section.items]
+    return ShownSection(
+        section=section,
+        items=section.items,
+        left_out=left_out,
+        text=section.write(texts, left_out),
+        cut=(*section.held, *section.gone),
+    )
 
 
 def _show_nothing(section: Section, total: int) -> ShownSection:

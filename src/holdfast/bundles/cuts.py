@@ -10,26 +10,32 @@ from holdfast.bundles.quoting import PROSE_CHARS, quote
 
 
 def list_section(
-    name: str, title: str, items: Sequence[Item], held: Sequence[Cut] = (), **more: Any
+    name: str,
+    title: str,
+    items: Sequence[Item],
+    *,
+    held: Sequence[Cut] = (),
+    **more: Any,
 ) -> Section:
     """A section with a heading, which is left out where there are no items."""
-    heading = title if items else ""
-    return Section(name, heading, tuple(items), held=tuple(held), **more)
+    if not items:
+        title = ""
+    return Section(name, title, tuple(items), held=tuple(held), **more)
 
 
 def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:
-    return tuple(Cut(section, item.text, item.source, why) for item in items)
+    return tuple(Cut(section, item.text, item.source, reason=why) for item in items)
 
 
 def list_shortened(
-    section: str, texts: Iterable[tuple[object, str]], max_chars: int
+    section: str, texts: Iterable[object], source: str, max_chars: int
 ) -> tuple[Cut, ...]:
     """What is shortened before any budget, because one long note would hide all the others."""
     why = f"shortened: it may have {max_chars} characters here"
-    long = [(text, source) for text, source in texts if _is_long(text, max_chars)]
-    quoted = [(quote(text, PROSE_CHARS), source) for text, source in long]
-    still_long = [(text, source) for text, source in quoted if _is_long(text, max_chars)]
-    return tuple(Cut(section, text, source, why) for text, source in still_long)
+    long = [quote(text, PROSE_CHARS) for text in texts if _is_long(text, max_chars)]
+    # A text may be long only by characters that are not quoted.
+    still_long = [text for text in long if _is_long(text, max_chars)]
+    return tuple(Cut(section, text, source, reason=why) for text in still_long)
 
 
 def _is_long(text: object, max_chars: int) -> bool:

@@ -1,4 +1,10 @@
-"""Gather once what a bundle is made of: notes, the session to continue from, memories."""
+"""Gather once what a bundle is made of: notes, the session to continue from, memories.
+
+Everything that needs a store or a repository is read here and handed on as one frozen value. What
+follows (sections, budget, rendering) is pure, so the same gathered value always gives the same
+text. A source that is missing or switched off leaves its part empty: a bundle without memories, or
+without notes in the repository, is still useful.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +44,18 @@ class BundleRequest:
     worktree: str | None = None
 
     @property
+    def session_id(self) -> str | None:
+        if self.session is None:
+            return None
+        return self.session.id
+
+    @property
     def place(self) -> str | None:
         if self.worktree:
             return self.worktree
-        return self.session.worktree if self.session else None
+        if self.session is None:
+            return None
+        return self.session.worktree
 
 
 @dataclass(frozen=True)
@@ -59,8 +73,7 @@ class Gatherer:
         earlier = await self._find_earlier_session(wanted)
         events = await self._list_last_turn(earlier)
         request = _find_last_request(events)
-        own = wanted.session
-        reminding = own if own and own.context else earlier
+        reminding = _choose_reminding_session(wanted.session, earlier)
         repo, branch = _name_work(judged, earlier)
         return Gathered(
             now=self.now(),
@@ -70,13 +83,18 @@ class Gatherer:
             branch=branch,
             client=wanted.client,
             judged=judged,
-            rules=judged.rules if judged else self.rules,
+            rules=self._choose_rules(judged),
             context_sets=_list_context_sets(reminding),
-            context_source=f"session {reminding.id}" if reminding else "",
+            context_source=_name_session(reminding),
             request=request,
             last_session=_find_last_session(earlier, events),
             recalled=await self._recall(judged, request),
         )
+
+    def _choose_rules(self, judged: JudgedContext | None) -> tuple[str, ...]:
+        if judged is None:
+            return self.rules
+        return judged.rules
 
     async def _find_judged(self, wanted: BundleRequest) -> JudgedContext | None:
         """None where context in the repository is not agreed to: the bundle is local then."""
@@ -93,12 +111,18 @@ class Gatherer:
         """
         session, place = wanted.session, wanted.place
         if session and session.native_id:
-            before = await self.sessions.list_sessions(SESSIONS_BEFORE, session.id)
-            here = [each for each in before if place and each.worktree == place]
-            return next((each for each in here if _says_something(each)), None)
-        if not place or (session and _says_something(session)):
+            return await self._find_session_before(session, place)
+        if not place or (session and _holds_something(session)):
             return session
         return await self.sessions.find_session_to_continue(place) or session
+
+    async def _find_session_before(self, session: Session, place: str | None) -> Session | None:
+        if not place:
+            return None
+        for before in await self.sessions.list_sessions(SESSIONS_BEFORE, session.id):
+            if before.worktree == place and _holds_something(before):
+                return before
+        return None
 
     async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
         if session is None or not session.last_sequence:
@@ -132,20 +156,34 @@ def _list_queries(judged: JudgedContext | None, request: LastRequest | None) -> 
         texts.append(judged.context.fields.feature_request or "")
     if request:
         texts.append(request.text)
-    joined = [" ".join(text.split()) for text in texts]
-    return [cut(text, QUERY_CHARS) for text in joined if text]
+    lines = [" ".join(text.split()) for text in texts]
+    return [cut(line, QUERY_CHARS) for line in lines if line]
 
 
 def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[str, str]:
     if judged:
-        return judged.context.key.repo, judged.context.key.branch
+        key = judged.context.key
+        return key.repo, key.branch
     if session:
         return session.repo or "", session.git_branch or ""
     return "", ""
 
 
-def _says_something(session: Session) -> bool:
+def _holds_something(session: Session) -> bool:
     return bool(session.last_sequence or session.context)
+
+
+def _choose_reminding_session(own: Session | None, earlier: Session | None) -> Session | None:
+    """The session whose context sets are shown."""
+    if own and own.context:
+        return own
+    return earlier
+
+
+def _name_session(session: Session | None) -> str:
+    if session is None:
+        return ""
+    return f"session {session.id}"
 
 
 def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
@@ -157,11 +195,15 @@ def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
 
 def _find_last_request(events: Sequence[SessionEvent]) -> LastRequest | None:
     requests = [event for event in events if event.type == "user_message" and event.content]
-    standing = [event for event in requests if event.erased_at is None]
-    if not standing:
+    not_erased = [event for event in requests if event.erased_at is None]
+    if not not_erased:
         return None
-    last = standing[-1]
-    return LastRequest(last.content, f"event {last.id}", last.created_at)
+    last = not_erased[-1]
+    return LastRequest(
+        text=last.content,
+        source=f"event {last.id}",
+        said_at=last.created_at,
+    )
 
 
 def _find_last_session(
@@ -178,5 +220,9 @@ def _find_last_session(
 def _make_recalled(found: Any) -> RecalledMemory:
     """A memory that passed the gate; it is not checked here, so its verdict is "said"."""
     memory = found.memory
-    source = f"memory {memory.id}, relevance {found.relevance:.2f}"
-    return RecalledMemory(memory.content, source, memory.source_type, memory.created_at)
+    return RecalledMemory(
+        text=memory.content,
+        source=f"memory {memory.id}, relevance {found.relevance:.2f}",
+        by=memory.source_type,
+        learned_at=memory.created_at,
+    )

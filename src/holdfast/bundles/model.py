@@ -85,6 +85,11 @@ class Item:
     is_prose: bool = False
     keep: int = 0  # characters at its end that stand even where it ends early, such as a verdict
 
+    @classmethod
+    def with_end(cls, text: str, end: str, source: str, verdict: str | None = None) -> Item:
+        """An item whose end stands even where the text before it is shortened."""
+        return cls(text + end, source, verdict, keep=len(end))
+
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
 
@@ -147,10 +152,12 @@ class Section:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Section:
-        items = tuple(Item(**item) for item in value["items"])
-        held = tuple(Cut(**cut) for cut in value["held"])
-        gone = tuple(Cut(**cut) for cut in value["gone"])
-        return cls(**{**value, "items": items, "held": held, "gone": gone})
+        parts = {
+            "items": tuple(Item(**item) for item in value["items"]),
+            "held": tuple(Cut(**cut) for cut in value["held"]),
+            "gone": tuple(Cut(**cut) for cut in value["gone"]),
+        }
+        return cls(**{**value, **parts})
 
 
 @dataclass(frozen=True)
@@ -200,10 +207,13 @@ class Layout:
 
     @property
     def cut(self) -> tuple[Cut, ...]:
-        cuts = [cut for shown in self.shown for cut in shown.cut]
+        cuts = []
         notice = self.head.notice
         if notice and not self.has_notice:
-            cuts.insert(0, Cut("notice", notice, OURS, describe_no_room(self.total)))
+            why = describe_no_room(self.total)
+            cuts.append(Cut("notice", notice, OURS, reason=why))
+        for shown in self.shown:
+            cuts += shown.cut
         return tuple(cuts)
 
 
@@ -221,9 +231,11 @@ class Bundle:
     cut: tuple[Cut, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        sections = [shown.to_dict() for shown in self.sections]
-        cuts = [cut.to_dict() for cut in self.cut]
-        return {**self.__dict__, "sections": sections, "cut": cuts}
+        return {
+            **self.__dict__,
+            "sections": [shown.to_dict() for shown in self.sections],
+            "cut": [cut.to_dict() for cut in self.cut],
+        }
 
 
 @dataclass(frozen=True)
@@ -272,7 +284,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class BundleLine:
-    """A line of a bundle with its source; our own words have none."""
+    """A line of a bundle with its source; our own words have no source."""
 
     section: str
     text: str
@@ -296,7 +308,9 @@ class BundleExplanation:
     is_here: bool = True  # whether it was made in the checkout of the caller
 
     def to_dict(self) -> dict[str, Any]:
-        created_at = clock.to_text(self.created_at)
-        lines = [asdict(line) for line in self.lines]
-        cuts = [cut.to_dict() for cut in self.cut]
-        return {**self.__dict__, "created_at": created_at, "lines": lines, "cut": cuts}
+        return {
+            **self.__dict__,
+            "created_at": clock.to_text(self.created_at),
+            "lines": [asdict(line) for line in self.lines],
+            "cut": [cut.to_dict() for cut in self.cut],
+        }

@@ -1,12 +1,15 @@
 """What was noted: decisions, the summary, claims with their verdicts, and where to look. Pure.
 
 A claim whose evidence changed is never shown as true, and one whose evidence is gone is not shown.
+Decisions that are open or rejected matter more than accepted ones: without them a reader tries the
+same again. Verdicts come from evidence that was judged here and not from what a file states.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
@@ -47,6 +50,14 @@ PlaceText = Callable[[JudgedEvidence], str]
 _DECISION_ID = re.compile(r"D[0-9]{1,7}")
 
 
+@dataclass(frozen=True)
+class NotedFile:
+    """A file that a note or a claim names, and the text that it is shown as."""
+
+    path: str
+    text: str
+
+
 # --- decisions ------------------------------------------------------------------------------------
 
 
@@ -59,13 +70,18 @@ def make_decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]
     own = order_decisions(judged.decisions, statuses)
     shared = order_decisions(judged.shared_decisions, statuses)
     most_needed = sorted(own, key=lambda each: each.status == "accepted")[:DECISIONS_SHOWN]
-    shown = [each for each in own if each in most_needed]
-    older = [each for each in own if each not in most_needed]
-    items = [_write_decision(each, now) for each in (*shown, *shared[:SHARED_SHOWN])]
-    rest = [_write_decision(each, now) for each in (*older, *shared[SHARED_SHOWN:])]
-    held = hold_back("decisions", rest, "only the last ones are shown")
-    gone = list_long_decisions("decisions", (*own, *shared))
-    return list_section("decisions", "DECISIONS", items, held, gone=gone)
+    needed = [each for each in own if each in most_needed]
+    others = [each for each in own if each not in most_needed]
+    shown = [*needed, *shared[:SHARED_SHOWN]]
+    left_out = [*others, *shared[SHARED_SHOWN:]]
+    items_left_out = [_write_decision(each, now) for each in left_out]
+    return list_section(
+        "decisions",
+        "DECISIONS",
+        [_write_decision(each, now) for each in shown],
+        held=hold_back("decisions", items_left_out, "only the last ones are shown"),
+        gone=list_long_decisions("decisions", [*own, *shared]),
+    )
 
 
 def order_decisions(
@@ -77,39 +93,45 @@ def order_decisions(
 
 
 def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
-    rejected = [each for each in decisions if each.status == "rejected"]
-    texts = [(each.decision.text, _name_source(each)) for each in decisions]
-    reasons = [(each.decision.because, _name_source(each)) for each in rejected]
-    long_texts = list_shortened(section, texts, TEXT_CHARS)
-    long_reasons = list_shortened(section, reasons, LABEL_CHARS)
-    return (*long_texts, *long_reasons)
+    cuts: list[Cut] = []
+    for judged in decisions:
+        text = judged.decision.text
+        cuts += list_shortened(section, [text], _name_source(judged), TEXT_CHARS)
+    for judged in decisions:
+        if judged.status == "rejected":  # only there the reason is shown
+            because = judged.decision.because
+            cuts += list_shortened(section, [because], _name_source(judged), LABEL_CHARS)
+    return tuple(cuts)
 
 
 def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
     """A rejected alternative, among what not to try again."""
     decision = judged.decision
-    text = f"- {quote(decision.text, TEXT_CHARS).rstrip('.')}"
+    text = quote(decision.text, TEXT_CHARS)
+    line = f"- {text.rstrip('.')}"
     because = quote_inside(decision.because, LABEL_CHARS)
     if because:
-        text += f': "{because}"'
-    by = join_parts(quote(decision.by, WORD_CHARS), format_day(decision.changed_at, now))
+        line += f': "{because}"'
+    day = format_day(decision.changed_at, now)
+    by = join_parts(quote(decision.by, WORD_CHARS), day)
     if by:
-        text += f" ({by})"
-    return Item(text, _name_source(judged))
+        line += f" ({by})"
+    return Item(line, _name_source(judged))
 
 
 def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
     name = _read_decision_id(judged)
     if judged.of:
         name += f" of {quote(judged.of, NAME_CHARS)},"
-    line = f"{name} {judged.status}: {_write_reason(judged)}"
+    line = f"{name} {judged.status}: {_write_decided(judged)}"
+    source = _name_source(judged)
     if judged.status == "open":
-        return Item(line, _name_source(judged))
+        return Item(line, source)
     verdict, mark = _mark_decision(judged, now)
-    return Item(f"{line}{mark}", _name_source(judged), verdict, keep=len(mark))
+    return Item.with_end(line, mark, source, verdict)
 
 
-def _write_reason(judged: JudgedDecision) -> str:
+def _write_decided(judged: JudgedDecision) -> str:
     """What was decided; with the reason where it was rejected."""
     text = quote(judged.decision.text, TEXT_CHARS)
     because = quote_inside(judged.decision.because, LABEL_CHARS)
@@ -120,21 +142,22 @@ def _write_reason(judged: JudgedDecision) -> str:
 
 def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
     """By evidence that was judged here: a verdict that the file states proves nothing."""
-    shown = [each for each in judged.evidence if each.verdict != "gone"]
-    if shown:
-        worst = _find_worst(shown)
-        return worst.verdict, f" [{worst.verdict}] {write_short_place(worst)}"
-    decision = judged.decision
-    by = quote(decision.by, WORD_CHARS) or "unknown"
-    at = format_moment(decision.changed_at, now)
+    standing = [each for each in judged.evidence if each.verdict != "gone"]
+    if standing:
+        worst = _find_worst(standing)
+        place = write_short_place(worst)
+        return worst.verdict, f" [{worst.verdict}] {place}"
+    by = quote(judged.decision.by, WORD_CHARS) or "unknown"
+    at = format_moment(judged.decision.changed_at, now)
     return "said", f" [said] {join_parts(by, at)}"
 
 
 def _read_decision_id(judged: JudgedDecision) -> str:
     """It stands at the margin, where only an id of ours may stand."""
-    found = judged.decision.id or ""
-    is_ours = _DECISION_ID.fullmatch(found)
-    return found if is_ours else "D?"
+    decision_id = judged.decision.id or ""
+    if not _DECISION_ID.fullmatch(decision_id):
+        return "D?"
+    return decision_id
 
 
 def _name_source(judged: JudgedDecision) -> str:
@@ -152,23 +175,27 @@ def make_summary(judged: JudgedContext, now: datetime) -> Section:
     summary = judged.context.summary
     if summary is None:
         return Section("summary", "")
+    title = "SUMMARY"
     about = _describe_summary(judged, summary, now)
-    title = f"SUMMARY ({about})" if about else "SUMMARY"
+    if about:
+        title += f" ({about})"
     items = [_write_summary_line(line) for line in quote_lines(summary.text)]
     why = f"only the first {PROSE_LINES} lines are shown"
     held = hold_back("summary", items[PROSE_LINES:], why)
-    return list_section("summary", title, items[:PROSE_LINES], held)
+    return list_section("summary", title, items[:PROSE_LINES], held=held)
 
 
 def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) -> str:
     at = format_moment(summary.updated_at, now)
     by = quote(summary.by, WORD_CHARS)
     commit = quote_commit(judged.context.checkpoint.git_head)
-    written_at = f"written at {commit}" if commit else ""
-    parts = [join_parts(at, by, written_at)]
+    written = [at, by]
+    if commit:
+        written.append(f"written at {commit}")
+    about = [join_parts(*written)]
     if judged.staleness.stale:
-        parts.append("stale: holds only after a re-scan of what changed")
-    return "; ".join(part for part in parts if part)
+        about.append("stale: holds only after a re-scan of what changed")
+    return "; ".join(part for part in about if part)
 
 
 def _write_summary_line(line: str) -> Item:
@@ -183,46 +210,64 @@ def _write_summary_line(line: str) -> Item:
 
 def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceText) -> Section:
     """The newest three that no longer hold, then those with evidence, then those without."""
-    newest = sorted(judged.claims, key=lambda claim: (claim.claimed_at, claim.id), reverse=True)
-    gone = [claim for claim in newest if claim.verdict == "gone"]
-    standing = [claim for claim in newest if claim.verdict != "gone"]
+    newest_first = sorted(judged.claims, key=_rank_claim_by_age, reverse=True)
+    standing = [claim for claim in newest_first if claim.verdict != "gone"]
     changed = [claim for claim in standing if claim.verdict == "changed"]
     unchanged = [claim for claim in standing if claim.verdict != "changed"]
     unchanged.sort(key=lambda claim: claim.verdict == "said")
     doubtful = [_write_claim(claim, now, place) for claim in changed]
     others = [_write_claim(claim, now, place) for claim in unchanged]
-    held = hold_back("claims", doubtful[STALE_SHOWN:], f"only {STALE_SHOWN} stale ones are shown")
-    items = (*doubtful[:STALE_SHOWN], *others)
-    cuts = (*map(_cut_gone, gone), *_list_long_claims(standing))
-    return list_section("claims", title, items, held, gone=cuts)
+    gone = [_cut_gone(claim) for claim in newest_first if claim.verdict == "gone"]
+    why = f"only {STALE_SHOWN} stale ones are shown"
+    return list_section(
+        "claims",
+        title,
+        [*doubtful[:STALE_SHOWN], *others],
+        held=hold_back("claims", doubtful[STALE_SHOWN:], why),
+        gone=(*gone, *_list_long_claims(standing)),
+    )
 
 
-def _list_long_claims(claims: Iterable[JudgedClaim]) -> tuple[Cut, ...]:
-    texts = [(claim.claim, _name_claim_source(claim)) for claim in claims]
-    return list_shortened("claims", texts, TEXT_CHARS)
+def _rank_claim_by_age(claim: JudgedClaim) -> tuple[str, str]:
+    return claim.claimed_at, claim.id
+
+
+def _list_long_claims(claims: Iterable[JudgedClaim]) -> list[Cut]:
+    cuts: list[Cut] = []
+    for claim in claims:
+        source = _name_claim_source(claim)
+        cuts += list_shortened("claims", [claim.claim], source, TEXT_CHARS)
+    return cuts
 
 
 def _cut_gone(claim: JudgedClaim) -> Cut:
     text = quote(claim.claim, PROSE_CHARS)
-    return Cut("claims", text, _name_claim_source(claim), "its evidence is gone")
+    return Cut("claims", text, _name_claim_source(claim), reason="its evidence is gone")
 
 
 def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
     """The verdict first and the evidence last: both stand even where the text is shortened."""
-    text = quote(claim.claim, TEXT_CHARS)
     verdict = claim.verdict
-    source = _name_claim_source(claim)
     if verdict == "said":
-        at = format_moment(claim.claimed_at, now)
-        line = f"[said] {end_sentence(text)}"
-        return Item(f"{line} {at}" if at else line, source, verdict)
+        return _write_said_claim(claim, now)
+    source = _name_claim_source(claim)
     worst = _find_worst(claim.evidence)
     if verdict == "changed":
-        quoted = text.replace('"', "'")
+        text = quote_inside(claim.claim, TEXT_CHARS)
         end = f'": {place(worst)} {_describe_edit(worst)}; unproven'
-        return Item(f'[changed] "{quoted}{end}', source, verdict, keep=len(end))
+        return Item.with_end(f'[changed] "{text}', end, source, verdict)
+    text = end_sentence(quote(claim.claim, TEXT_CHARS))
     end = f" {place(worst)}"
-    return Item(f"[{verdict}] {end_sentence(text)}{end}", source, verdict, keep=len(end))
+    return Item.with_end(f"[{verdict}] {text}", end, source, verdict)
+
+
+def _write_said_claim(claim: JudgedClaim, now: datetime) -> Item:
+    text = end_sentence(quote(claim.claim, TEXT_CHARS))
+    at = format_moment(claim.claimed_at, now)
+    line = f"[said] {text}"
+    if at:
+        line += f" {at}"
+    return Item(line, _name_claim_source(claim), "said")
 
 
 def _describe_edit(worst: JudgedEvidence) -> str:
@@ -233,10 +278,11 @@ def _describe_edit(worst: JudgedEvidence) -> str:
 
 
 def _name_claim_source(claim: JudgedClaim) -> str:
-    shown = claim.evidence[:STALE_SHOWN]
-    places = [f"{quote(each.text, LABEL_CHARS)} {each.verdict}" for each in shown]
-    name = quote(claim.id, WORD_CHARS)
-    return join_parts(f"claim {name}", *places)
+    parts = [f"claim {quote(claim.id, WORD_CHARS)}"]
+    for evidence in claim.evidence[:STALE_SHOWN]:
+        place = quote(evidence.text, LABEL_CHARS)
+        parts.append(f"{place} {evidence.verdict}")
+    return join_parts(*parts)
 
 
 def _find_worst(evidence: Iterable[JudgedEvidence]) -> JudgedEvidence:
@@ -248,41 +294,54 @@ def _find_worst(evidence: Iterable[JudgedEvidence]) -> JudgedEvidence:
 
 def write_place(evidence: JudgedEvidence) -> str:
     place = quote(evidence.text, PATH_CHARS)
-    is_moved = evidence.verdict == "moved" and evidence.lines
-    return f"{place} now {evidence.lines_text}" if is_moved else place
+    if evidence.verdict == "moved" and evidence.lines:
+        return f"{place} now {evidence.lines_text}"
+    return place
 
 
 def write_short_place(evidence: JudgedEvidence) -> str:
     """Without its folder, which stands in the list of files."""
     folder, _, _ = (evidence.path or "").rpartition("/")
-    text = evidence.text
-    if folder:
-        text = text.removeprefix(f"{folder}/")
-    return write_place(JudgedEvidence(text, evidence.verdict, evidence.path, evidence.lines))
+    if not folder:
+        return write_place(evidence)
+    text = evidence.text.removeprefix(f"{folder}/")
+    return write_place(replace(evidence, text=text))
 
 
 def make_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> Section:
     """Where to look: pointers first, then the evidence of claims; without files that are gone."""
+    files = _list_noted_files(judged, evidence)
     gone = _list_gone_files(judged)
-    named = [(pointer.path, str(pointer)) for pointer in judged.context.pointers]
-    named += [(each.path, _write_pointer(each, each.path)) for each in evidence if each.path]
-    quoted = [(path, quote(text, PATH_CHARS)) for path, text in named]
-    present = dict.fromkeys(text for path, text in quoted if path not in gone)
-    missing = dict.fromkeys(text for path, text in quoted if path in gone)
+    present = dict.fromkeys(file.text for file in files if file.path not in gone)
+    missing = dict.fromkeys(file.text for file in files if file.path in gone)
     items = [Item(text, POINTER) for text in present if text]
-    cuts = tuple(Cut("files", text, POINTER, "the file is gone") for text in missing)
-    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=cuts)
+    cuts = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
+    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=tuple(cuts))
+
+
+def _list_noted_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> list[NotedFile]:
+    files = []
+    for pointer in judged.context.pointers:
+        text = quote(str(pointer), PATH_CHARS)
+        files.append(NotedFile(pointer.path, text))
+    for shown in evidence:
+        if shown.path:
+            text = quote(_write_pointer(shown, shown.path), PATH_CHARS)
+            files.append(NotedFile(shown.path, text))
+    return files
 
 
 def _list_gone_files(judged: JudgedContext) -> set[str | None]:
-    evidence = [each for claim in judged.claims for each in claim.evidence]
-    of_claims = {each.path for each in evidence if each.verdict == "gone"}
-    of_notes = {change.path for change in judged.staleness.changed if change.what == "gone"}
-    return of_claims | of_notes
+    changes = judged.staleness.changed
+    gone: set[str | None] = {change.path for change in changes if change.what == "gone"}
+    for claim in judged.claims:
+        gone |= {each.path for each in claim.evidence if each.verdict == "gone"}
+    return gone
 
 
 def _write_pointer(evidence: JudgedEvidence, path: str) -> str:
     """The file alone where its lines have changed: their numbers would mislead."""
     names_symbol = "#" in evidence.text[len(path) :]
-    is_exact = evidence.verdict == "ok" or names_symbol
-    return evidence.text if is_exact else path
+    if evidence.verdict == "ok" or names_symbol:
+        return evidence.text
+    return path

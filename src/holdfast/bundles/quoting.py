@@ -42,8 +42,9 @@ def quote_commit(value: object) -> str:
 
 
 def end_sentence(text: str) -> str:
-    is_ended = text[-1:] in ("", ".", "?", "!", "…")
-    return text if is_ended else f"{text}."
+    if not text or text.endswith((".", "?", "!", "…")):
+        return text
+    return f"{text}."
 
 
 def join_parts(*parts: str) -> str:
@@ -78,9 +79,10 @@ def short_repo(repo: str) -> str:
 
 def _parse_moment(value: object) -> datetime | None:
     try:
-        at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-        if at.tzinfo is None:
-            return at.replace(tzinfo=UTC)
-        return at.astimezone(UTC)
+        if not isinstance(value, datetime):
+            value = datetime.fromisoformat(str(value))
+        if value.tzinfo is None:
+            return value.replace(tzinfo=UTC)
+        return value.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -36,13 +36,14 @@ def make_receipt(
 ) -> Receipt:
     """Everything that the same bytes can be made from again, and where it was made."""
     head = sections.make_head(gathered)
+    layout = budget.fit(head, parts, total)
     return Receipt(
         id=receipt_id,
         created_at=created_at,
         head=head,
         sections=tuple(parts),
         total=total,
-        text_hash=_hash(render.render(budget.fit(head, parts, total))),
+        text_hash=_hash(render.render(layout)),
         client=gathered.client,
         session_id=session_id,
         worktree=worktree,
@@ -87,7 +88,8 @@ def explain(receipt: Receipt, *, is_here: bool) -> BundleExplanation:
 
 def hash_body(head: Head, parts: Sequence[Section], total: int) -> str:
     """Without the head's first line, the only one that holds the time and the id."""
-    text = render.render(budget.fit(head, parts, total))
+    layout = budget.fit(head, parts, total)
+    text = render.render(layout)
     _, _, body = text.partition("\n")
     return _hash(body)
 
@@ -97,8 +99,15 @@ def _make_same_bundle(receipt: Receipt) -> Bundle | None:
     text = render.render(layout)
     if _hash(text) != receipt.text_hash:
         return None
-    shown = tuple(each for each in layout.shown if each.text)
-    return Bundle(receipt.id, receipt.head.phase, text, len(text), tokens(text), shown, layout.cut)
+    return Bundle(
+        id=receipt.id,
+        phase=receipt.head.phase,
+        text=text,
+        chars=len(text),
+        tokens=tokens(text),
+        sections=tuple(shown for shown in layout.shown if shown.text),
+        cut=layout.cut,
+    )
 
 
 def _fit(receipt: Receipt) -> Layout:

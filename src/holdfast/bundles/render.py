@@ -27,25 +27,32 @@ LEGEND = {
 
 def write_head_line(head: Head) -> str:
     where = [part for part in (head.repo, head.branch) if part]
-    parts = [f"HOLDFAST {head.phase}", *where, head.at, f"receipt {head.receipt}"]
+    parts = [
+        f"HOLDFAST {head.phase}",
+        *where,
+        head.at,
+        f"receipt {head.receipt}",
+    ]
     return " · ".join(parts)
 
 
 def write_legend(verdicts: Iterable[str | None]) -> str:
     """Only for the marks that stand in the bundle."""
     used = set(verdicts)
-    explained = [f"[{mark}] {meaning}" for mark, meaning in LEGEND.items() if mark in used]
-    return " · ".join(explained)
+    marks = [mark for mark in LEGEND if mark in used]
+    return " · ".join(f"[{mark}] {LEGEND[mark]}" for mark in marks)
 
 
 def render(layout: Layout) -> str:
-    text = "\n".join(line.text for line in list_head_lines(layout))
+    head_lines = [line.text for line in list_head_lines(layout)]
+    text = "\n".join(head_lines)
     has_neighbour = False  # whether the section right before this one is shown
     for shown in layout.shown:
         if shown.text:
-            is_attached = shown.section.attached and has_neighbour
-            text += "\n" if is_attached else BETWEEN
-            text += shown.text
+            space = BETWEEN
+            if shown.section.attached and has_neighbour:
+                space = "\n"
+            text += space + shown.text
         has_neighbour = bool(shown.text)
     return text
 
@@ -56,7 +63,8 @@ def list_head_lines(layout: Layout) -> list[BundleLine]:
         texts.append(layout.head.notice)
     if layout.has_legend:
         items = [item for shown in layout.shown for item in shown.section.items]
-        texts.append(write_legend(item.verdict for item in items))
+        legend = write_legend(item.verdict for item in items)
+        texts.append(legend)
     return [BundleLine("head", text) for text in texts if text]
 
 
@@ -97,8 +105,8 @@ def prefix_instruction(
 
 
 def _write_native_sessions(native_ids: Mapping[str, str]) -> str:
-    known = [
-        f"{one_line(client, ID_CHARS)} {one_line(native_id, ID_CHARS)}"
-        for client, native_id in sorted(native_ids.items())
-    ]
+    known = []
+    for client, native_id in sorted(native_ids.items()):
+        name = one_line(client, ID_CHARS)
+        known.append(f"{name} {one_line(native_id, ID_CHARS)}")
     return f"NATIVE SESSIONS (may be gone): {' · '.join(known)}"

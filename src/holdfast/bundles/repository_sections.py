@@ -54,28 +54,34 @@ def _describe_last_session(gathered: Gathered) -> str:
     if last is None:
         return ""
     client = quote(last.client, WORD_CHARS)
-    ended_at = format_moment(last.ends_at, gathered.now)
-    how = "" if last.is_answered else " without a final answer"
-    return f" Last session: {client}; its log ends {ended_at}{how}."
+    end = f"its log ends {format_moment(last.ends_at, gathered.now)}"
+    if not last.is_answered:
+        end += " without a final answer"
+    return f" Last session: {client}; {end}."
 
 
 def make_rules(rules: Sequence[str]) -> Section:
-    texts = [quote(rule, PROSE_CHARS) for rule in rules]
-    items = [Item(f"- {text}", "pinned rule") for text in texts]
+    items = []
+    for rule in rules:
+        text = quote(rule, PROSE_CHARS)
+        items.append(Item(f"- {text}", "pinned rule"))
     return list_section("rules", "RULES", items, pinned=True)
 
 
 def make_about(judged: JudgedContext) -> Section:
     """Which line of work it is, and the problems of its notes."""
     context = judged.context
-    label = context.fields.feature_request
-    notes = [note for note in (context.read_only, *context.notes) if note]
-    items = [Item(f"NOTE: {quote(note, TEXT_CHARS)}", CONTEXT) for note in notes]
+    items = []
     work = _name_work(judged)
     if work:
-        items.insert(0, Item(work, CONTEXT))
-    long_label = list_shortened("about", [(label, CONTEXT)], LABEL_CHARS)
-    long_notes = list_shortened("about", [(note, CONTEXT) for note in notes], TEXT_CHARS)
+        items.append(Item(work, CONTEXT))
+    notes = [note for note in (context.read_only, *context.notes) if note]
+    for note in notes:
+        text = quote(note, TEXT_CHARS)
+        items.append(Item(f"NOTE: {text}", CONTEXT))
+    label = context.fields.feature_request
+    long_label = list_shortened("about", [label], CONTEXT, LABEL_CHARS)
+    long_notes = list_shortened("about", notes, CONTEXT, TEXT_CHARS)
     return Section("about", "", tuple(items), gone=(*long_label, *long_notes))
 
 
@@ -83,7 +89,9 @@ def _name_work(judged: JudgedContext) -> str:
     """Empty where the name of the branch is all there is to say."""
     key = judged.context.key
     label = quote(judged.context.fields.feature_request, LABEL_CHARS)
-    name = "" if key.workstream_id == key.branch else quote(key.workstream_id, NAME_CHARS)
+    name = ""
+    if key.workstream_id != key.branch:
+        name = quote(key.workstream_id, NAME_CHARS)
     if not name and not label:
         return ""
     work = f"WORKSTREAM {name}".rstrip()
@@ -93,7 +101,9 @@ def _name_work(judged: JudgedContext) -> str:
 
 
 def make_repo(judged: JudgedContext) -> Section:
-    head = f"HEAD {quote_commit(judged.head)}" if judged.head else "no commit yet"
+    head = "no commit yet"
+    if judged.head:
+        head = f"HEAD {quote_commit(judged.head)}"
     where = join_parts(head, _describe_since(judged))
     uncommitted = _describe_uncommitted(judged.staleness)
     freshness = _describe_freshness(judged)
@@ -132,17 +142,15 @@ def make_stale(judged: JudgedContext) -> Section:
     staleness = judged.staleness
     if not staleness.stale:
         return Section("stale", "", pinned=True)
-    has_changed_files = "files" in staleness.reasons
-    mark = _mark_stale(staleness) if has_changed_files else "STALE"
+    mark = "STALE"
+    if "files" in staleness.reasons:
+        mark = _mark_stale(staleness)
     return Section("stale", f"{mark}: {describe_staleness(staleness)}.", pinned=True)
 
 
 def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
     """The same in one line, with the time and the commit that it is compared with."""
-    staleness, summary = judged.staleness, judged.context.summary
-    saved_at = summary.updated_at if summary else None
-    commit = quote_commit(judged.context.checkpoint.git_head)
-    at = join_parts(format_moment(saved_at, now), commit)
+    staleness = judged.staleness
     what = EDITED
     if "files" in staleness.reasons:
         what = describe_noted(len(staleness.changed), staleness.noted)
@@ -151,7 +159,18 @@ def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
         _describe_head(judged),
         _describe_uncommitted(staleness),
     ]
-    return Section("stale", f"CHANGED since these notes ({at}): {'; '.join(parts)}", pinned=True)
+    since = _describe_saving(judged, now)
+    changes = "; ".join(parts)
+    return Section("stale", f"CHANGED since these notes ({since}): {changes}", pinned=True)
+
+
+def _describe_saving(judged: JudgedContext, now: datetime) -> str:
+    """When the notes were saved, and at which commit."""
+    summary = judged.context.summary
+    commit = quote_commit(judged.context.checkpoint.git_head)
+    if summary is None:
+        return commit
+    return join_parts(format_moment(summary.updated_at, now), commit)
 
 
 def _describe_head(judged: JudgedContext) -> str:
@@ -168,7 +187,9 @@ def _mark_stale(staleness: Staleness) -> str:
     changed = len(staleness.changed)
     if changed == staleness.noted:
         return "STALE"
-    return "STALE IN PART" if changed else "STALE ELSEWHERE"
+    if not changed:
+        return "STALE ELSEWHERE"
+    return "STALE IN PART"
 
 
 def make_changed(judged: JudgedContext) -> Section:
@@ -176,37 +197,59 @@ def make_changed(judged: JudgedContext) -> Section:
     staleness = judged.staleness
     worst_first = sorted(staleness.changed, key=_weigh)
     items = [Item(_describe_change(change), "git") for change in worst_first]
-    others = describe_others(staleness) if staleness.stale else ""
     if not items:
-        return _make_others_changed(others)
-    title = ""
+        return _make_others_changed(staleness)
+    title, tail = "", ""
     if not staleness.stale:  # else the section before this one has said so
         title = f"CHANGED: {describe_changed(len(items), staleness.noted)}."
-    held = hold_back("changed", items[STALE_SHOWN:], f"only the worst {STALE_SHOWN} are shown")
-    tail = f"  {others}" if others else ""
-    return Section("changed", title, tuple(items[:STALE_SHOWN]), tail=tail, indent="  ", held=held)
+    others = _describe_other_changes(staleness)
+    if others:
+        tail = f"  {others}"
+    why = f"only the worst {STALE_SHOWN} are shown"
+    return Section(
+        "changed",
+        title,
+        items=tuple(items[:STALE_SHOWN]),
+        tail=tail,
+        indent="  ",
+        held=hold_back("changed", items[STALE_SHOWN:], why),
+    )
 
 
-def _make_others_changed(others: str) -> Section:
-    items = [Item(others, "git")] if others else []
+def _make_others_changed(staleness: Staleness) -> Section:
+    items = []
+    others = _describe_other_changes(staleness)
+    if others:
+        items.append(Item(others, "git"))
     return Section("changed", "", tuple(items), indent="  ")
+
+
+def _describe_other_changes(staleness: Staleness) -> str:
+    if not staleness.stale:
+        return ""
+    return describe_others(staleness)
 
 
 def _weigh(change: NotedChange) -> tuple[int, int, str]:
     kind = len(_WORST_FIRST)
     if change.what in _WORST_FIRST:
         kind = _WORST_FIRST.index(change.what)
-    lines = (change.added or 0) + (change.removed or 0)
-    return kind, -lines, change.path
+    added, removed = change.added or 0, change.removed or 0
+    return kind, -(added + removed), change.path
 
 
 def _describe_change(change: NotedChange) -> str:
-    what = f" {quote(change.what, WORD_CHARS)}"
+    path = quote(change.path, PATH_CHARS)
+    what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
     if has_lines and change.what == "changed":
-        what = f" +{change.added or 0} -{change.removed or 0}"
-    text = f"{quote(change.path, PATH_CHARS)}{what}"
+        added, removed = change.added or 0, change.removed or 0
+        what = f"+{added} -{removed}"
+    text = f"{path} {what}"
     if not change.is_committed:
         return f"{text}, uncommitted"
-    by = join_parts(quote_commit(change.commit), quote(change.author, WORD_CHARS))
-    return f"{text} ({by})" if by else text
+    author = quote(change.author, WORD_CHARS)
+    by = join_parts(quote_commit(change.commit), author)
+    if by:
+        text += f" ({by})"
+    return text

@@ -1,4 +1,9 @@
-"""The verbs of role rounds: each step is one entry of the journal, numbered."""
+"""The verbs of role rounds: each step is one entry of the journal, numbered.
+
+A round is kept in the journal alone. An entry holds the whole round after its step, so the last
+entry of a workstream is enough to continue, and the entries before it show how the round came
+about.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +65,10 @@ class RoundService:
         known = await self._get(workstream_id)
         current, bundle = await self._with_bundle(known.round, workstream_id)
         is_replaced = current != known.round and current.status == "open"
-        if is_replaced and not await self._try_to_keep(known.key, known.number + 1, current):
-            return await self.next(workstream_id)  # another process has replaced it
+        if is_replaced:
+            is_kept = await self._try_to_keep(known.key, known.number + 1, current)
+            if not is_kept:
+                return await self.next(workstream_id)  # another process has replaced it
         return _make_step(current, bundle)
 
     async def submit(
@@ -70,8 +77,9 @@ class RoundService:
         known = await self._get(workstream_id)
         submitted = rounds.submit(known.round, role, text, sources, now=self._now())
         submitted, bundle = await self._with_bundle(submitted, workstream_id)
-        await self._keep(known.key, known.number + 1, submitted)
-        return _make_step(submitted, bundle, rounds.list_notes(submitted))
+        await self._advance(known, submitted)
+        notes = rounds.list_notes(submitted)
+        return _make_step(submitted, bundle, notes)
 
     async def close(
         self,
@@ -94,20 +102,24 @@ class RoundService:
         """End it without a result; what was submitted stays in the journal."""
         known = await self._get(workstream_id)
         abandoned = rounds.abandon(known.round, now=self._now())
-        return (await self._advance(known, abandoned)).round
+        kept = await self._advance(known, abandoned)
+        return kept.round
 
     async def find_ended(self, started_at: str, workstream_id: str | None = None) -> Round | None:
         """How a round ended, whatever came after it."""
         context = await self._load_context(workstream_id)
         steps = await self.journal.newest(ROUND, context.key, LOOKED_BACK)
         known = [Round.from_dict(step.content) for step in steps if step.content]
-        ended = [each for each in known if each.is_over and each.started_at == started_at]
-        return next(iter(ended), None)
+        for current in known:
+            if current.is_over and current.started_at == started_at:
+                return current
+        return None
 
     # --- within -----------------------------------------------------------------------------------
 
     async def _load_context(self, workstream_id: str | None) -> RepoContext:
-        return (await self.bundles.load("planning", workstream_id)).context
+        judged = await self.bundles.load("planning", workstream_id)
+        return judged.context
 
     async def _get(self, workstream_id: str | None) -> KeptRound:
         context = await self._load_context(workstream_id)
@@ -123,8 +135,9 @@ class RoundService:
             return 0, None
         last, *_ = newest
         number = int(last.id[-NUMBER_DIGITS:], 16)
-        current = Round.from_dict(last.content) if last.content else None
-        return number, current
+        if not last.content:
+            return number, None
+        return number, Round.from_dict(last.content)
 
     async def _with_bundle(self, current: Round, workstream_id: str | None) -> tuple[Round, Bundle]:
         """The round with the bundle of all roles; a new one where the first cannot be rebuilt."""
@@ -150,12 +163,14 @@ class RoundService:
         return replace(known, number=number, round=current)
 
     async def _keep(self, key: Key, number: int, current: Round) -> None:
-        if not await self._try_to_keep(key, number, current):
+        is_kept = await self._try_to_keep(key, number, current)
+        if not is_kept:
             raise errors.RoundMovedError(current.topic)
 
     async def _try_to_keep(self, key: Key, number: int, current: Round) -> bool:
         """Whether this step is ours: another process may have taken the same number."""
-        prefix = ids.named_id("round", *self.journal.owner, *key)[:-NUMBER_DIGITS]
+        name = ids.named_id("round", *self.journal.owner, *key)
+        prefix = name[:-NUMBER_DIGITS]
         entry_id = f"{prefix}{number:0{NUMBER_DIGITS}x}"
         content = current.to_dict()
         entry = await self.journal.add(ROUND, key, content, entry_id=entry_id)
@@ -167,7 +182,14 @@ class RoundService:
 
 def _make_step(current: Round, bundle: Bundle, notes: tuple[str, ...] = ()) -> RoundStep:
     least, most = rounds.ROLES.get(current.role, (None, None))
-    instruction = render.prefix_instruction(rounds.write_instruction(current), bundle)
+    instruction = rounds.write_instruction(current)
     return RoundStep(
-        current.role, current.topic, least, most, instruction, bundle.id, current.started_at, notes
+        role=current.role,
+        topic=current.topic,
+        least_chars=least,
+        most_chars=most,
+        instruction=render.prefix_instruction(instruction, bundle),
+        bundle_id=bundle.id,
+        started_at=current.started_at,
+        notes=notes,
     )

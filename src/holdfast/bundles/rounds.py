@@ -37,10 +37,12 @@ QUESTIONS = {
     "Validator": "how it will be shown to work, and what the others left open",
 }
 CHAIR = "Chair"
+SPEAKERS = (*ROLES, CHAIR)  # in the order in which they speak
 SOURCES = ("repo:", "tool:", "user:")
 NO_NEW_FACT = "no new fact"
 TOPIC_CHARS, RESULT_CHARS, SOURCE_CHARS = 300, 1_000, 300
 RESULTS, SOURCES_EACH = 20, 20
+MAX_BYTES = 1 << 20  # of any text, before its characters are counted
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Round:
     @property
     def role(self) -> str:
         """Whose turn it is."""
-        return [*ROLES, CHAIR][len(self.submissions)]
+        return SPEAKERS[len(self.submissions)]
 
     @property
     def results(self) -> list[RoundResult]:
@@ -129,31 +131,36 @@ class RoundStep:
 
 
 def start(topic: str, *, receipt_id: str, now: str) -> Round:
-    return Round(_check_line("topic", topic, TOPIC_CHARS), receipt_id, now)
+    checked = _check_line("topic", topic, TOPIC_CHARS)
+    return Round(checked, receipt_id, started_at=now)
 
 
 def write_instruction(current: Round) -> str:
     """The task of the next role, with what the others submitted quoted: it may be another chat."""
-    quoted = [_quote_submission(submission) for submission in current.submissions]
-    return "\n\n".join([f"ROUND {clean(current.topic)}", *quoted, _write_question(current.role)])
+    parts = [f"ROUND {clean(current.topic)}"]
+    for submission in current.submissions:
+        parts.append(_quote_submission(submission))
+    parts.append(_write_question(current.role))
+    return "\n\n".join(parts)
 
 
 def submit(current: Round, role: str, text: str, sources: Sequence[str], *, now: str) -> Round:
     """A submission; refused out of turn, where it is too long, or where it names no source."""
     known = _parse_role(role)
-    if current.status != "open" or known != current.role or known == CHAIR:
+    is_its_turn = current.status == "open" and known == current.role
+    if not is_its_turn or known == CHAIR:
         raise errors.WrongRoleError(role, current.role)
     text = _check_submission(known, text)
     checked = _check_sources(sources)
     if not checked and not text.casefold().startswith(NO_NEW_FACT):
         raise errors.SourceMissingError(known)
-    submission = Submission(known, text, checked, now)
+    submission = Submission(known, text, checked, submitted_at=now)
     return replace(current, submissions=(*current.submissions, submission))
 
 
 def _check_submission(role: str, given: str) -> str:
     _, most = ROLES[role]
-    text = canonical.check_text("text", given, max_bytes=1 << 20).strip()
+    text = canonical.check_text("text", given, max_bytes=MAX_BYTES).strip()
     if not text:
         raise InvalidValueError("text", text, "is empty")
     if len(text) > most:
@@ -170,7 +177,8 @@ def list_notes(submitted: Round) -> tuple[str, ...]:
     if length >= least:
         return ()
     wanted = f"{least} to {most:,} characters that were asked for"
-    return (f"{last.role} said {length} of the {wanted}.",)
+    note = f"{last.role} said {length} of the {wanted}."
+    return (note,)
 
 
 def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) -> Round:
@@ -181,14 +189,23 @@ def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) ->
     _check_number("questions", questions)
     if not decisions and not questions:
         return _continue_closing(current)
-    decided = tuple(_check_line("decision", text, RESULT_CHARS) for text in decisions)
-    asked = tuple(_check_line("decision", text, RESULT_CHARS) for text in questions)
-    return replace(current, status="closing", decisions=decided, questions=asked, persisted=0)
+    return replace(
+        current,
+        status="closing",
+        decisions=_check_result_texts(decisions),
+        questions=_check_result_texts(questions),
+        persisted=0,
+    )
+
+
+def _check_result_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_check_line("decision", text, RESULT_CHARS) for text in texts)
 
 
 def _check_number(name: str, texts: Sequence[str]) -> None:
-    if len(texts) > RESULTS:
-        raise InvalidValueError(name, len(texts), f"are more than {RESULTS}")
+    number = len(texts)
+    if number > RESULTS:
+        raise InvalidValueError(name, number, f"are more than {RESULTS}")
 
 
 def _continue_closing(current: Round) -> Round:
@@ -211,7 +228,9 @@ def check_results(closing: Round, context: RepoContext) -> None:
 def persist_one(current: Round) -> Round:
     """One more result is noted; with the last one the round is closed."""
     number = current.persisted + 1
-    status = "closed" if number == len(current.results) else "closing"
+    status = "closing"
+    if number == len(current.results):
+        status = "closed"
     return replace(current, persisted=number, status=status)
 
 
@@ -239,23 +258,26 @@ def abandon(current: Round, *, now: str) -> Round:
 
 def _parse_role(role: object) -> str:
     """`product_owner` and `Product Owner` are the same role."""
-    plain = str(role).replace("_", " ").replace("-", " ").casefold()
-    known = {name.casefold(): name for name in (*ROLES, CHAIR)}
-    if plain not in known:
-        raise InvalidValueError("role", role, "is unknown", known=(*ROLES, CHAIR))
-    return known[plain]
+    spaced = str(role).replace("_", " ").replace("-", " ")
+    plain = spaced.casefold()
+    for name in SPEAKERS:
+        if name.casefold() == plain:
+            return name
+    raise InvalidValueError("role", role, "is unknown", known=SPEAKERS)
 
 
 def _check_sources(sources: Sequence[str]) -> tuple[str, ...]:
-    if len(sources) > SOURCES_EACH:
-        raise InvalidValueError("sources", len(sources), f"are more than {SOURCES_EACH}")
+    number = len(sources)
+    if number > SOURCES_EACH:
+        raise InvalidValueError("sources", number, f"are more than {SOURCES_EACH}")
     return tuple(_check_source(source) for source in sources)
 
 
 def _check_source(source: str) -> str:
     line = _check_line("source", source, SOURCE_CHARS)
     _, _, name = line.partition(":")
-    if not line.startswith(SOURCES) or not name.strip():
+    names_a_source = line.startswith(SOURCES) and name.strip()
+    if not names_a_source:
         known = ("repo:PATH", "tool:COMMAND", "user:WORDS")
         raise InvalidValueError("source", line, "names no source", known=known)
     return line
@@ -267,22 +289,27 @@ def _write_question(role: str) -> str:
         return f"{CHAIR}: {end}."
     least, most = ROLES[role]
     number = list(ROLES).index(role) + 1
+    turn = f"{role} ({number} of {len(ROLES)})"
     return (
-        f"{role} ({number} of {len(ROLES)}): {QUESTIONS[role]}, in {least} to {most:,} characters. "
+        f"{turn}: {QUESTIONS[role]}, in {least} to {most:,} characters. "
         "Each new fact needs a source, as repo:PATH, tool:COMMAND or user:WORDS; "
         'without any, begin with "No new fact".'
     )
 
 
 def _quote_submission(submission: Submission) -> str:
+    heading = f"{submission.role} said"
     sources = ", ".join(submission.sources)
-    backed = f" (sources: {sources})" if sources else ""
-    lines = [f"| {line}" for line in clean(submission.text).splitlines() if line.strip()]
-    return "\n".join([clean(f"{submission.role} said{backed}"), *lines])
+    if sources:
+        heading += f" (sources: {sources})"
+    lines = clean(submission.text).splitlines()
+    quoted = [f"| {line}" for line in lines if line.strip()]
+    return "\n".join([clean(heading), *quoted])
 
 
 def _check_line(name: str, value: object, max_chars: int) -> str:
-    text = " ".join(canonical.check_text(name, value, max_bytes=1 << 20).split())
+    given = canonical.check_text(name, value, max_bytes=MAX_BYTES)
+    text = " ".join(given.split())
     if not text:
         raise InvalidValueError(name, value, "is empty")
     if len(text) > max_chars:

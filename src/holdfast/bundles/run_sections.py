@@ -1,9 +1,14 @@
-"""What was run and how it ended: the last run, earlier failures, what works, what is next. Pure."""
+"""What was run and how it ended: the last run, earlier failures, what works, what is next. Pure.
+
+Runs are either noted by an agent (`NotedRun`) or seen by us (`Proof`); the newer of the two is the
+last run. What failed stands beside what was rejected, because both say what not to try again.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
@@ -25,15 +30,37 @@ STEPS_SHOWN = 3
 ERRORS_SHOWN = 3
 COMMANDS_SHOWN = 2
 OUTPUT_LINES = 3
-LAST_RUN, LAST_ERRORS = "last run", "last errors"
+LAST_RUN, LAST_ERRORS, CHECKLIST = "last run", "last errors", "checklist"
 
+LastRun = Proof | NotedRun
 _WORDS = re.compile(r"\w")
+
+
+@dataclass(frozen=True)
+class EarlierFailure:
+    """A noted run that failed, and where it is noted."""
+
+    run: NotedRun
+    source: str
+
+
+@dataclass(frozen=True)
+class CommandRuns:
+    """The newest run of a command, and how often it was run and passed."""
+
+    newest: Proof
+    count: int
+    passed: int
+
+    @property
+    def failed(self) -> int:
+        return self.count - self.passed
 
 
 # --- the last run ---------------------------------------------------------------------------------
 
 
-def find_last_failure(judged: JudgedContext) -> Proof | NotedRun | None:
+def find_last_failure(judged: JudgedContext) -> LastRun | None:
     """The last run, noted or seen here, where that did not pass."""
     noted = judged.context.failed_run
     seen = _list_runs_here(judged)
@@ -42,51 +69,72 @@ def find_last_failure(judged: JudgedContext) -> Proof | NotedRun | None:
     last = seen[-1]
     if noted and noted.made_at >= last.ran_at:
         return noted
-    return None if last.passed else last
+    if last.passed:
+        return None
+    return last
 
 
-def make_last_run(
-    last: Proof | NotedRun | None, judged: JudgedContext, now: datetime
-) -> list[Section]:
+def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) -> list[Section]:
     if last is None:
         return []
     if isinstance(last, Proof):
         return [_make_seen_run(last, judged, now)]
-    return [make_noted_run(last, now)]
+    return [_make_noted_run(last, now)]
 
 
-def make_noted_run(run: NotedRun, now: datetime) -> Section:
-    at = format_moment(run.at, now)
-    step = quote(run.failed_step, LABEL_CHARS)
-    after = quote(run.next_action, TEXT_CHARS)
-    items = [Item(f"LAST RUN {at} failed at: {step}", LAST_RUN)]
-    if after:
-        items.append(Item(f"  Next: {after}", LAST_RUN, is_prose=True))
-    error = [Item(f"  > {line}", LAST_RUN, is_prose=True) for line in quote_lines(run.error)]
+def _make_noted_run(run: NotedRun, now: datetime) -> Section:
+    error = _quote_output(quote_lines(run.error), LAST_RUN)
     why = f"only the first {OUTPUT_LINES} lines of an error are shown"
-    held = hold_back("last_run", error[OUTPUT_LINES:], why)
-    long_step = list_shortened("last_run", [(run.failed_step, LAST_RUN)], LABEL_CHARS)
-    long_action = list_shortened("last_run", [(run.next_action, LAST_RUN)], TEXT_CHARS)
-    shown = (*items, *error[:OUTPUT_LINES])
-    return Section("last_run", "", shown, held=held, gone=(*long_step, *long_action))
+    return Section(
+        "last_run",
+        title="",
+        items=(*_list_noted_steps(run, now), *error[:OUTPUT_LINES]),
+        held=hold_back("last_run", error[OUTPUT_LINES:], why),
+        gone=_list_shortened_steps(run),
+    )
+
+
+def _quote_output(lines: Sequence[str], source: str) -> list[Item]:
+    return [Item(f"  > {line}", source, is_prose=True) for line in lines]
+
+
+def _list_noted_steps(run: NotedRun, now: datetime) -> list[Item]:
+    """The step that failed, and what is to be done next."""
+    at = format_moment(run.at, now)
+    failed = quote(run.failed_step, LABEL_CHARS)
+    following = quote(run.next_action, TEXT_CHARS)
+    items = [Item(f"LAST RUN {at} failed at: {failed}", LAST_RUN)]
+    if following:
+        items.append(Item(f"  Next: {following}", LAST_RUN, is_prose=True))
+    return items
+
+
+def _list_shortened_steps(run: NotedRun) -> tuple[Cut, ...]:
+    failed = list_shortened("last_run", [run.failed_step], LAST_RUN, LABEL_CHARS)
+    following = list_shortened("last_run", [run.next_action], LAST_RUN, TEXT_CHARS)
+    return (*failed, *following)
 
 
 def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Section:
     """With the end of what it printed; the receipt says how many lines are left out."""
-    source = f"proof {proof.id}"
+    source = _name_proof(proof)
     at = format_moment(proof.ran_at, now)
-    how = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
-    first = Item(f"LAST RUN {at} {_write_command(proof)}{how}", source, keep=len(how))
+    command = _write_command(proof)
+    outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
+    first = Item.with_end(f"LAST RUN {at} {command}", outcome, source)
     lines = _list_output_lines(proof)
-    output = [Item(f"  > {line}", source, is_prose=True) for line in lines[-OUTPUT_LINES:]]
-    gone = _cut_output(len(lines) - OUTPUT_LINES, source)
-    return Section("last_run", "", (first, *output), gone=gone)
+    return Section(
+        "last_run",
+        title="",
+        items=(first, *_quote_output(lines[-OUTPUT_LINES:], source)),
+        gone=_cut_output(len(lines) - OUTPUT_LINES, source),
+    )
 
 
 def _list_output_lines(proof: Proof) -> list[str]:
     """Without lines that hold no word, such as rulers."""
-    lines = [line for line in proof.output_tail.splitlines() if _WORDS.search(line)]
-    quoted = [quote(line, TEXT_CHARS) for line in lines]
+    lines = proof.output_tail.splitlines()
+    quoted = [quote(line, TEXT_CHARS) for line in lines if _WORDS.search(line)]
     return [line for line in quoted if line]
 
 
@@ -94,7 +142,8 @@ def _cut_output(left_out: int, source: str) -> tuple[Cut, ...]:
     if left_out <= 0:
         return ()
     text = f"{plural(left_out, 'line')} of its output"
-    return (Cut("last_run", text, source, f"only the last {OUTPUT_LINES} are shown"),)
+    why = f"only the last {OUTPUT_LINES} are shown"
+    return (Cut("last_run", text, source, reason=why),)
 
 
 def make_last_pass(judged: JudgedContext, now: datetime) -> list[Section]:
@@ -102,17 +151,20 @@ def make_last_pass(judged: JudgedContext, now: datetime) -> list[Section]:
     if not passed:
         return []
     last = passed[-1]
-    where = "on this tree" if last.tree == judged.tree else "on an older tree: proves nothing now"
-    how = f" → exit 0, {where}"
+    where = "on an older tree: proves nothing now"
+    if last.tree == judged.tree:
+        where = "on this tree"
+    outcome = f" → exit 0, {where}"
     at = format_moment(last.ran_at, now)
-    text = f"LAST PASS {at} {_write_command(last)}{how}"
-    item = Item(text, f"proof {last.id}", keep=len(how))
+    command = _write_command(last)
+    item = Item.with_end(f"LAST PASS {at} {command}", outcome, _name_proof(last))
     return [Section("last_pass", "", (item,))]
 
 
 def _list_runs_here(judged: JudgedContext) -> list[Proof]:
     """Of this branch, the oldest first."""
-    here = [proof for proof in judged.proofs if proof.branch == judged.context.key.branch]
+    branch = judged.context.key.branch
+    here = [proof for proof in judged.proofs if proof.branch == branch]
     return sorted(here, key=_rank_by_time)
 
 
@@ -120,86 +172,117 @@ def _list_runs_here(judged: JudgedContext) -> list[Proof]:
 
 
 def make_next(judged: JudgedContext, now: datetime) -> Section:
-    """The list has no time of its own: it is as old as the notes, or older."""
     noted = judged.context.checklist
     quoted = [quote(step, LABEL_CHARS) for step in noted]
     steps = [step for step in quoted if step]
-    items = [Item(f"{number}. {step}", "checklist") for number, step in enumerate(steps, 1)]
-    held = hold_back("next", items[STEPS_SHOWN:], f"only the next {STEPS_SHOWN} are shown")
-    long = list_shortened("next", [(step, "checklist") for step in noted], LABEL_CHARS)
+    numbered = [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
+    items = [Item(step, CHECKLIST) for step in numbered]
+    why = f"only the next {STEPS_SHOWN} are shown"
+    return list_section(
+        "next",
+        _write_next_title(judged, now),
+        items[:STEPS_SHOWN],
+        held=hold_back("next", items[STEPS_SHOWN:], why),
+        joined="  ",
+        gone=list_shortened("next", noted, CHECKLIST, LABEL_CHARS),
+    )
+
+
+def _write_next_title(judged: JudgedContext, now: datetime) -> str:
+    """The list has no time of its own: it is as old as the notes, or older."""
     at = format_moment(judged.context.fields.updated_at, now)
-    age = f", {at} or before" if at else ""
-    title = f"NEXT (the agent's own list{age})"
-    return list_section("next", title, items[:STEPS_SHOWN], held, joined="  ", gone=long)
+    if not at:
+        return "NEXT (the agent's own list)"
+    return f"NEXT (the agent's own list, {at} or before)"
 
 
 # --- what failed before ---------------------------------------------------------------------------
 
 
-def make_failed(judged: JudgedContext, now: datetime, last: Proof | NotedRun | None) -> Section:
+def make_failed(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
     """What not to try again: the last failure, rejected alternatives, commands, older errors."""
     ruled_out = order_decisions([*judged.decisions, *judged.shared_decisions], ["rejected"])
     errors = make_errors(judged, now, has_last_run=isinstance(last, NotedRun))
     noted = [item for item in errors.items if item.source == LAST_RUN]
     older = errors.items[len(noted) :]
     rejected = [write_rejected(decision, now) for decision in ruled_out]
-    failing = _list_failing(judged, last)
-    commands = [_write_failing_command(runs, now) for runs in failing]
-    gone = (*list_long_decisions("failed", ruled_out), *errors.gone)
-    items = [*noted, *rejected, *commands, *older]
-    return list_section("failed", "FAILED OR REJECTED BEFORE", items, errors.held, gone=gone)
+    commands = [_write_failing_command(runs, now) for runs in _list_failing(judged, last)]
+    return list_section(
+        "failed",
+        "FAILED OR REJECTED BEFORE",
+        [*noted, *rejected, *commands, *older],
+        held=errors.held,
+        gone=(*list_long_decisions("failed", ruled_out), *errors.gone),
+    )
 
 
-def _list_failing(judged: JudgedContext, last: Proof | NotedRun | None) -> list[list[Proof]]:
-    """The runs of each command whose newest run failed, without the one shown as the last run."""
-    shown_command = last.command if isinstance(last, Proof) else None
-    failing = [runs for runs in _list_by_command(judged) if not runs[-1].passed]
-    return [runs for runs in failing if runs[-1].command != shown_command]
+def _list_failing(judged: JudgedContext, last: LastRun | None) -> list[CommandRuns]:
+    """The commands whose newest run failed, without the one shown as the last run."""
+    failing = [runs for runs in _list_by_command(judged) if not runs.newest.passed]
+    if not isinstance(last, Proof):
+        return failing
+    return [runs for runs in failing if runs.newest.command != last.command]
 
 
 def make_errors(judged: JudgedContext, now: datetime, *, has_last_run: bool) -> Section:
     """The last errors, newest first, without the one that is shown as the last run."""
-    run = judged.context.failed_run
-    older = [error for error in judged.context.last_errors if not run or error.at != run.at]
-    found = [(error, LAST_ERRORS) for error in reversed(older)]
-    if run and not has_last_run:
-        found.insert(0, (run, LAST_RUN))
-    items = [_write_error(error, now, source) for error, source in found]
+    failures = _list_earlier_failures(judged, has_last_run=has_last_run)
+    items = [_write_failure(failure, now) for failure in failures]
     why = f"only the last {ERRORS_SHOWN} errors are shown"
-    held = hold_back("failed", items[ERRORS_SHOWN:], why)
-    gone = [cut for error, source in found for cut in _cut_error_lines(error, source)]
-    first_lines = [(_find_first_line(error), source) for error, source in found]
-    texts = [*_list_error_texts(found), *first_lines]
-    gone += list_shortened("failed", texts, LABEL_CHARS)
-    return list_section("failed", "FAILED BEFORE", items[:ERRORS_SHOWN], held, gone=tuple(gone))
+    return list_section(
+        "failed",
+        "FAILED BEFORE",
+        items[:ERRORS_SHOWN],
+        held=hold_back("failed", items[ERRORS_SHOWN:], why),
+        gone=_list_shortened_failures(failures),
+    )
 
 
-def _list_error_texts(errors: Sequence[tuple[NotedRun, str]]) -> list[tuple[object, str]]:
-    return [
-        (text, source)
-        for error, source in errors
-        for text in (error.failed_step, error.next_action)
-    ]
+def _list_earlier_failures(judged: JudgedContext, *, has_last_run: bool) -> list[EarlierFailure]:
+    last = judged.context.failed_run
+    older = judged.context.last_errors
+    if last:
+        older = [run for run in older if run.at != last.at]
+    failures = [EarlierFailure(run, LAST_ERRORS) for run in reversed(older)]
+    if last and not has_last_run:
+        failures.insert(0, EarlierFailure(last, LAST_RUN))
+    return failures
 
 
-def _cut_error_lines(error: NotedRun, source: str) -> list[Cut]:
+def _list_shortened_failures(failures: Sequence[EarlierFailure]) -> tuple[Cut, ...]:
+    cuts: list[Cut] = []
+    for failure in failures:
+        cuts += _cut_further_lines(failure)
+    for failure in failures:
+        steps = [failure.run.failed_step, failure.run.next_action]
+        cuts += list_shortened("failed", steps, failure.source, LABEL_CHARS)
+    for failure in failures:
+        first_line = _find_first_line(failure)
+        cuts += list_shortened("failed", [first_line], failure.source, LABEL_CHARS)
+    return tuple(cuts)
+
+
+def _cut_further_lines(failure: EarlierFailure) -> list[Cut]:
+    further = quote_lines(failure.run.error)[1:]
     why = "only the first line of an older error is shown"
-    return [Cut("failed", line, source, why) for line in quote_lines(error.error)[1:]]
+    return [Cut("failed", line, failure.source, reason=why) for line in further]
 
 
-def _find_first_line(error: NotedRun) -> str:
-    return next(iter(quote_lines(error.error)), "")
+def _find_first_line(failure: EarlierFailure) -> str:
+    return next(iter(quote_lines(failure.run.error)), "")
 
 
-def _write_error(error: NotedRun, now: datetime, source: str) -> Item:
-    step = quote(error.failed_step, LABEL_CHARS)
-    first_line = quote(_find_first_line(error), LABEL_CHARS)
-    after = quote(error.next_action, LABEL_CHARS)
-    at = format_day(error.at, now)
+def _write_failure(failure: EarlierFailure, now: datetime) -> Item:
+    step = quote(failure.run.failed_step, LABEL_CHARS)
+    first_line = quote(_find_first_line(failure), LABEL_CHARS)
+    following = quote(failure.run.next_action, LABEL_CHARS)
+    day = format_day(failure.run.at, now)
     text = f"- {step}: {first_line}"
-    if after:
-        text += f"; next: {after}"
-    return Item(f"{text} ({at})" if at else text, source)
+    if following:
+        text += f"; next: {following}"
+    if day:
+        text += f" ({day})"
+    return Item(text, failure.source)
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -208,39 +291,57 @@ def _write_error(error: NotedRun, now: datetime, source: str) -> Item:
 def make_works(judged: JudgedContext) -> Section:
     """Commands whose newest run passed, the most often tried first."""
     known = _list_by_command(judged)
-    passing = [runs for runs in known if runs[-1].passed]
-    passing.sort(key=len, reverse=True)
+    passing = [runs for runs in known if runs.newest.passed]
+    passing.sort(key=lambda runs: runs.count, reverse=True)
     items = [_write_working_command(runs) for runs in passing]
-    shown = items[:COMMANDS_SHOWN]
-    held = hold_back("works", items[COMMANDS_SHOWN:], f"only {COMMANDS_SHOWN} commands are shown")
-    newest = [runs[-1] for runs in known]
-    texts = [(" ".join(proof.command), f"proof {proof.id}") for proof in newest]
-    long = list_shortened("works", texts, LABEL_CHARS)
-    return list_section("works", "WORKS HERE:", shown, held, lead=" ", joined=" · ", gone=long)
+    why = f"only {COMMANDS_SHOWN} commands are shown"
+    return list_section(
+        "works",
+        "WORKS HERE:",
+        items[:COMMANDS_SHOWN],
+        held=hold_back("works", items[COMMANDS_SHOWN:], why),
+        lead=" ",
+        joined=" · ",
+        gone=_list_shortened_commands(known),
+    )
 
 
-def _list_by_command(judged: JudgedContext) -> list[list[Proof]]:
-    """The runs of each command, the newest last."""
-    runs: dict[tuple[str, ...], list[Proof]] = {}
+def _list_shortened_commands(known: Sequence[CommandRuns]) -> tuple[Cut, ...]:
+    cuts: list[Cut] = []
+    for runs in known:
+        command = " ".join(runs.newest.command)
+        cuts += list_shortened("works", [command], _name_proof(runs.newest), LABEL_CHARS)
+    return tuple(cuts)
+
+
+def _list_by_command(judged: JudgedContext) -> list[CommandRuns]:
+    """In the order of the commands' own words."""
+    by_command: dict[tuple[str, ...], list[Proof]] = {}
     for proof in sorted(judged.proofs, key=_rank_by_time):
-        runs.setdefault(proof.command, []).append(proof)
-    return [runs[command] for command in sorted(runs)]
+        proofs = by_command.setdefault(proof.command, [])
+        proofs.append(proof)
+    return [_count_runs(by_command[command]) for command in sorted(by_command)]
 
 
-def _write_working_command(runs: Sequence[Proof]) -> Item:
-    last = runs[-1]
-    passed = sum(run.passed for run in runs)
-    text = f"{_write_command(last)} ({passed} of {len(runs)})"
-    return Item(text, f"proof {last.id}")
+def _count_runs(proofs: Sequence[Proof]) -> CommandRuns:
+    """Of one command, the newest last."""
+    passed = sum(proof.passed for proof in proofs)
+    return CommandRuns(newest=proofs[-1], count=len(proofs), passed=passed)
 
 
-def _write_failing_command(runs: Sequence[Proof], now: datetime) -> Item:
-    last = runs[-1]
-    failed = sum(not run.passed for run in runs)
-    when = format_day(last.ran_at, now)
-    how = f": {_describe_outcome(last)}, {failed} of {len(runs)}, last {when}"
-    text = f"- {_write_command(last)}{how}"
-    return Item(text, f"proof {last.id}", keep=len(how))
+def _write_working_command(runs: CommandRuns) -> Item:
+    command = _write_command(runs.newest)
+    text = f"{command} ({runs.passed} of {runs.count})"
+    return Item(text, _name_proof(runs.newest))
+
+
+def _write_failing_command(runs: CommandRuns, now: datetime) -> Item:
+    newest = runs.newest
+    command = _write_command(newest)
+    day = format_day(newest.ran_at, now)
+    often = f"{runs.failed} of {runs.count}"
+    outcome = f": {_describe_outcome(newest)}, {often}, last {day}"
+    return Item.with_end(f"- {command}", outcome, _name_proof(newest))
 
 
 def _describe_outcome(proof: Proof) -> str:
@@ -259,7 +360,12 @@ def _describe_failures(proof: Proof, judged: JudgedContext) -> str:
 
 
 def _write_command(proof: Proof) -> str:
-    return quote(" ".join(map(str, proof.command)), LABEL_CHARS)
+    command = " ".join(map(str, proof.command))
+    return quote(command, LABEL_CHARS)
+
+
+def _name_proof(proof: Proof) -> str:
+    return f"proof {proof.id}"
 
 
 def _rank_by_time(proof: Proof) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 
 from holdfast.bundles.model import Cut, Gathered, Head, Section
 from holdfast.bundles.note_sections import (
@@ -41,7 +41,6 @@ from holdfast.bundles.run_sections import (
     make_last_pass,
     make_last_run,
     make_next,
-    make_noted_run,
     make_works,
 )
 from holdfast.bundles.session_sections import make_context_sets, make_recalled, make_request
@@ -118,7 +117,7 @@ def make_head(gathered: Gathered) -> Head:
 
 def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
-    budgets = BUDGETS["local" if gathered.judged is None else gathered.phase]
+    budgets = _choose_budgets(gathered)
     parts = [part for part in _list_parts(gathered) if part.title or part.items or part.gone]
     placed = []
     name_before = ""
@@ -126,6 +125,12 @@ def make_sections(gathered: Gathered) -> tuple[Section, ...]:
         placed.append(_place(part, name_before, budgets))
         name_before = part.name
     return tuple(placed)
+
+
+def _choose_budgets(gathered: Gathered) -> Mapping[str, tuple[int, int]]:
+    if gathered.judged is None:
+        return BUDGETS["local"]
+    return BUDGETS[gathered.phase]
 
 
 def _list_parts(gathered: Gathered) -> list[Section]:
@@ -137,27 +142,34 @@ def _list_parts(gathered: Gathered) -> list[Section]:
 
 
 def _list_local(gathered: Gathered) -> list[Section]:
-    sets = make_context_sets(gathered)
-    return [make_rules(gathered.rules), make_request(gathered), *sets, make_recalled(gathered)]
+    return [
+        make_rules(gathered.rules),
+        make_request(gathered),
+        *make_context_sets(gathered),
+        make_recalled(gathered),
+    ]
 
 
 def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
-    now, failed = gathered.now, judged.context.failed_run
-    title = "" if judged.context.summary else CLAIMS
+    now = gathered.now
+    last = judged.context.failed_run
     evidence = [shown for claim in judged.claims for shown in claim.evidence]
+    claims_title = CLAIMS
+    if judged.context.summary:  # claims follow it without a heading of their own
+        claims_title = ""
     return [
         make_rules(gathered.rules),
         make_about(judged),
         make_repo(judged),
         make_stale(judged),
         make_changed(judged),
-        *([make_noted_run(failed, now)] if failed else []),
+        *make_last_run(last, judged, now),
         make_decisions(judged, now, DECISION_STATUSES),
         make_summary(judged, now),
-        make_claims(judged, now, title, write_short_place),
+        make_claims(judged, now, claims_title, write_short_place),
         make_next(judged, now),
         make_files(judged, evidence),
-        make_errors(judged, now, has_last_run=failed is not None),
+        make_errors(judged, now, has_last_run=last is not None),
         *make_context_sets(gathered),
         make_recalled(gathered),
         _make_elsewhere(gathered, judged),
@@ -166,11 +178,12 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
 
 
 def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Section]:
-    now, last = gathered.now, find_last_failure(judged)
+    now = gathered.now
+    last = find_last_failure(judged)
     return [
         make_rules(gathered.rules),
         make_about(judged),
-        make_stale_since(judged, now) if judged.staleness.stale else make_repo(judged),
+        _make_state(judged, now),
         make_changed(judged),
         *make_last_run(last, judged, now),
         *make_last_pass(judged, now),
@@ -189,17 +202,23 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
     ]
 
 
+def _make_state(judged: JudgedContext, now: datetime) -> Section:
+    if judged.staleness.stale:
+        return make_stale_since(judged, now)
+    return make_repo(judged)
+
+
 def _make_elsewhere(gathered: Gathered, judged: JudgedContext) -> Section:
     """What is known and not part of a plan: the receipt names it as shown in the other bundle."""
     why = "shown in the implementation bundle"
     cuts = []
     if judged.proofs:
         runs = plural(len(judged.proofs), "run")
-        cuts.append(Cut("last_run", runs, "proofs", why))
+        cuts.append(Cut("last_run", runs, "proofs", reason=why))
     request = gathered.request
     if request:
         lines = quote_lines(request.text)
-        cuts += [Cut("request", line, request.source, why) for line in lines]
+        cuts += [Cut("request", line, request.source, reason=why) for line in lines]
     return Section("elsewhere", "", gone=tuple(cuts))
 
 
@@ -208,5 +227,12 @@ def _place(section: Section, before: str, budgets: Mapping[str, tuple[int, int]]
     least, most = budgets.get(section.name, (0, 0))
     ranks = [*budgets, section.name]  # what has no budget of its own comes last
     rank = ranks.index(section.name)
-    belongs = before in BELONGS_TO.get(section.name, ()) and section.title != CLAIMS
-    return replace(section, min_chars=least, max_chars=most, rank=rank, attached=belongs)
+    has_heading = section.title == CLAIMS
+    belongs = before in BELONGS_TO.get(section.name, ())
+    return replace(
+        section,
+        min_chars=least,
+        max_chars=most,
+        rank=rank,
+        attached=belongs and not has_heading,
+    )

@@ -50,17 +50,17 @@ class BundleDraft:
     total: int
 
     def hash_body(self) -> str:
-        return receipts.hash_body(sections.make_head(self.gathered), self.sections, self.total)
+        head = sections.make_head(self.gathered)
+        return receipts.hash_body(head, self.sections, self.total)
 
     def make_receipt(self, receipt_id: str, created_at: datetime) -> Receipt:
-        session = self.wanted.session
         return receipts.make_receipt(
             receipt_id,
             created_at,
             replace(self.gathered, receipt=short_id(receipt_id)),
             self.sections,
             self.total,
-            session_id=session.id if session else None,
+            session_id=self.wanted.session_id,
             worktree=self.wanted.place,
         )
 
@@ -102,12 +102,10 @@ class BundleService:
         """A new bundle with its receipt; for a session the same bytes again while they are true."""
         if phase not in PHASES:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
-        client_limit = self.text_limit(client) if client else None
-        total = budget.total_for(phase, client_limit, limit)
-        session = await self.sessions.get_session(session_id) if session_id else None
+        total = budget.total_for(phase, self._find_client_limit(client), limit)
+        session = await self._get_session(session_id)
         wanted = BundleRequest(phase, workstream_id, client, session, worktree)
-        gathered = await self.gatherer.gather(wanted)
-        draft = BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
+        draft = await self._make_draft(wanted, total)
         if session is None:
             return await self._keep(ids.new_id(), draft)
         return await self._build_frozen(session, draft)
@@ -123,9 +121,9 @@ class BundleService:
         """What would be built now. No receipt is kept: a preview was not handed over."""
         total = budget.total_for(phase, limit)
         wanted = BundleRequest(phase, workstream_id, worktree=worktree)
-        gathered = await self.gatherer.gather(wanted)
-        draft = BundleDraft(wanted, gathered, sections.make_sections(gathered), total)
-        return receipts.rebuild(draft.make_receipt(ids.new_id(), self.now()))
+        draft = await self._make_draft(wanted, total)
+        receipt = draft.make_receipt(ids.new_id(), self.now())
+        return receipts.rebuild(receipt)
 
     async def prefix(self, instruction: str, phase: str, workstream_id: str | None = None) -> str:
         """An instruction for an agent that a program starts itself, with the bundle before it."""
@@ -141,8 +139,12 @@ class BundleService:
             found = await self.native_ids(phase, workstream_id)
         except HoldfastError:  # best effort: it only saves time
             return {}
-        named = {client: _read_native_id(session) for client, session in found.items()}
-        return {client: native_id for client, native_id in named.items() if native_id is not None}
+        native_ids = {}
+        for client, session in found.items():
+            native_id = _read_native_id(session)
+            if native_id is not None:
+                native_ids[client] = native_id
+        return native_ids
 
     # --- receipts ---------------------------------------------------------------------------------
 
@@ -156,10 +158,13 @@ class BundleService:
         recent = [entry for entry in newest if entry.content]
         if not recent:
             raise errors.ReceiptNotFoundError("(none)")
-        repo = await self._find_repo() if worktree else None
+        repo = None
+        if worktree:
+            repo = await self._find_repo()
         here = [entry for entry in recent if _is_made_in(entry, worktree, repo)]
         last = max(here or recent, key=lambda entry: entry.created_at)
-        return receipts.read_receipt(last), bool(here) or worktree is None
+        is_here = bool(here) or worktree is None
+        return receipts.read_receipt(last), is_here
 
     async def find_bundle(self, receipt_id: str) -> Bundle | None:
         """The same bytes again; None where they were forgotten or are of another version."""
@@ -192,35 +197,64 @@ class BundleService:
 
     # --- within -----------------------------------------------------------------------------------
 
+    def _find_client_limit(self, client: str | None) -> int | None:
+        if not client:
+            return None
+        return self.text_limit(client)
+
+    async def _get_session(self, session_id: str | None) -> Session | None:
+        if not session_id:
+            return None
+        return await self.sessions.get_session(session_id)
+
+    async def _make_draft(self, wanted: BundleRequest, total: int) -> BundleDraft:
+        gathered = await self.gatherer.gather(wanted)
+        parts = sections.make_sections(gathered)
+        return BundleDraft(wanted, gathered, parts, total)
+
     async def _build_frozen(self, session: Session, draft: BundleDraft) -> Bundle:
-        frozen_id = session.id[:TIME_CHARS] + self._name_draft(session, draft)[TIME_CHARS:]
+        name = self._name_draft(session, draft)
+        frozen_id = session.id[:TIME_CHARS] + name[TIME_CHARS:]
         kept = await self.journal.find(RECEIPT, frozen_id)
         if kept is None:
             return await self._keep(frozen_id, draft)
-        # What was forgotten, or what another version made, is not made again under its id.
-        return receipts.find_bundle(kept) or await self._keep(ids.new_id(), draft)
+        bundle = receipts.find_bundle(kept)
+        if bundle is None:
+            # What was forgotten, or what another version made, is not made again under its id.
+            return await self._keep(ids.new_id(), draft)
+        return bundle
 
     def _name_draft(self, session: Session, draft: BundleDraft) -> str:
         """The same for the same words to the same session."""
-        wanted = draft.wanted
-        about = (wanted.phase, wanted.workstream_id or "", str(draft.total), draft.hash_body())
-        return ids.named_id("bundle", *self.journal.owner, session.id, *about)
+        return ids.named_id(
+            "bundle",
+            *self.journal.owner,
+            session.id,
+            draft.wanted.phase,
+            draft.wanted.workstream_id or "",
+            str(draft.total),
+            draft.hash_body(),
+        )
 
     async def _keep(self, receipt_id: str, draft: BundleDraft) -> Bundle:
         """The first receipt under an id counts: another process may have been faster."""
+        subject = [draft.wanted.phase]
         judged = draft.gathered.judged
-        key = judged.context.key if judged else ()
-        subject = [*key, draft.wanted.phase]
-        content = draft.make_receipt(receipt_id, self.now()).to_content()
+        if judged:
+            subject = [*judged.context.key, *subject]
+        receipt = draft.make_receipt(receipt_id, self.now())
+        content = receipt.to_content()
         entry = await self.journal.add(RECEIPT, subject, content, entry_id=receipt_id)
-        return receipts.rebuild(receipts.read_receipt(entry))
+        kept = receipts.read_receipt(entry)
+        return receipts.rebuild(kept)
 
     async def _find_repo(self) -> str | None:
         """Of the checkout; None where it is unknown, because a receipt is found without it too."""
         try:
-            return (await self.load("planning", None)).context.key.repo
+            judged = await self.load("planning", None)
         except HoldfastError:
             return None
+        return judged.context.key.repo
 
     async def _get_entry(self, receipt_id: str) -> JournalEntry:
         entry = await self._find_entry(receipt_id)
@@ -234,15 +268,16 @@ class BundleService:
         recent = await self.journal.newest_of_kind(RECEIPT, LOOKED_BACK)
         found = [entry for entry in recent if short_id(entry.id) == receipt_id]
         if len(found) > 1:
-            known = [entry.id for entry in found]
+            whole_ids = [entry.id for entry in found]
             problem = "is short for several; use a whole id"
-            raise InvalidValueError("Receipt", receipt_id, problem, known=known)
+            raise InvalidValueError("Receipt", receipt_id, problem, known=whole_ids)
         return next(iter(found), None)
 
 
 def _is_made_in(entry: JournalEntry, worktree: str | None, repo: str | None) -> bool:
     """Made in this working tree, or, by a program that did not name one, about its repository."""
-    made_in = entry.content.get("worktree") if entry.content else None
+    content = entry.content or {}
+    made_in = content.get("worktree")
     if made_in:
         return bool(made_in == worktree)
     about, *_ = canonical.parse_json("subject", entry.subject)
@@ -250,5 +285,9 @@ def _is_made_in(entry: JournalEntry, worktree: str | None, repo: str | None) -> 
 
 
 def _read_native_id(session: object) -> str | None:
-    found = session.get("id") if isinstance(session, Mapping) else session
-    return found if isinstance(found, str) else None
+    """A session is the native id itself, or a mapping that holds it."""
+    if isinstance(session, Mapping):
+        session = session.get("id")
+    if not isinstance(session, str):
+        return None
+    return session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Gathered, Item, RecalledMemory, Section
+from holdfast.bundles.model import Cut, Gathered, Item, RecalledMemory, Section
 from holdfast.bundles.quoting import (
     PATH_CHARS,
     TEXT_CHARS,
@@ -28,10 +28,13 @@ def make_request(gathered: Gathered) -> Section:
     lines = quote_lines(request.text)
     items = [Item(f"> {line}", request.source, is_prose=True) for line in lines]
     why = f"only the first {PROSE_LINES} lines are shown"
-    held = hold_back("request", items[PROSE_LINES:], why)
     said_at = format_moment(request.said_at, gathered.now)
-    title = f"LAST REQUEST (user, {said_at}, verbatim)"
-    return list_section("request", title, items[:PROSE_LINES], held)
+    return list_section(
+        "request",
+        f"LAST REQUEST (user, {said_at}, verbatim)",
+        items[:PROSE_LINES],
+        held=hold_back("request", items[PROSE_LINES:], why),
+    )
 
 
 def make_context_sets(gathered: Gathered) -> list[Section]:
@@ -40,25 +43,33 @@ def make_context_sets(gathered: Gathered) -> list[Section]:
 
 
 def _make_context_set(gathered: Gathered, name: str) -> Section:
-    entries, source = gathered.context_sets[name], gathered.context_source
+    entries = gathered.context_sets[name]
+    source = gathered.context_source
     texts = [quote(entry, PATH_CHARS) for entry in entries]
-    items = [Item(text, source) for text in texts if text]
-    long = list_shortened("context_sets", [(entry, source) for entry in entries], PATH_CHARS)
-    title = f"SET {quote(name, WORD_CHARS)}:"
-    return list_section("context_sets", title, items, lead=" ", joined=" · ", gone=long)
+    return list_section(
+        "context_sets",
+        f"SET {quote(name, WORD_CHARS)}:",
+        [Item(text, source) for text in texts if text],
+        lead=" ",
+        joined=" · ",
+        gone=list_shortened("context_sets", entries, source, PATH_CHARS),
+    )
 
 
 def make_recalled(gathered: Gathered) -> Section:
-    items = [_write_memory(memory, gathered.now) for memory in gathered.recalled]
-    texts = [(memory.text, memory.source) for memory in gathered.recalled]
-    long = list_shortened("recalled", texts, TEXT_CHARS)
+    items: list[Item] = []
+    cuts: list[Cut] = []
+    for memory in gathered.recalled:
+        items.append(_write_memory(memory, gathered.now))
+        cuts += list_shortened("recalled", [memory.text], memory.source, TEXT_CHARS)
     title = f"RECALLED ({len(items)} passed the relevance gate)"
-    return list_section("recalled", title, items, gone=long)
+    return list_section("recalled", title, items, gone=tuple(cuts))
 
 
 def _write_memory(memory: RecalledMemory, now: datetime) -> Item:
     day = format_day(memory.learned_at, now)
     by = join_parts(quote(memory.by, WORD_CHARS), day)
-    mark = f" [{memory.verdict}] {by}"
+    verdict = memory.verdict
+    mark = f" [{verdict}] {by}"
     text = end_sentence(quote(memory.text, TEXT_CHARS))
-    return Item(f"- {text}{mark}", memory.source, memory.verdict, keep=len(mark))
+    return Item.with_end(f"- {text}", mark, memory.source, verdict)

@@ -52,7 +52,8 @@ async def import_memories(memories: MemoryService, path: str) -> MemoryImportRep
             more += 1
     problems = [f"Line {number}: {wrong[number]}" for number in sorted(wrong)]
     if problems and not any(counts.values()):
-        raise InvalidValueError("File", path, f"holds no memory that can be read ({problems[0]})")
+        problem = f"holds no memory that can be read ({problems[0]})"
+        raise InvalidValueError("File", path, problem)
     if not problems and not more:
         await _record_file(memories, data)
     elif more:
@@ -107,8 +108,9 @@ class TemporalMemoryStore:
         least = rules.check_share("min_relevance", min_relevance)
         kept = [memory for memory in self._list_memories(now) if not memory.is_expired(now)]
         candidates = [(memory, extract_words(memory.content)) for memory in kept]
-        found = Counter(word for _, has in candidates for word in has)
-        counts = {word: found[word] for word in asked}
+        counts: Counter[str] = Counter()
+        for _, has in candidates:
+            counts.update(has)
         weights = rules.weigh(asked, counts, len(kept))
         return rules.rank(candidates, weights, now=now, limit=most, min_relevance=least)
 
@@ -119,7 +121,8 @@ class TemporalMemoryStore:
                 statement = rules.check_record(record, now)
             except InvalidValueError:  # another line may be the answer; an import reports this one
                 continue
-            memory = rules.make_unstored_memory(statement, _choose_id(record, statement), now)
+            memory_id = _choose_id(record, statement)
+            memory = rules.make_unstored_memory(statement, memory_id, now)
             found.setdefault(statement.content_hash, memory)
         return list(found.values())
 
@@ -149,7 +152,8 @@ def _lock_folder(path: str) -> Iterator[None]:
     """Made where it is missing, and locked itself: a lock file would stay beside a user's file."""
     if not path:
         raise InvalidValueError("file", path, "is not the name of a file")
-    folder = os.path.dirname(os.path.abspath(path))
+    absolute = os.path.abspath(path)
+    folder = os.path.dirname(absolute)
     with _blame_file(path):
         files.private_folder(folder)
         try:
@@ -163,16 +167,20 @@ def _lock_folder(path: str) -> Iterator[None]:
 async def _record_file(memories: MemoryService, data: bytes) -> None:
     """That a file of these bytes holds only what this store has, or has forgotten."""
     journal = Journal(memories.db, memories.owner)
-    await journal.add(MEMORY_FILE, (), {}, entry_id=_make_record_id(memories, data))
+    entry_id = _make_record_id(memories, data)
+    await journal.add(MEMORY_FILE, (), {}, entry_id=entry_id)
 
 
 async def _is_recorded(memories: MemoryService, data: bytes) -> bool:
     journal = Journal(memories.db, memories.owner)
-    return await journal.find(MEMORY_FILE, _make_record_id(memories, data)) is not None
+    entry_id = _make_record_id(memories, data)
+    entry = await journal.find(MEMORY_FILE, entry_id)
+    return entry is not None
 
 
 def _make_record_id(memories: MemoryService, data: bytes) -> str:
-    return ids.named_id(MEMORY_FILE, memories.owner.developer_id, canonical.sha256(data).hex())
+    digest = canonical.sha256(data)
+    return ids.named_id(MEMORY_FILE, memories.owner.developer_id, digest.hex())
 
 
 async def _count_unknown(memories: MemoryService, data: bytes, known: set[bytes]) -> int:
@@ -196,11 +204,14 @@ async def _count_unknown(memories: MemoryService, data: bytes, known: set[bytes]
 async def _import_statement(
     memories: MemoryService, statement: Statement, record: Mapping[str, Any]
 ) -> tuple[str, Memory | None]:
+    memory_id = ids.parse_id(record.get("id"))
     try:
-        added = await memories.add_statement(statement, ids.parse_id(record.get("id")))
+        added = await memories.add_statement(statement, memory_id)
     except MemoryForgottenError:
         return "forgotten", None
-    return ("imported" if added.is_new else "known"), added.memory
+    if added.is_new:
+        return "imported", added.memory
+    return "known", added.memory
 
 
 def _choose_id(record: Mapping[str, Any], statement: Statement) -> str:

@@ -1,4 +1,9 @@
-"""What memories are about: the statement, how well it answers a question, and what is imported."""
+"""What memories are about: the statement, how well it answers a question, and what is imported.
+
+Rows become types here. The table may be another program's, whose metadata need not be an object and
+whose lineage need not be a list of texts: other metadata is kept inside an object, and of a lineage
+only its texts are kept.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +42,10 @@ class Memory:
         return self.expires_at is not None and self.expires_at <= now
 
     def to_dict(self) -> dict[str, Any]:
-        times = {name: _format_moment(getattr(self, name)) for name in TIMES}
-        return {**self.__dict__, "lineage": list(self.lineage), **times}
+        values = {**self.__dict__, "lineage": list(self.lineage)}
+        for name in TIMES:
+            values[name] = _format_moment(values[name])
+        return values
 
 
 @dataclass(frozen=True)
@@ -140,12 +147,18 @@ def _parse_texts(text: str) -> tuple[str, ...]:
 
 
 def _parse_moment(value: str | datetime) -> datetime:
-    return clock.from_text(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return clock.from_text(value)
+    return value
 
 
 def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
-    return None if value is None else _parse_moment(value)
+    if value is None:
+        return None
+    return _parse_moment(value)
 
 
 def _format_moment(moment: datetime | None) -> str | None:
-    return clock.to_text(moment) if moment else None
+    if moment is None:
+        return None
+    return clock.to_text(moment)

@@ -43,6 +43,7 @@ CANDIDATES = 300  # memories that are looked at for one question
 MOST_COUNTED = 1000  # a word in more memories than that weighs next to nothing
 LEAST_TOTAL = 100
 HALF_LIFE_DAYS = 90.0
+FULL_USE = 100  # being used more often than that adds nothing
 RECENCY, BELIEF, USE = 0.10, 0.10, 0.05  # how much each can add to an answer's score
 
 
@@ -92,8 +93,9 @@ def check_statement(
 
 
 def _format_metadata(metadata: object) -> str:
-    given = {} if metadata is None else metadata
-    return canonical.canonical_object("metadata", given, max_bytes=METADATA_BYTES)
+    if metadata is None:
+        metadata = {}
+    return canonical.canonical_object("metadata", metadata, max_bytes=METADATA_BYTES)
 
 
 def _find_end(now: datetime, ttl_days: object) -> datetime | None:
@@ -105,8 +107,10 @@ def _find_end(now: datetime, ttl_days: object) -> datetime | None:
 
 def with_source(statement: Statement, user_id: object, session_id: str | None) -> Statement:
     """With its namespace, if another than the developer's own is given, and its first witness."""
-    lineage = () if session_id is None else (session_id,)
-    return replace(statement, user_id=_check_optional_label("user_id", user_id), lineage=lineage)
+    namespace = _check_optional_label("user_id", user_id)
+    if session_id is None:
+        return replace(statement, user_id=namespace, lineage=())
+    return replace(statement, user_id=namespace, lineage=(session_id,))
 
 
 def hash_content(content: str) -> bytes:
@@ -118,7 +122,8 @@ def hash_content(content: str) -> bytes:
 
 def check_query(query: object) -> list[str]:
     """All words that are asked for; none where the question has only stop words."""
-    return sorted(extract_words(_check_filled("query", query, QUERY_BYTES)))
+    text = _check_filled("query", query, QUERY_BYTES)
+    return sorted(extract_words(text))
 
 
 def check_match(match: object) -> str:
@@ -131,8 +136,11 @@ def check_limit(limit: object) -> int:
 
 
 def check_share(field: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidValueError(field, value, "is not a number between 0 and 1")
+    problem = "is not a number between 0 and 1"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidValueError(field, value, problem)
+    if not 0 <= value <= 1:
+        raise InvalidValueError(field, value, problem)
     return float(value)
 
 
@@ -154,7 +162,9 @@ def check_label(field: str, value: object) -> str:
 
 
 def _check_optional_label(field: str, value: object) -> str | None:
-    return None if value is None else check_label(field, value)
+    if value is None:
+        return None
+    return check_label(field, value)
 
 
 def _check_filled(field: str, value: object, max_bytes: int) -> str:
@@ -192,7 +202,8 @@ def _with_confidence(memory: Memory, confidence: float, session_id: str | None) 
     witnesses = memory.lineage
     if session_id is not None:
         witnesses = tuple(dict.fromkeys([*witnesses, session_id]))
-    bounded = min(1.0, max(0.0, round(confidence, 2)))
+    rounded = round(confidence, 2)
+    bounded = min(1.0, max(0.0, rounded))
     return replace(memory, confidence=bounded, lineage=witnesses[-MOST_LINEAGE:])
 
 
@@ -201,7 +212,8 @@ def repeat(memory: Memory, expires_at: datetime | None, session_id: str | None) 
     end = None
     if memory.expires_at is not None and expires_at is not None:
         end = max(memory.expires_at, expires_at)
-    return replace(corroborate(memory, session_id), expires_at=end)
+    corroborated = corroborate(memory, session_id)
+    return replace(corroborated, expires_at=end)
 
 
 # --- what answers a question ----------------------------------------------------------------------
@@ -210,20 +222,27 @@ def repeat(memory: Memory, expires_at: datetime | None, session_id: str | None) 
 def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[str, float]:
     """The rarer a word is among the memories, the more; in a small number no word is common."""
     population = max(total, LEAST_TOTAL)
-    return {word: _weigh_word(counts.get(word, 0), population) for word in asked}
+    weights = {}
+    for word in asked:
+        count = counts.get(word, 0)
+        weights[word] = _weigh_word(count, population)
+    return weights
 
 
 def _weigh_word(count: int, population: int) -> float:
     others = max(population - count, 0)
-    return math.log(1 + (others + 0.5) / (count + 0.5))
+    rarity = (others + 0.5) / (count + 0.5)
+    return math.log(1 + rarity)
 
 
 def choose_words(counts: Mapping[str, int]) -> list[str]:
     """The words to look memories up by: the rarest first, until they lead to enough of them."""
     chosen: list[str] = []
     found = 0
-    for word, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):
-        if count and (not chosen or found + count <= CANDIDATES):
+    known = [word for word in counts if counts[word]]
+    for word in sorted(known, key=lambda word: (counts[word], word)):
+        count = counts[word]
+        if not chosen or found + count <= CANDIDATES:
             chosen.append(word)
             found += count
     return chosen
@@ -238,14 +257,18 @@ def rank(
     min_relevance: float,
 ) -> list[MemoryMatch]:
     """Those that are relevant enough, best first; in the same order on every engine."""
-    found = [_rate(memory, measure_relevance(has, weights), now) for memory, has in candidates]
-    passed = [match for match in found if match.relevance >= min_relevance and match.relevance > 0]
-    return sorted(passed, key=_order)[:limit]
+    matches = []
+    for memory, has in candidates:
+        relevance = measure_relevance(has, weights)
+        if relevance >= min_relevance and relevance > 0:
+            matches.append(_rate(memory, relevance, now))
+    return sorted(matches, key=_order)[:limit]
 
 
 def _order(match: MemoryMatch) -> tuple[float, int, str]:
     """The best first; of equal ones the newest, then by id."""
-    return -match.score, -clock.microseconds(match.memory.updated_at), match.memory.id
+    updated = clock.microseconds(match.memory.updated_at)
+    return -match.score, -updated, match.memory.id
 
 
 def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
@@ -257,12 +280,26 @@ def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float
     return round(met / total, 4)
 
 
-def _rate(memory: Memory, share: float, now: datetime) -> MemoryMatch:
-    age_days = max((now - memory.updated_at) / timedelta(days=1), 0.0)
-    recency = 0.5 ** (age_days / HALF_LIFE_DAYS)
-    used = min(1.0, math.log1p(memory.use_count) / math.log1p(100))
-    bonus = RECENCY * recency + BELIEF * memory.confidence + USE * used
-    return MemoryMatch(memory, share, round(share * (1 + bonus), 6))
+def _rate(memory: Memory, relevance: float, now: datetime) -> MemoryMatch:
+    bonus = RECENCY * _measure_recency(memory, now)
+    bonus += BELIEF * memory.confidence
+    bonus += USE * _measure_use(memory)
+    score = relevance * (1 + bonus)
+    return MemoryMatch(memory, relevance, round(score, 6))
+
+
+def _measure_use(memory: Memory) -> float:
+    """0 for what never answered a question, 1 for what did so often."""
+    share = math.log1p(memory.use_count) / math.log1p(FULL_USE)
+    return min(1.0, share)
+
+
+def _measure_recency(memory: Memory, now: datetime) -> float:
+    """1 for what was stated now, and half of that after each half-life."""
+    age_days = (now - memory.updated_at) / timedelta(days=1)
+    half_lives = max(age_days, 0.0) / HALF_LIFE_DAYS
+    recency: float = 0.5**half_lives
+    return recency
 
 
 # --- what other programs have kept ----------------------------------------------------------------
@@ -275,21 +312,23 @@ def check_record(record: Mapping[str, Any], now: datetime) -> Statement:
     given = {key: value for key, value in record.items() if value is not None}
     contents = [given[key] for key in CONTENT_KEYS if key in given]
     checked = check_statement(
-        contents[0] if contents else None,
+        next(iter(contents), None),
         given.get("category"),
         given.get("source_type", "bootstrap"),
-        None,
-        given.get("metadata", {}),
-        now,
+        ttl_days=None,
+        metadata=given.get("metadata", {}),
+        now=now,
     )
-    known = [name for name in RECORD_TIMES if name in given]
-    times: dict[str, Any] = {name: _check_time(name, given[name]) for name in known}
-    user_id = given.get("user_id", "")
+    times: dict[str, Any] = {}
+    for name in RECORD_TIMES:
+        if name in given:
+            times[name] = _check_time(name, given[name])
+    confidence = check_share("confidence", given.get("confidence", CONFIDENCE))
     return replace(
         checked,
-        confidence=round(check_share("confidence", given.get("confidence", CONFIDENCE)), 2),
+        confidence=round(confidence, 2),
         lineage=_check_lineage(given.get("lineage", ())),
-        user_id=None if user_id == "" else check_label("user_id", user_id),
+        user_id=_check_namespace(given.get("user_id", "")),
         use_count=_check_count("use_count", given.get("use_count", 0), 0, LARGEST_COUNT),
         **times,
     )
@@ -298,16 +337,24 @@ def check_record(record: Mapping[str, Any], now: datetime) -> Statement:
 RECORD_TIMES = ("last_used_at", "expires_at", "created_at", "updated_at")
 
 
+def _check_namespace(user_id: object) -> str | None:
+    """None for a line without any: it belongs to the developer's own."""
+    if user_id == "":
+        return None
+    return check_label("user_id", user_id)
+
+
 def _check_lineage(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise InvalidValueError("lineage", value, "is not a list of session ids")
-    session_ids = dict.fromkeys(check_label("lineage", session_id) for session_id in value)
-    return tuple(session_ids)[-MOST_LINEAGE:]
+    checked = [check_label("lineage", session_id) for session_id in value]
+    distinct = tuple(dict.fromkeys(checked))
+    return distinct[-MOST_LINEAGE:]
 
 
 def _check_time(field: str, value: object) -> datetime:
     try:
-        moment = clock.from_text(value)  # type: ignore[arg-type]  # whatever it is
+        moment = clock.from_text(value)  # type: ignore[arg-type]  # of any type
     except (ValueError, OverflowError, TypeError):
         moment = clock.EPOCH.replace(year=1)
     if moment.year < 1970:  # a text of a year before 1000 would not sort
@@ -346,14 +393,17 @@ OWN_JUDGEMENT = {"confidence", "lineage", "last_used_at", "use_count", "expires_
 
 def is_whole(record: Mapping[str, Any], statement: Statement, kept: Memory) -> bool:
     """Whether an export writes all of a line, except how the memory is judged and used."""
-    given = as_record(make_unstored_memory(statement, kept.id, kept.created_at))
-    ours = as_record(kept)
+    unstored = make_unstored_memory(statement, kept.id, kept.created_at)
+    given, ours = as_record(unstored), as_record(kept)
     filled = {key for key, value in record.items() if value is not None}
     if "id" in filled and record["id"] != kept.id:
         return False
-    return all(key in ours and given[key] == ours[key] for key in filled - OWN_JUDGEMENT)
+    compared = filled - OWN_JUDGEMENT
+    return all(key in ours and given[key] == ours[key] for key in compared)
 
 
 def get_words(memory: Memory, stored: str | None) -> Sequence[str] | frozenset[str]:
     """As our index has them, or from the text where another program made the index."""
-    return extract_words(memory.content) if stored is None else stored.split()
+    if stored is None:
+        return extract_words(memory.content)
+    return stored.split()

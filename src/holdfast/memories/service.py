@@ -1,10 +1,16 @@
-"""The verbs on memories: check by rule, one transaction, return a frozen type."""
+"""The verbs on memories: check by rule, one transaction, return a frozen type.
+
+A statement is stored once for each developer: the same text again corroborates what is known. What
+was forgotten stays forgotten, because the hash of its text is kept. In another program's table the
+same text may stand in several rows, or come back after it was forgotten, so such a table is read
+with more care (`is_adopted`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import HoldfastError
@@ -17,6 +23,7 @@ from holdfast.storage.opening import as_database
 
 if TYPE_CHECKING:
     from asyncio import Task
+    from datetime import datetime
 
     from holdfast.memories.rules import Statement
     from holdfast.storage.database import Transaction
@@ -64,9 +71,11 @@ class MemoryService:
         async def work(tx: Transaction) -> StoredMemory:
             known = await self._lock_known(tx, statement)
             if known is None:
-                return StoredMemory(await self._add(tx, statement), is_new=True)
+                added = await self._add(tx, statement)
+                return StoredMemory(added, is_new=True)
             repeated = rules.repeat(known, statement.expires_at, session)
-            return StoredMemory(await self._save(tx, known, repeated), is_new=False)
+            saved = await self._save(tx, known, repeated)
+            return StoredMemory(saved, is_new=False)
 
         return await self._write(work)
 
@@ -79,9 +88,10 @@ class MemoryService:
 
         async def work(tx: Transaction) -> StoredMemory:
             known = await self._lock_known(tx, statement)
-            if known is None:
-                return StoredMemory(await self._add(tx, statement, memory_id), is_new=True)
-            return StoredMemory(known, is_new=False)
+            if known:
+                return StoredMemory(known, is_new=False)
+            added = await self._add(tx, statement, memory_id)
+            return StoredMemory(added, is_new=True)
 
         return await self._write(work)
 
@@ -97,16 +107,20 @@ class MemoryService:
         """From now on it answers no question; expired again, it stays as it is."""
         checked = _check_id(memory_id)
         async with self.store.writing():
-            return _require(await self.store.expire(checked), memory_id)
+            expired = await self.store.expire(checked)
+        return _require(expired, memory_id)
 
     # --- finding ----------------------------------------------------------------------------------
 
     async def find_memory(self, memory_id: str) -> Memory | None:
         checked = rules.check_id(memory_id)
-        return await self.store.find(checked) if checked else None
+        if checked is None:
+            return None
+        return await self.store.find(checked)
 
     async def get_memory(self, memory_id: str) -> Memory:
-        return _require(await self.store.find(_check_id(memory_id)), memory_id)
+        found = await self.store.find(_check_id(memory_id))
+        return _require(found, memory_id)
 
     async def recall(
         self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
@@ -125,12 +139,14 @@ class MemoryService:
         checked = rules.check_limit(limit)
         last = None
         if below is not None:
-            last = (await self.get_memory(below)).id
+            newer = await self.get_memory(below)
+            last = newer.id
         found: list[Memory] = []
         while page := await self.store.list_newest(last, checked):
             found += await self._drop_forgotten(page)
             last = page[-1].id
-            if len(found) >= checked or len(page) < checked:
+            is_last_page = len(page) < checked
+            if is_last_page or len(found) >= checked:
                 break
         return found[:checked]
 
@@ -154,9 +170,11 @@ class MemoryService:
 
     async def was_forgotten(self, content: str) -> bool:
         """Whether exactly this statement was erased once, and so is not kept again."""
+        digest = rules.hash_content(content)
 
         async def work(tx: Transaction) -> bool:
-            return await self.store.find_tombstone(tx, rules.hash_content(content)) is not None
+            memory_id = await self.store.find_tombstone(tx, digest)
+            return memory_id is not None
 
         return await self.db.transaction(work)
 
@@ -171,11 +189,12 @@ class MemoryService:
             if known.erased_at is not None:
                 return known
             digest = rules.hash_content(known.content)
-            for other in same:
-                found = await self.store.lock(tx, other)
-                if found is not None and rules.hash_content(found.content) == digest:
-                    await self.store.forget(tx, other, digest, why)
-            return _require(await self.store.forget(tx, known.id, digest, why), memory_id)
+            for other_id in same:
+                other = await self.store.lock(tx, other_id)
+                if other is not None and rules.hash_content(other.content) == digest:
+                    await self.store.forget(tx, other_id, digest, why)
+            erased = await self.store.forget(tx, known.id, digest, why)
+            return _require(erased, memory_id)
 
         forgotten = await self._write(work)
         await self.db.scrub()
@@ -193,21 +212,27 @@ class MemoryService:
         chosen = rules.choose_words(counts)
         if not chosen:
             return []
-        found = await self.store.find_candidates(chosen, rules.CANDIDATES, now)
-        kept = await self._drop_forgotten([memory for memory, _ in found])
-        kept_ids = {memory.id for memory in kept}
-        candidates = [(memory, has) for memory, has in found if memory.id in kept_ids]
+        candidates = await self._find_candidates(chosen, now)
         weights = rules.weigh(asked, counts, total)
         return rules.rank(candidates, weights, now=now, limit=limit, min_relevance=min_relevance)
+
+    async def _find_candidates(
+        self, words: Sequence[str], now: datetime
+    ) -> list[tuple[Memory, Iterable[str]]]:
+        """Memories that have one of these words, each with all words that it has."""
+        found = await self.store.find_candidates(words, rules.CANDIDATES, now)
+        kept = await self._drop_forgotten([memory for memory, _ in found])
+        kept_ids = {memory.id for memory in kept}
+        return [(memory, has) for memory, has in found if memory.id in kept_ids]
 
     async def _drop_forgotten(self, memories: Sequence[Memory]) -> Sequence[Memory]:
         """In another program's table a text that was forgotten may be stored again."""
         if not memories or not await self.store.is_adopted():
             return memories
         hashes = [rules.hash_content(memory.content) for memory in memories]
-        gone = await self.store.find_tombstones(hashes)
-        pairs = zip(memories, hashes, strict=True)
-        return [memory for memory, digest in pairs if digest not in gone]
+        forgotten = await self.store.find_tombstones(hashes)
+        hashed = zip(memories, hashes, strict=True)
+        return [memory for memory, digest in hashed if digest not in forgotten]
 
     async def _list_same_content(self, memory_id: str) -> list[str]:
         """Other rows with the same content; only another program's table has such."""
@@ -258,17 +283,20 @@ class MemoryService:
         session = _check_session(session_id)
 
         async def work(tx: Transaction) -> Memory:
-            known = _require(await self.store.lock(tx, checked), memory_id)
+            found = await self.store.lock(tx, checked)
+            known = _require(found, memory_id)
             if known.erased_at is not None:
                 raise MemoryNotFoundError(memory_id)
-            return await self._save(tx, known, rule(known, session))
+            changed = rule(known, session)
+            return await self._save(tx, known, changed)
 
         return await self._write(work)
 
     async def _save(self, tx: Transaction, known: Memory, changed: Memory) -> Memory:
         if changed == known:
             return known
-        return _require(await self.store.save(tx, changed), known.id)
+        saved = await self.store.save(tx, changed)
+        return _require(saved, known.id)
 
     async def _note_use(self, memory_ids: list[str]) -> None:
         """After the answer where a loop runs; no error of it is reported."""
@@ -291,7 +319,8 @@ async def finish_noting() -> None:
     import asyncio
 
     loop = asyncio.get_running_loop()
-    await asyncio.gather(*(task for task in _use_tasks if task.get_loop() is loop))
+    tasks = [task for task in _use_tasks if task.get_loop() is loop]
+    await asyncio.gather(*tasks)
 
 
 def _check_id(memory_id: object) -> str:
@@ -302,7 +331,9 @@ def _check_id(memory_id: object) -> str:
 
 
 def _check_session(session_id: object) -> str | None:
-    return None if session_id is None else rules.check_label("session_id", session_id)
+    if session_id is None:
+        return None
+    return rules.check_label("session_id", session_id)
 
 
 def _require(memory: Memory | None, memory_id: object) -> Memory:

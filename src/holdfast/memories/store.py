@@ -21,6 +21,7 @@ from holdfast.storage.queries import Room
 if TYPE_CHECKING:
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database, Row, Transaction
+    from holdfast.storage.queries import Query
 
 QUERIES = Room("memori", __file__, once={"note_use"})
 
@@ -32,17 +33,18 @@ class MemoryStore:
         self._adopted: bool | None = None
 
     async def find(self, memory_id: str) -> Memory | None:
-        return _make_first(await self.database.read(QUERIES["find_memory"], *self.owner, memory_id))
+        rows = await self.database.read(QUERIES["find_memory"], *self.owner, memory_id)
+        return _make_first(rows)
 
     async def lock(self, tx: Transaction, memory_id: str) -> Memory | None:
-        return _make_first(await tx.run(QUERIES["lock_memory"], *self.owner, memory_id))
+        rows = await tx.run(QUERIES["lock_memory"], *self.owner, memory_id)
+        return _make_first(rows)
 
     async def lock_content(
         self, tx: Transaction, content_hash: bytes, content: str
     ) -> Memory | None:
-        return _make_first(
-            await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content)
-        )
+        rows = await tx.run(QUERIES["lock_content"], *self.owner, content_hash, content)
+        return _make_first(rows)
 
     async def find_tombstone(self, tx: Transaction, content_hash: bytes) -> str | None:
         """The id of the memory that was forgotten with this content."""
@@ -53,7 +55,7 @@ class MemoryStore:
         return str(memory_id)
 
     async def find_tombstones(self, hashes: Iterable[bytes]) -> set[bytes]:
-        asked = _as_json(digest.hex() for digest in hashes)
+        asked = _as_json([digest.hex() for digest in hashes])
         rows = await self.database.read(QUERIES["find_tombstones"], *self.owner, asked)
         return {digest for (digest,) in rows}
 
@@ -83,40 +85,47 @@ class MemoryStore:
 
     async def save(self, tx: Transaction, memory: Memory) -> Memory | None:
         """Its belief, its lineage and its end; nothing else of a memory changes."""
-        now = memory.confidence, _as_json(memory.lineage), _as_text(memory.expires_at)
-        return _make_first(await tx.run(QUERIES["save_judgement"], *self.owner, memory.id, *now))
+        rows = await tx.run(
+            QUERIES["save_judgement"],
+            *self.owner,
+            memory.id,
+            memory.confidence,
+            _as_json(memory.lineage),
+            _as_text(memory.expires_at),
+        )
+        return _make_first(rows)
 
     async def expire(self, memory_id: str) -> Memory | None:
-        return _make_first(
-            await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id)
-        )
+        rows = await self.database.write(QUERIES["expire_memory"], *self.owner, memory_id)
+        return _make_first(rows)
 
     async def forget(
         self, tx: Transaction, memory_id: str, content_hash: bytes, reason: str
     ) -> Memory | None:
-        return _make_first(
-            await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason)
-        )
+        rows = await tx.run(QUERIES["forget_memory"], *self.owner, memory_id, content_hash, reason)
+        return _make_first(rows)
 
     async def list(self, after: str | None, limit: int) -> Sequence[Memory]:
-        rows = await self.database.read(QUERIES["list_memories"], *self.owner, after, limit)
-        return [make_memory(row) for row in rows]
+        return await self._list(QUERIES["list_memories"], after, limit)
 
     async def list_newest(self, below: str | None, limit: int) -> Sequence[Memory]:
-        rows = await self.database.read(QUERIES["newest_memories"], *self.owner, below, limit)
-        return [make_memory(row) for row in rows]
+        return await self._list(QUERIES["newest_memories"], below, limit)
 
     async def list_matching(self, text: str) -> Sequence[Memory]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-        rows = await self.database.read(QUERIES["matching_memories"], *self.owner, text, escaped)
+        return await self._list(QUERIES["matching_memories"], text, escaped)
+
+    async def _list(self, query: Query, *values: object) -> Sequence[Memory]:
+        rows = await self.database.read(query, *self.owner, *values)
         return [make_memory(row) for row in rows]
 
     async def count_words(
         self, words: Iterable[str], most: int, now: datetime
     ) -> tuple[dict[str, int], int]:
         """In how many memories each word is, and how many memories there are."""
-        asked = _as_json(words), most, clock.to_text(now)
-        rows = await self.database.read(QUERIES["count_words"], *self.owner, *asked)
+        rows = await self.database.read(
+            QUERIES["count_words"], *self.owner, _as_json(words), most, clock.to_text(now)
+        )
         counts = {word: count for word, count in rows}  # noqa: C416  # a row is not a pair to mypy
         total = counts.pop("")
         return counts, total
@@ -124,8 +133,9 @@ class MemoryStore:
     async def find_candidates(
         self, words: Iterable[str], limit: int, now: datetime
     ) -> Sequence[tuple[Memory, Iterable[str]]]:
-        asked = _as_json(words), limit, clock.to_text(now)
-        rows = await self.database.read(QUERIES["find_candidates"], *self.owner, *asked)
+        rows = await self.database.read(
+            QUERIES["find_candidates"], *self.owner, _as_json(words), limit, clock.to_text(now)
+        )
         return [_make_candidate(row) for row in rows]
 
     async def note_use(self, memory_ids: Iterable[str]) -> None:
@@ -146,7 +156,8 @@ class MemoryStore:
         except Exception as error:
             refusal = _find_refusal(error)
             if refusal is not None and await self.is_adopted():
-                raise ForeignTableError(str(refusal).splitlines()[0]) from error
+                problem, *_ = str(refusal).splitlines()
+                raise ForeignTableError(problem) from error
             raise
 
 
@@ -154,11 +165,15 @@ def _find_refusal(error: Exception) -> BaseException | None:
     """The error of the database's own, if it is one."""
     if isinstance(error, IdTakenError) and error.__cause__ is not None:
         return error.__cause__
-    return error if getattr(error, "sqlstate", None) else None
+    if getattr(error, "sqlstate", None):
+        return error
+    return None
 
 
 def _make_first(rows: Sequence[Row]) -> Memory | None:
-    return make_memory(rows[0]) if rows else None
+    if not rows:
+        return None
+    return make_memory(rows[0])
 
 
 def _make_candidate(row: Row) -> tuple[Memory, Iterable[str]]:
@@ -172,4 +187,6 @@ def _as_json(texts: Iterable[str]) -> str:
 
 
 def _as_text(moment: datetime | None) -> str | None:
-    return None if moment is None else clock.to_text(moment)
+    if moment is None:
+        return None
+    return clock.to_text(moment)

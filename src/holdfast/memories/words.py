@@ -1,8 +1,8 @@
 """The words of a text, as both engines index them and as a question is asked.
 
 One normaliser feeds both indexes, so that a question finds the same memories on either engine:
-case, accents and English endings are taken off, identifiers and paths come apart, and languages
-that set no spaces go in by pairs of characters. What an engine would do with the text by itself
+case, accents and English endings are removed, identifiers and paths are split, and languages that
+set no spaces are indexed by pairs of characters. What an engine would do with the text by itself
 depends on its version and its locale.
 """
 
@@ -64,7 +64,8 @@ _UNSPACED = re.compile(
 def extract_words(text: str) -> frozenset[str]:
     """Each word that a text can be found by, once."""
     found: set[str] = set()
-    for token in _split_tokens(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
+    normal = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))
+    for token in _split_tokens(normal):
         found.update(_split_token(token))
     return frozenset(found)
 
@@ -74,7 +75,8 @@ def _split_tokens(text: str) -> Iterator[str]:
     start = None
     for at, character in enumerate(text):
         if character.isalnum() or character in "_-." or unicodedata.category(character)[0] == "M":
-            start = at if start is None else start
+            if start is None:
+                start = at
         elif start is not None:
             yield text[start:at]
             start = None
@@ -99,15 +101,22 @@ def _split_part(part: str) -> Iterator[str]:
     rest = 0
     for run in _UNSPACED.finditer(part):
         yield from _stem_part(part[rest : run.start()])
-        pair = run[0]
-        yield from (pair[at : at + 2] for at in range(max(len(pair) - 1, 1)))
+        yield from _split_into_pairs(run[0])
         rest = run.end()
     yield from _stem_part(part[rest:])
 
 
+def _split_into_pairs(characters: str) -> Iterator[str]:
+    """Each character with the next one; a single character alone."""
+    last = max(len(characters) - 1, 1)
+    for at in range(last):
+        yield characters[at : at + 2]
+
+
 def _stem_part(part: str) -> Iterator[str]:
     if part and part not in STOP_WORDS:
-        yield stem(SHORT_FORMS.get(part, part)[:WORD_CHARS])
+        word = SHORT_FORMS.get(part, part)
+        yield stem(word[:WORD_CHARS])
 
 
 def _fold(part: str) -> str:
@@ -178,8 +187,10 @@ def _find_shape(word: str) -> str:
     """`c` for each consonant and `v` for each vowel; a y after a consonant is a vowel."""
     shape = ""
     for letter in word:
-        vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
-        shape += "v" if vowel else "c"
+        if letter in "aeiou" or (letter == "y" and shape.endswith("c")):
+            shape += "v"
+        else:
+            shape += "c"
     return shape
 
 
@@ -211,7 +222,9 @@ def _drop_plural(word: str) -> str:
 
 def _drop_past(word: str) -> str:
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) else word
+        if _measure(word[:-3]):
+            return word[:-1]
+        return word
     for ending in ("ed", "ing"):
         rest = word.removesuffix(ending)
         if rest != word and "v" in _find_shape(rest):
@@ -222,8 +235,9 @@ def _drop_past(word: str) -> str:
 def _restore_ending(rest: str) -> str:
     if rest.endswith(("at", "bl", "iz")):
         return f"{rest}e"
-    is_doubled = rest[-1:] == rest[-2:-1] and _find_shape(rest)[-1:] == "c"
-    if is_doubled and rest[-1] not in "lsz":
+    is_doubled = rest[-1:] == rest[-2:-1]
+    ends_in_consonant = _find_shape(rest).endswith("c")
+    if is_doubled and ends_in_consonant and rest[-1] not in "lsz":
         return rest[:-1]
     if _measure(rest) == 1 and _ends_short(rest):
         return f"{rest}e"
@@ -231,8 +245,9 @@ def _restore_ending(rest: str) -> str:
 
 
 def _replace_y(word: str) -> str:
-    if word.endswith("y") and len(word) > 2 and _find_shape(word)[-2] == "c":
-        return f"{word[:-1]}i"
+    rest = word.removesuffix("y")
+    if rest != word and len(rest) > 1 and _find_shape(rest).endswith("c"):
+        return f"{rest}i"
     return word
 
 
@@ -248,22 +263,28 @@ def _replace_ending(word: str, table: dict[str, str]) -> str:
     for ending in table:
         if word.endswith(ending):
             rest = word.removesuffix(ending)
-            return rest + table[ending] if _measure(rest) else word
+            if not _measure(rest):
+                return word
+            return rest + table[ending]
     return word
 
 
 def _step_4(word: str) -> str:
     for ending in _STEP_4:
         if word.endswith(ending):
-            removed = "ion" if ending in ("sion", "tion") else ending
-            rest = word.removesuffix(removed)
-            return rest if _measure(rest) > 1 else word
+            if ending in ("sion", "tion"):
+                ending = "ion"
+            rest = word.removesuffix(ending)
+            if _measure(rest) > 1:
+                return rest
+            return word
     return word
 
 
 def _drop_e(word: str) -> str:
-    if word.endswith("e") and _is_long(word[:-1]):
-        word = word[:-1]
+    rest = word.removesuffix("e")
+    if rest != word and _is_long(rest):
+        word = rest
     if word.endswith("ll") and _measure(word) > 1:
         return word[:-1]
     return word

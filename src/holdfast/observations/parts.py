@@ -70,6 +70,10 @@ def list_texts(given: object) -> list[str]:
     return [value for value in list_values(given) if isinstance(value, str)]
 
 
+def get_first_text(given: object) -> str:
+    return next(iter(list_texts(given)), "")
+
+
 def find_value(value: object, keys: Sequence[str]) -> Any:
     """The first of these keys that an object has; None of anything else."""
     if not isinstance(value, Mapping):
@@ -82,11 +86,15 @@ def find_value(value: object, keys: Sequence[str]) -> Any:
 
 
 def list_values(value: object) -> list[object]:
-    return list(value.values()) if isinstance(value, Mapping) else []
+    if not isinstance(value, Mapping):
+        return []
+    return list(value.values())
 
 
 def as_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value
 
 
 def as_line(text: str) -> str:
@@ -100,4 +108,6 @@ def parse_object(text: str) -> Mapping[str, Any] | None:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    return value

@@ -39,17 +39,21 @@ def grade_command(command: str, result: LoggedEvent) -> tuple[Verdict, str]:
         code = _find_exit_in_text(result.content, answer)
     if code is None:
         return _grade_by_flags(places)
-    if code == 0 and _HIDES.search(command) and "pipefail" not in command:
+    if code != 0:
+        return "failed", f"exit {code}"
+    if _HIDES.search(command) and "pipefail" not in command:
         return "unknown", "exit 0, but of the last program in the line only"
-    verdict: Verdict = "passed" if code == 0 else "failed"
-    return verdict, f"exit {code}"
+    return "passed", "exit 0"
 
 
 def grade_gate(event: LoggedEvent) -> Verdict:
     passed = parts.find_value(event.parts, PASSED_KEYS)
-    if isinstance(passed, bool):
-        return "passed" if passed else "failed"
-    status = parts.as_text(parts.find_value(event.parts, STATUS_KEYS)).casefold()
+    if passed is True:
+        return "passed"
+    if passed is False:
+        return "failed"
+    found = parts.find_value(event.parts, STATUS_KEYS)
+    status = parts.as_text(found).casefold()
     if status in PASSED_WORDS:
         return "passed"
     if status in FAILED_WORDS:
@@ -69,7 +73,7 @@ def _find_exit_in_text(content: str, answer: object) -> int | None:
     """On a line of its own near the beginning or the end, where clients write it."""
     text = content
     if answer:
-        text = next(iter(parts.list_texts(answer)), "")
+        text = parts.get_first_text(answer)
     lines = text.strip().split("\n")
     for line in [*lines[:EDGE_LINES], *lines[-EDGE_LINES:]]:
         found = _EXIT.match(line.strip())
@@ -79,7 +83,9 @@ def _find_exit_in_text(content: str, answer: object) -> int | None:
 
 
 def _grade_by_flags(places: list[Any]) -> tuple[Verdict, str]:
-    flags = [parts.find_value(place, (key,)) for place in places for key in FLAG_KEYS]
-    if any(flag not in NO_FLAG for flag in flags):
-        return "failed", "the client reported an error"
+    for place in places:
+        for key in FLAG_KEYS:
+            flag = parts.find_value(place, (key,))
+            if flag not in NO_FLAG:
+                return "failed", "the client reported an error"
     return "unknown", "no exit code is in the log"

@@ -50,9 +50,14 @@ def gather_turns(events: Sequence[LoggedEvent]) -> list[SessionTurn]:
 
 def _make_turn(events: Sequence[LoggedEvent]) -> SessionTurn:
     first, last = events[0], events[-1]
-    request = first if first.type == "user_message" else None
-    rest = events[1:] if request else events
-    steps = _gather_steps([event for event in rest if event.type != "model_message"])
+    request = None
+    rest = events
+    if first.type == "user_message":
+        request = first
+        rest = events[1:]
+    work = [event for event in rest if event.type != "model_message"]
+    answers = [event for event in rest if event.type == "model_message"]
+    steps = _gather_steps(work)
     return SessionTurn(
         first=first.sequence,
         last=last.sequence,
@@ -60,7 +65,7 @@ def _make_turn(events: Sequence[LoggedEvent]) -> SessionTurn:
         ended_at=last.created_at,
         request=request,
         steps=tuple(steps),
-        answers=tuple(event for event in rest if event.type == "model_message"),
+        answers=tuple(answers),
         files=tuple(_list_files(steps)),
         commands=tuple(_list_commands(steps)),
     )
@@ -103,20 +108,22 @@ def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, i
 def _make_step(event: LoggedEvent) -> TurnStep:
     if event.type in TOOL_TYPES:
         return TurnStep(event, title_tool(event), "tool")
-    title = cut(parts.as_line(event.content), TITLE_CHARS)
+    line = parts.as_line(event.content)
+    title = cut(line, TITLE_CHARS)
     if event.type == "validation_gate":
-        return TurnStep(event, title, event.type, rules.grade_gate(event))
+        verdict = rules.grade_gate(event)
+        return TurnStep(event, title, event.type, verdict)
     return TurnStep(event, title, event.type)
 
 
 def title_tool(event: LoggedEvent) -> str:
     """`Bash` and its command, `Edit` and its file, any other tool by its first words."""
-    name = cut(parts.get_tool(event.parts) or "tool", TOOL_CHARS)
+    tool = parts.get_tool(event.parts) or "tool"
+    name = cut(tool, TOOL_CHARS)
     given = parts.get_input(event.parts)
-    about = parts.get_command(given) or parts.get_path(given)
-    if not about:
-        about = next(iter(parts.list_texts(given)), "")
-    return cut(f"{name} {parts.as_line(about)}".strip(), TITLE_CHARS)
+    about = parts.get_command(given) or parts.get_path(given) or parts.get_first_text(given)
+    title = f"{name} {parts.as_line(about)}"
+    return cut(title.strip(), TITLE_CHARS)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -124,11 +131,13 @@ def title_tool(event: LoggedEvent) -> str:
 
 def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
     """Each file once; an edited one stays edited when it is read later."""
-    found: dict[str, bool] = {}
+    found: dict[str, TouchedFile] = {}
     for step in steps:
         for file in _list_touched(step.event):
-            found[file.path] = found.get(file.path, False) or file.is_edit
-    touched = [TouchedFile(path, is_edit) for path, is_edit in found.items()]
+            known = found.get(file.path)
+            if known is None or file.is_edit:
+                found[file.path] = file
+    touched = list(found.values())
     return touched[:FILES_PER_TURN]
 
 
@@ -146,21 +155,28 @@ def _list_touched(event: LoggedEvent) -> list[TouchedFile]:
 
 
 def _list_patched(given: object) -> list[str]:
-    found = [_PATCHED.findall(text[:PATCH_CHARS]) for text in parts.list_texts(given)]
-    return [path.strip() for paths in found for path in paths]
+    paths: list[str] = []
+    for text in parts.list_texts(given):
+        paths += _PATCHED.findall(text[:PATCH_CHARS])
+    return [path.strip() for path in paths]
 
 
 # --- commands -------------------------------------------------------------------------------------
 
 
 def _list_commands(steps: Sequence[TurnStep]) -> list[GradedCommand]:
-    graded = [_grade_step(step) for step in steps if step.kind == "tool"]
-    commands = [command for command in graded if command is not None]
+    commands = []
+    for step in steps:
+        if step.kind == "tool":
+            command = _grade_step(step)
+            if command is not None:
+                commands.append(command)
     return commands[-COMMANDS_PER_TURN:]
 
 
 def _grade_step(step: TurnStep) -> GradedCommand | None:
-    text = parts.get_command(parts.get_input(step.event.parts))
+    given = parts.get_input(step.event.parts)
+    text = parts.get_command(given)
     if not text:
         return None
     shown = cut(parts.as_line(text), COMMAND_CHARS)

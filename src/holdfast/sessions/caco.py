@@ -42,10 +42,14 @@ async def import_caco(sessions: SessionService, folder: str) -> SessionImportRep
         if native_id in imported_ids:
             known += 1
             continue
-        came_in, wrong = await _import_folder(sessions, native_id, os.path.join(folder, native_id))
-        imported += came_in
-        rest = " The rest came in." if came_in else ""
-        problems += [f"{_show_on_one_line(native_id)}: {problem}{rest}" for problem in wrong]
+        own_folder = os.path.join(folder, native_id)
+        is_imported, wrong = await _import_folder(sessions, native_id, own_folder)
+        rest = ""
+        if is_imported:
+            imported += 1
+            rest = " The rest came in."
+        name = _show_on_one_line(native_id)
+        problems += [f"{name}: {problem}{rest}" for problem in wrong]
     return SessionImportReport(imported, known, tuple(problems))
 
 
@@ -59,14 +63,16 @@ def _list_folders(folder: str) -> list[str]:
 
 def _show_on_one_line(name: str) -> str:
     """A folder may be called anything, and a problem is one line."""
-    return name if name.isprintable() else shown(name)
+    if name.isprintable():
+        return name
+    return shown(name)
 
 
 async def _list_imported_ids(sessions: SessionService) -> set[str | None]:
     """Also of ended and forgotten sessions, because an import must not restore those."""
     known = await sessions.list_all_sessions()
-    imported = [session for session in known if session.client == CLIENT and session.revision > 1]
-    return {session.native_id for session in imported}
+    ours = [session for session in known if session.client == CLIENT]
+    return {session.native_id for session in ours if session.revision > 1}
 
 
 async def _import_folder(

@@ -118,8 +118,9 @@ class ChainCheck:
         if ids.parse_id(event_id) != event_id:
             return None
         try:
-            moment = clock.from_text(created_at) if isinstance(created_at, str) else created_at
-            at = clock.microseconds(moment)
+            if isinstance(created_at, str):
+                created_at = clock.from_text(created_at)
+            at = clock.microseconds(created_at)
             return chain_hash(self.head, self.session_id, sequence, event_id, at, content_sum)
         except (ValueError, OverflowError):  # an id or a time that no event of ours ever had
             return None

@@ -38,7 +38,7 @@ async def update_metadata(
     changes: Mapping[str, str | None],
     expected_revision: int | None,
 ) -> Session:
-    session = make_session(await store.lock_session(session_id))
+    session = await _lock_session(store, session_id)
     if expected_revision is not None and session.revision != expected_revision:
         raise RevisionConflictError(session.id, expected_revision, session.revision)
     metadata = {**session.metadata, **changes}
@@ -52,26 +52,30 @@ async def update_metadata(
 async def replace_metadata(
     store: SessionStore, session_id: str, metadata: dict[str, Any]
 ) -> Session:
-    session = make_session(await store.lock_session(session_id))
+    session = await _lock_session(store, session_id)
     return await _save_metadata(store, session, metadata, None)
 
 
 async def resume_session(store: SessionStore, session_id: str) -> Session:
-    session = make_session(await store.lock_session(session_id))
+    session = await _lock_session(store, session_id)
     if session.ended_at is not None:
         session = await _start_successor(store, session)
-    metadata = {**session.metadata, "lastObservedAt": clock.to_text(clock.now())}
+    now = clock.to_text(clock.now())
+    metadata = {**session.metadata, "lastObservedAt": now}
     data = context_sets.make_context_event("resume", session, session.context)
-    return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+    message = OutboxMessage(CONTEXT, data)
+    return await _save_metadata(store, session, metadata, message)
 
 
 async def clear_session(store: SessionStore, session: Session) -> None:
     """Erase its own texts and what listeners received before; then send them how it is now."""
     await store.clear_session(session.id)
-    context = context_sets.make_context_event("changed", session, {})
-    for message in (OutboxMessage(CONTEXT, context), _make_name_message(session.id, None)):
+    no_context = context_sets.make_context_event("changed", session, {})
+    messages = [OutboxMessage(CONTEXT, no_context), _make_name_message(session.id, None)]
+    empty = format_metadata({})
+    for message in messages:
         data = _format_event_data(message.data)
-        await store.save_metadata(session.id, format_metadata({}), message.topic, data)
+        await store.save_metadata(session.id, empty, message.topic, data)
 
 
 async def _start_successor(store: SessionStore, old: Session) -> Session:
@@ -99,7 +103,7 @@ async def _start_successor(store: SessionStore, old: Session) -> Session:
 async def change_set(
     store: SessionStore, session_id: str, set_name: str, items: Sequence[str], mode: str
 ) -> SetChange:
-    session = make_session(await store.lock_session(session_id))
+    session = await _lock_session(store, session_id)
     change = context_sets.change_set(session.context, set_name, items, mode)
     await _save_context(store, session, change.context, change)
     return replace(change, session_id=session.id)
@@ -108,21 +112,28 @@ async def change_set(
 async def replace_context(
     store: SessionStore, session_id: str, context: dict[str, list[str]]
 ) -> Session:
-    session = make_session(await store.lock_session(session_id))
-    before = {"files": session.context.get("files", [])}
-    files = context_sets.change_set(before, "files", context.get("files", []))
-    return await _save_context(store, session, context, files)
+    session = await _lock_session(store, session_id)
+    before = session.context.get("files", [])
+    after = context.get("files", [])
+    change = context_sets.change_set({"files": before}, "files", after)
+    return await _save_context(store, session, context, change)
 
 
 async def _save_context(
     store: SessionStore, session: Session, context: dict[str, list[str]], change: SetChange
 ) -> Session:
     data = context_sets.make_context_event("changed", session, context, change)
+    message = OutboxMessage(CONTEXT, data)
     metadata = {**session.metadata, "context": context}
-    return await _save_metadata(store, session, metadata, OutboxMessage(CONTEXT, data))
+    return await _save_metadata(store, session, metadata, message)
 
 
 # --- the row --------------------------------------------------------------------------------------
+
+
+async def _lock_session(store: SessionStore, session_id: str) -> Session:
+    row = await store.lock_session(session_id)
+    return make_session(row)
 
 
 async def _save_metadata(
@@ -140,7 +151,8 @@ async def _save_metadata(
         topic = message.topic
         data = _format_event_data(message.data)
     revision = await store.save_metadata(session.id, text, topic, data)
-    return replace(session, metadata=metadata, name=metadata.get("name"), revision=revision)
+    name = metadata.get("name")
+    return replace(session, metadata=metadata, name=name, revision=revision)
 
 
 def format_metadata(metadata: Mapping[str, Any]) -> str:
@@ -149,7 +161,8 @@ def format_metadata(metadata: Mapping[str, Any]) -> str:
 
 def _format_event_data(data: Mapping[str, Any]) -> str:
     """An event may be twice as large as the metadata: it names the files of a context once more."""
-    return canonical.canonical_object("event data", dict(data), max_bytes=2 * rules.METADATA_BYTES)
+    max_bytes = 2 * rules.METADATA_BYTES
+    return canonical.canonical_object("event data", dict(data), max_bytes=max_bytes)
 
 
 def _make_name_message(session_id: str, name: str | None) -> OutboxMessage:

@@ -36,7 +36,9 @@ def change_set(
     if mode not in MODES:
         raise InvalidValueError("mode", mode, "is unknown", known=MODES)
     current = context.get(name, [])
-    kept = new if mode == "replace" else merge_items(current, new)
+    kept = new
+    if mode == "merge":
+        kept = merge_items(current, new)
     added = [item for item in kept if item not in current]
     removed = [item for item in current if item not in kept]
     return SetChange(
@@ -52,8 +54,14 @@ def change_set(
 def make_no_change(context: Mapping[str, Sequence[str]], set_name: str) -> SetChange:
     """A set as it is: nothing was added or removed."""
     sets = {name: list(items) for name, items in context.items()}
-    items = tuple(sets.get(set_name, ()))
-    return SetChange(set_name, items, (), (), sets, name_warning(set_name))
+    return SetChange(
+        set_name=set_name,
+        items=tuple(sets.get(set_name, ())),
+        added=(),
+        removed=(),
+        context=sets,
+        warning=name_warning(set_name),
+    )
 
 
 def put_set(
@@ -64,7 +72,8 @@ def put_set(
     total = sum(len(kept) for kept in changed.values())
     if total > ITEMS_IN_ALL:
         raise ContextFullError(total, ITEMS_IN_ALL)
-    return {key: list(kept) for key, kept in sorted(changed.items()) if kept}
+    filled = [key for key in sorted(changed) if changed[key]]
+    return {key: list(changed[key]) for key in filled}
 
 
 def check_context(context: object) -> dict[str, list[str]]:
@@ -73,7 +82,8 @@ def check_context(context: object) -> dict[str, list[str]]:
         raise InvalidValueError("context", context, "is not a JSON object")
     checked: dict[str, list[str]] = {}
     for name, items in context.items():
-        checked = put_set(checked, rules.check_label("setName", name), check_items(items))
+        label = rules.check_label("setName", name)
+        checked = put_set(checked, label, check_items(items))
     return checked
 
 
@@ -82,9 +92,8 @@ def check_items(items: object) -> list[str]:
     if isinstance(items, str) or not isinstance(items, Sequence):
         raise InvalidValueError("items", items, "is not a list of texts")
     if len(items) > ITEMS_PER_SET:
-        raise InvalidValueError(
-            "Number of items", len(items), f"is more than the {ITEMS_PER_SET} that a set holds"
-        )
+        problem = f"is more than the {ITEMS_PER_SET} that a set holds"
+        raise InvalidValueError("Number of items", len(items), problem)
     checked = [rules.check_label("Item", item, max_bytes=ITEM_BYTES) for item in items]
     return list(dict.fromkeys(checked))
 
@@ -110,12 +119,13 @@ def name_warning(set_name: str, *, kept: bool = True) -> str | None:
         return None
     from difflib import get_close_matches
 
+    warning = f"{set_name!r} is not a known context set"
+    if kept:
+        warning += "; it was kept as it is"
     nearest = get_close_matches(set_name, KNOWN_SETS, n=1)
-    hint = f" Known sets: {', '.join(KNOWN_SETS)}."
     if nearest:
-        hint = f" Did you mean {nearest[0]!r}?"
-    done = "; it was kept as it is" if kept else ""
-    return f"{set_name!r} is not a known context set{done}.{hint}"
+        return f"{warning}. Did you mean {nearest[0]!r}?"
+    return f"{warning}. Known sets: {', '.join(KNOWN_SETS)}."
 
 
 def make_context_event(
@@ -125,7 +135,11 @@ def make_context_event(
     change: SetChange | None = None,
 ) -> dict[str, Any]:
     """The data of a `caco.context` event."""
-    data: dict[str, Any] = {"reason": reason, "session_id": session.id, "context": dict(context)}
+    data: dict[str, Any] = {
+        "reason": reason,
+        "session_id": session.id,
+        "context": dict(context),
+    }
     files = context.get("files")
     if files:
         data["files"] = list(files)
@@ -151,7 +165,10 @@ def as_applet(items: Sequence[str]) -> dict[str, Any]:
     slug, *pairs = items
     if not pairs:
         return {"slug": slug}
-    params = dict(pair.partition("=")[::2] for pair in pairs)
+    params = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        params[name] = value
     return {"slug": slug, "params": params}
 
 
@@ -168,23 +185,28 @@ def make_resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool])
     if applet:
         parts.append(_describe_applet(applet))
     others = sorted(set(context) - {"files", "applet"})
-    parts += [f"{name}: {', '.join(context[name])}" for name in others]
+    for name in others:
+        items = ", ".join(context[name])
+        parts.append(f"{name}: {items}")
     return "\n\n".join(parts)
 
 
 def _describe_files(files: Sequence[str], exists: Callable[[str], bool]) -> str:
     found = [path for path in files if exists(path)]
-    gone = len(files) - len(found)
-    lines = [f"- {path}" for path in found]
-    if gone:
-        lines.append(f"({plural(gone, 'file')} not found)")
-    return "\n".join(["Relevant files:", *lines])
+    missing = len(files) - len(found)
+    lines = ["Relevant files:"]
+    lines += [f"- {path}" for path in found]
+    if missing:
+        lines.append(f"({plural(missing, 'file')} not found)")
+    return "\n".join(lines)
 
 
 def _describe_applet(items: Sequence[str]) -> str:
     slug, *arguments = items
-    shown = f" ({', '.join(arguments)})" if arguments else ""
+    name = slug
+    if arguments:
+        name += f" ({', '.join(arguments)})"
     params = as_applet(items).get("params", {})
     # First in the link and last in the merge: no parameter opens another applet.
     link = urlencode({"applet": slug} | params | {"applet": slug})
-    return f"Last applet: {slug}{shown}. It can be opened again at /?{link}"
+    return f"Last applet: {name}. It can be opened again at /?{link}"

@@ -1,4 +1,8 @@
-"""What sessions are about: the seed's three dataclasses, and the answers of the other verbs."""
+"""What sessions are about: the seed's three dataclasses, and the answers of the other verbs.
+
+Rows become types here. SQLite returns times as text and PostgreSQL as `datetime`; the functions
+below accept both, so that a type always holds a `datetime`.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +51,10 @@ class Session:
         return sets
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "started_at": clock.to_text(self.started_at),
-            "ended_at": clock.to_text(self.ended_at) if self.ended_at else None,
-        }
+        values = {**self.__dict__, "started_at": clock.to_text(self.started_at)}
+        if self.ended_at is not None:
+            values["ended_at"] = clock.to_text(self.ended_at)
+        return values
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,10 @@ class SessionEvent:
         return self.id
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "created_at": clock.to_text(self.created_at),
-            "erased_at": clock.to_text(self.erased_at) if self.erased_at else None,
-        }
+        values = {**self.__dict__, "created_at": clock.to_text(self.created_at)}
+        if self.erased_at is not None:
+            values["erased_at"] = clock.to_text(self.erased_at)
+        return values
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,11 @@ class SetChange:
         return self.session_id
 
     def to_dict(self) -> dict[str, Any]:
-        return {"context": self.context, "added": list(self.added), "removed": list(self.removed)}
+        return {
+            "context": self.context,
+            "added": list(self.added),
+            "removed": list(self.removed),
+        }
 
 
 @dataclass(frozen=True)
@@ -182,8 +188,14 @@ SEED_COLUMNS = 9  # of a session, from `id` to `metadata`
 def make_session(row: Any) -> Session:
     *labels, started_at, ended_at, metadata = row[:SEED_COLUMNS]
     *own, head_hash = row[SEED_COLUMNS:]
-    times = _parse_moment(started_at), _parse_optional_moment(ended_at)
-    fields = (*labels, *times, json.loads(metadata), *own, head_hash.hex())
+    fields = (
+        *labels,
+        _parse_moment(started_at),
+        _parse_optional_moment(ended_at),
+        json.loads(metadata),
+        *own,
+        head_hash.hex(),
+    )
     return Session(*fields)
 
 
@@ -204,8 +216,12 @@ def make_event(row: Any) -> SessionEvent:
         chain_hash,
         erased_at,
     ) = row
-    at["parts"] = None if parts is None else json.loads(parts)
-    at["created_at"] = clock.from_text(created_at) if isinstance(created_at, str) else created_at
+    if parts is not None:
+        parts = json.loads(parts)
+    if isinstance(created_at, str):
+        created_at = clock.from_text(created_at)
+    at["parts"] = parts
+    at["created_at"] = created_at
     at["content_hash"] = content_hash.hex()
     at["chain_hash"] = chain_hash.hex()
     at["erased_at"] = _parse_optional_moment(erased_at)
@@ -218,8 +234,20 @@ def make_appended_event(session_id: str, event: CheckedEvent, answer: Any) -> Se
     content, parts_text = event.content, event.parts_text
     if erased_at is not None:
         content, parts_text = "", None
-    row = (event.id, session_id, sequence, event.type, event.role, content, parts_text)
-    return make_event((*row, created_at, event.content_hash, chain_hash, erased_at))
+    row = (
+        event.id,
+        session_id,
+        sequence,
+        event.type,
+        event.role,
+        content,
+        parts_text,
+        created_at,
+        event.content_hash,
+        chain_hash,
+        erased_at,
+    )
+    return make_event(row)
 
 
 def get_sequence(row: Any) -> int:
@@ -235,7 +263,8 @@ def get_texts(row: Any) -> tuple[str, str | None]:
 
 def make_sample(row: Any) -> EventSample:
     sequence, event_type, created_at, size = row
-    return EventSample(sequence, event_type, _parse_moment(created_at), size)
+    moment = _parse_moment(created_at)
+    return EventSample(sequence, event_type, moment, bytes=size)
 
 
 def make_state(row: Any) -> SessionState:
@@ -244,8 +273,12 @@ def make_state(row: Any) -> SessionState:
 
 
 def _parse_moment(value: str | datetime) -> datetime:
-    return clock.from_text(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return clock.from_text(value)
+    return value
 
 
 def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
-    return None if value is None else _parse_moment(value)
+    if value is None:
+        return None
+    return _parse_moment(value)

@@ -20,12 +20,17 @@ async def list_recent_within(
     """From the newest on, until the tokens are spent: the cost follows the limit, not the log."""
     kept: list[Any] = []
     used = 0
-    page = FIRST_PAGE if max_turns else 1
+    page = FIRST_PAGE
+    if not max_turns:
+        page = 1
     below = None
     while rows := await store.list_recent_events(session_id, max_turns, below, page):
         costs = [rules.count_event_tokens(*get_texts(row)) for row in rows]
         fitting = rules.fit_tokens(costs, used, max_tokens)
-        kept += rows[: fitting if kept else max(fitting, 1)]
+        taken = fitting
+        if not kept:
+            taken = max(fitting, 1)  # the newest event is always there
+        kept += rows[:taken]
         used += sum(costs[:fitting])
         if fitting < len(rows) or not max_turns:
             break
@@ -47,8 +52,17 @@ async def verify_chain(store: SessionStore, session_id: str) -> Verification:
         # Tombstones are read after the rows, because another process may be forgetting right now.
         if check.misses_tombstones(rows):
             check.tombstones |= await store.list_erased_hashes(session.id)
-        check.walk(row for row in rows if get_sequence(row) <= session.last_sequence)
+        counted = [row for row in rows if get_sequence(row) <= session.last_sequence]
+        check.walk(counted)
         after = get_sequence(rows[-1])
-    last_stored = get_sequence(newest[0]) if newest else 0
-    check.finish(session.last_sequence, bytes.fromhex(session.head_hash), last_stored)
-    return Verification(session.id, check.checked, check.erased, tuple(check.damage))
+    last_stored = 0
+    if newest:
+        last_stored = get_sequence(newest[0])
+    head_hash = bytes.fromhex(session.head_hash)
+    check.finish(session.last_sequence, head_hash, last_stored)
+    return Verification(
+        session_id=session.id,
+        checked=check.checked,
+        erased=check.erased,
+        damage=tuple(check.damage),
+    )

@@ -61,7 +61,14 @@ class CheckedEvent:
 
     def to_row(self) -> tuple[str, str, str, str, str | None, bytes]:
         """Its columns in the order in which the query takes them."""
-        return self.id, self.type, self.role, self.content, self.parts_text, self.content_hash
+        return (
+            self.id,
+            self.type,
+            self.role,
+            self.content,
+            self.parts_text,
+            self.content_hash,
+        )
 
 
 def check_event(
@@ -90,9 +97,8 @@ def check_events(events: object) -> list[CheckedEvent]:
     if not isinstance(events, list | tuple):
         raise InvalidValueError("events", events, "is not a list of events")
     if len(events) > EVENTS_PER_CALL:
-        raise InvalidValueError(
-            "events", len(events), f"are more than {EVENTS_PER_CALL} in one call"
-        )
+        problem = f"are more than {EVENTS_PER_CALL} in one call"
+        raise InvalidValueError("events", len(events), problem)
     checked = [_check_fields_and_event(event) for event in events]
     sizes = [len(event.content) + len(event.parts_text or "") for event in checked]
     if sum(sizes) > CALL_BYTES:
@@ -104,7 +110,11 @@ def check_events(events: object) -> list[CheckedEvent]:
 def _check_fields_and_event(given: object) -> CheckedEvent:
     event = check_event_fields(given)
     return check_event(
-        event["type"], event["role"], event["content"], event.get("parts"), event.get("event_id")
+        event_type=event["type"],
+        role=event["role"],
+        content=event["content"],
+        parts=event.get("parts"),
+        event_id=event.get("event_id"),
     )
 
 
@@ -137,19 +147,26 @@ def check_label(field: str, value: object, *, max_bytes: int = LABEL_BYTES) -> s
     if not checked.strip():
         raise InvalidValueError(field, checked, "is empty")
     if not _CONTROL.isdisjoint(checked):
-        raise InvalidValueError(
-            field, checked, "contains a line break or another control character"
-        )
+        problem = "contains a line break or another control character"
+        raise InvalidValueError(field, checked, problem)
     return checked
 
 
 def check_optional_label(field: str, value: object) -> str | None:
-    return None if value is None else check_label(field, value)
+    if value is None:
+        return None
+    return check_label(field, value)
 
 
 def check_worktree(folder: object) -> str:
     """A folder's name may be long, but PostgreSQL's index takes 2,704 bytes at most."""
     return check_label("worktree", folder, max_bytes=WORKTREE_BYTES)
+
+
+def check_optional_worktree(folder: object) -> str | None:
+    if folder is None:
+        return None
+    return check_worktree(folder)
 
 
 def check_count(field: str, value: object, *, least: int = 0) -> int:
@@ -161,7 +178,9 @@ def check_count(field: str, value: object, *, least: int = 0) -> int:
 
 
 def check_sequence(value: object) -> int | None:
-    return None if value is None else check_count("expected_sequence", value)
+    if value is None:
+        return None
+    return check_count("expected_sequence", value)
 
 
 def fit_tokens(costs: list[int], used: int, max_tokens: int) -> int:
@@ -190,7 +209,9 @@ def merge(target: object, patch: object) -> object:
     """RFC 7396, the same on both engines: objects merge, null removes a key, the rest replaces."""
     if not isinstance(patch, dict):
         return patch
-    merged = dict(target) if isinstance(target, dict) else {}
+    merged: dict[Any, object] = {}
+    if isinstance(target, dict):
+        merged = dict(target)
     for key, value in patch.items():
         if value is None:
             merged.pop(key, None)

@@ -1,4 +1,8 @@
-"""The verbs on sessions: check by rule, one transaction, return a frozen type."""
+"""The verbs on sessions: check by rule, one transaction, return a frozen type.
+
+Appending events and reading the last turns is what agents do most, so neither reads the session
+first: whether it is missing or ended is asked only when a statement found no row.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ from holdfast.storage.opening import as_database
 
 if TYPE_CHECKING:
     from holdfast.sessions.rules import CheckedEvent
+    from holdfast.storage.database import Row
 
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
@@ -77,17 +82,19 @@ class SessionService:
             client=label("client", client),
             native_id=label("native_id", native_id),
             repo=label("repo", repo),
-            worktree=None if worktree is None else rules.check_worktree(worktree),
+            worktree=rules.check_optional_worktree(worktree),
             metadata=changing.format_metadata(_make_first_metadata(name)),
         )
         return make_session(row)
 
     async def get_session(self, session_id: str) -> Session:
-        return make_session(await self.store.get_session(session_id))
+        row = await self.store.get_session(session_id)
+        return make_session(row)
 
     async def lock_session(self, session_id: str) -> Session:
         """The same; no other writer changes it until the caller's transaction ends."""
-        return make_session(await self.store.lock_session(session_id))
+        row = await self.store.lock_session(session_id)
+        return make_session(row)
 
     async def find_session(self, id_or_name: str) -> Session:
         """By id, or the newest one of that name; raises when there is neither."""
@@ -105,7 +112,8 @@ class SessionService:
         rules.check_count("limit", limit, least=1)
         last = None
         if below is not None:
-            last = (await self.get_session(below)).id
+            newer = await self.get_session(below)
+            last = newer.id
         rows = await self.store.list_sessions(last, limit)
         return [make_session(row) for row in rows]
 
@@ -122,14 +130,14 @@ class SessionService:
         row = await self.store.find_active(
             rules.check_label("chatmode", chatmode), rules.check_label("user_id", user_id)
         )
-        return make_session(row) if row else None
+        return _make_optional_session(row)
 
     async def find_native_session(self, client: str, native_id: str) -> Session | None:
         """The open session that a client calls by this id."""
         row = await self.store.find_native(
             rules.check_label("client", client), rules.check_label("native_id", native_id)
         )
-        return make_session(row) if row else None
+        return _make_optional_session(row)
 
     async def find_current_sessions(
         self, worktree: str, client: str | None = None
@@ -159,16 +167,17 @@ class SessionService:
         """
         label = rules.check_optional_label
         row = await self.store.find_to_continue(
-            None if worktree is None else rules.check_worktree(worktree),
+            rules.check_optional_worktree(worktree),
             label("client", client),
             label("native_id", native_id),
         )
-        return make_session(row) if row else None
+        return _make_optional_session(row)
 
     async def list_names(self, begun: str = "", limit: int = 50) -> list[str]:
         """Names that begin like this, of the newest session first; ASCII case does not matter."""
         checked = canonical.check_text("begun", begun, max_bytes=rules.LABEL_BYTES)
-        return await self.store.list_names(checked, rules.check_count("limit", limit, least=1))
+        rules.check_count("limit", limit, least=1)
+        return await self.store.list_names(checked, limit)
 
     async def end_session(self, session_id: str) -> None:
         """End it; ending it again does nothing, and nothing of it is removed."""
@@ -197,7 +206,8 @@ class SessionService:
         )
 
     async def rename_session(self, session_id: str, name: str) -> Session:
-        return await self.update_metadata(session_id, {"name": rules.check_label("name", name)})
+        checked = rules.check_label("name", name)
+        return await self.update_metadata(session_id, {"name": checked})
 
     async def resume_session(self, session_id: str) -> Session:
         """An open session as it is; an ended one continues in a new session, with its name, context
@@ -210,7 +220,8 @@ class SessionService:
     async def list_thread(self, session_id: str) -> list[Session]:
         """Every session that this line of work went through, oldest first."""
         session = await self.get_session(session_id)
-        return [make_session(row) for row in await self.store.list_thread(session.id)]
+        rows = await self.store.list_thread(session.id)
+        return [make_session(row) for row in rows]
 
     async def read_thread(self, session_id: str) -> AsyncIterator[SessionEvent]:
         """The events of all of them, read as one."""
@@ -225,10 +236,12 @@ class SessionService:
         """Where a line of work stopped: its last events, over as many sessions as needed."""
         rules.check_count("limit", limit)
         found: list[SessionEvent] = []
-        for session in reversed(await self.list_thread(session_id)):
-            if len(found) >= limit:
+        thread = await self.list_thread(session_id)
+        for session in reversed(thread):
+            wanted = limit - len(found)
+            if wanted <= 0:
                 break
-            after = max(session.last_sequence - (limit - len(found)), 0)
+            after = max(session.last_sequence - wanted, 0)
             events = [event async for event in self.read_events(session.id, after)]
             found = events + found
         return found
@@ -236,7 +249,8 @@ class SessionService:
     async def list_named(self, name: str, limit: int = 50) -> list[Session]:
         """The sessions of one name, newest first."""
         checked = rules.check_label("name", name)
-        rows = await self.store.list_named(checked, rules.check_count("limit", limit, least=1))
+        rules.check_count("limit", limit, least=1)
+        rows = await self.store.list_named(checked, limit)
         return [make_session(row) for row in rows]
 
     # --- events -----------------------------------------------------------------------------------
@@ -280,7 +294,9 @@ class SessionService:
         """
         rules.check_count("max_turns", max_turns)
         if max_tokens is None:
-            limit = None if max_turns else 1
+            limit = None
+            if max_turns == 0:
+                limit = 1
             rows = await self.store.list_recent_events(session_id, max_turns, None, limit)
         else:
             rules.check_count("max_tokens", max_tokens)
@@ -317,7 +333,8 @@ class SessionService:
         session = await self.get_session(session_id)
         rows = await self.store.sample_events(session.id, limit)
         samples = [make_sample(row) for row in rows]
-        return sorted(samples, key=lambda sample: sample.sequence)
+        samples.sort(key=lambda sample: sample.sequence)
+        return samples
 
     async def find_first_request(self, session_id: str, max_chars: int = 200) -> str | None:
         """The first words of the first request, if there is one."""
@@ -369,7 +386,8 @@ class SessionService:
         if match is not None:
             rows = await self.store.list_matching_events(_check_match(match))
             found += [make_event(row) for row in rows]
-        unique = {event.id: event for event in found if event.erased_at is None}
+        not_erased = [event for event in found if event.erased_at is None]
+        unique = {event.id: event for event in not_erased}
         return list(unique.values())
 
     async def list_sessions_with_text(self, match: str) -> list[str]:
@@ -393,7 +411,8 @@ class SessionService:
         rules.check_label("reason", reason)
         session = await self.get_session(session_id)
         events = await self.find_events_to_forget(session_id=session.id)
-        await self._erase([event.id for event in events], reason)
+        event_ids = [event.id for event in events]
+        await self._erase(event_ids, reason)
         await self.store.in_transaction(lambda store: changing.clear_session(store, session))
         await self.db.scrub()
         return len(events)
@@ -401,12 +420,14 @@ class SessionService:
     # --- the scratchpad ---------------------------------------------------------------------------
 
     async def get_state(self, session_id: str) -> SessionState:
-        return make_state(await self.store.get_state(session_id))
+        row = await self.store.get_state(session_id)
+        return make_state(row)
 
     async def update_state(self, session_id: str, scratchpad: dict[str, Any]) -> SessionState:
         """Merge into the scratchpad: objects merge, null removes a key, the rest replaces."""
         patch = rules.check_scratchpad(scratchpad)
-        return make_state(await self.store.update_state(session_id, patch))
+        row = await self.store.update_state(session_id, patch)
+        return make_state(row)
 
     # --- context sets -----------------------------------------------------------------------------
 
@@ -459,7 +480,8 @@ class SessionService:
                 change = await inside.set_relevant_context(session_id, *union_context, mode="merge")
                 warnings += [change.warning, context_sets.describe_removed(change)]
             session = await inside.get_session(session_id)
-            return PatchedSession(session, tuple(note for note in warnings if note))
+            given = [warning for warning in warnings if warning]
+            return PatchedSession(session, tuple(given))
 
         return await self.store.in_transaction(work)
 
@@ -492,20 +514,28 @@ class SessionService:
         distinct = rules.drop_repeated(events)
         answers = await self.store.append_events(session_id, distinct, expected_sequence)
         known = str(session_id).lower()
-        pairs = zip(distinct, answers, strict=True)
-        stored = {event.id: make_appended_event(known, event, answer) for event, answer in pairs}
+        stored = {}
+        for event, answer in zip(distinct, answers, strict=True):
+            stored[event.id] = make_appended_event(known, event, answer)
         return [stored[event.id] for event in events]
 
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         size = rules.EVENTS_PER_CALL
         for start in range(0, len(event_ids), size):
-            await self.store.erase_events(event_ids[start : start + size], reason)
+            group = event_ids[start : start + size]
+            await self.store.erase_events(group, reason)
 
 
 def _make_first_metadata(name: str | None) -> dict[str, str]:
     if name is None:
         return {}
     return {"name": rules.check_label("name", name)}
+
+
+def _make_optional_session(row: Row | None) -> Session | None:
+    if row is None:
+        return None
+    return make_session(row)
 
 
 def _check_match(match: object) -> str:

@@ -89,7 +89,8 @@ class SessionStore:
         known = ids.parse_id(session_id)
         if known is None:
             return None
-        return get_first(await self.database.read(QUERIES["find_session"], *self.owner, known))
+        rows = await self.database.read(QUERIES["find_session"], *self.owner, known)
+        return get_first(rows)
 
     async def get_session(self, session_id: object) -> Row:
         row = await self.find_session(session_id)
@@ -100,29 +101,30 @@ class SessionStore:
     async def lock_session(self, session_id: object) -> Row:
         """Only in a transaction: no other writer changes it before that ends."""
         known = check_session_id(session_id)
-        row = get_first(await self.database.write(QUERIES["lock_session"], *self.owner, known))
-        if row is None:
-            raise errors.SessionNotFoundError(session_id)
-        return row
+        rows = await self.database.write(QUERIES["lock_session"], *self.owner, known)
+        return _require_first(rows, session_id)
 
     async def find_active(self, chatmode: str, user_id: str) -> Row | None:
-        return get_first(
-            await self.database.read(QUERIES["active_session"], *self.owner, chatmode, user_id)
-        )
+        query = QUERIES["active_session"]
+        rows = await self.database.read(query, *self.owner, chatmode, user_id)
+        return get_first(rows)
 
     async def find_native(self, client: str, native_id: str) -> Row | None:
-        return get_first(
-            await self.database.read(QUERIES["native_session"], *self.owner, client, native_id)
-        )
+        query = QUERIES["native_session"]
+        rows = await self.database.read(query, *self.owner, client, native_id)
+        return get_first(rows)
 
     async def find_native_id(self, client: str, native_id: str) -> str | None:
         """The id of the open session that a client calls by its own id."""
         row = await self.find_native(client, native_id)
-        return None if row is None else _get_id(row)
+        if row is None:
+            return None
+        return _get_id(row)
 
     async def start_session(self, **fields: Any) -> str:
         """Create a session and return its id."""
-        return _get_id(await self.create_session(**fields))
+        row = await self.create_session(**fields)
+        return _get_id(row)
 
     async def list_open(self, worktree: str, client: str | None) -> list[Row]:
         return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree, client)
@@ -133,11 +135,9 @@ class SessionStore:
     async def find_to_continue(
         self, worktree: str | None, client: str | None, native_id: str | None
     ) -> Row | None:
-        return get_first(
-            await self.database.read(
-                QUERIES["telling_session"], *self.owner, worktree, client, native_id
-            )
-        )
+        query = QUERIES["telling_session"]
+        rows = await self.database.read(query, *self.owner, worktree, client, native_id)
+        return get_first(rows)
 
     async def list_names(self, begun: str, limit: int) -> list[str]:
         query = QUERIES["session_names"]
@@ -155,13 +155,13 @@ class SessionStore:
 
     async def end_session(self, session_id: object) -> None:
         known = check_session_id(session_id)
-        if not await self.database.write(QUERIES["end_session"], *self.owner, known):
-            raise errors.SessionNotFoundError(session_id)
+        rows = await self.database.write(QUERIES["end_session"], *self.owner, known)
+        _require_first(rows, session_id)
 
     async def save_metadata(
         self, session_id: str, metadata: str, topic: str | None, data: str | None
     ) -> int:
-        """Write it with the event that tells listeners; returns the new revision."""
+        """Write it with the event for listeners; returns the new revision."""
         query = QUERIES["save_metadata"]
         rows = await self.database.write(query, *self.owner, session_id, metadata, topic, data)
         [(revision,)] = rows
@@ -182,7 +182,8 @@ class SessionStore:
         try:
             answers = await self.database.write_rows(QUERIES["append_events"], head, rows)
         except IdTakenError:  # by a developer whose rows are hidden: which id it was is unknown
-            raise errors.EventConflictError(*(event.id for event in events)) from None
+            event_ids = [event.id for event in events]
+            raise errors.EventConflictError(*event_ids) from None
         for answer, event, number in zip(answers, events, expected, strict=True):
             refused, *_, ended_at = answer
             if refused is not None:
@@ -194,7 +195,8 @@ class SessionStore:
     ) -> HoldfastError:
         if refused == "sequence":
             # Read again: on SQLite the call may have counted before it was undone.
-            actual = _get_last_sequence(await self.get_session(session_id))
+            row = await self.get_session(session_id)
+            actual = _get_last_sequence(row)
             return errors.SequenceConflictError(session_id, expected, actual)
         if refused == "missing":
             return errors.SessionNotFoundError(session_id)
@@ -233,9 +235,16 @@ class SessionStore:
         if known is None:
             return []
         before = max(turns - 1, 0)
-        limits = limit, max_chars, max_bytes
-        query = QUERIES["turns_below"]
-        return await self.database.read(query, *self.owner, known, below, before, *limits)
+        return await self.database.read(
+            QUERIES["turns_below"],
+            *self.owner,
+            known,
+            below,
+            before,
+            limit,
+            max_chars,
+            max_bytes,
+        )
 
     async def sample_events(self, session_id: str, limit: int) -> list[Row]:
         """In no order: the query looks for several numbers at once."""
@@ -244,26 +253,32 @@ class SessionStore:
 
     async def find_first_request(self, session_id: str, max_chars: int) -> str | None:
         query = QUERIES["first_request"]
-        row = get_first(await self.database.read(query, *self.owner, session_id, max_chars))
+        rows = await self.database.read(query, *self.owner, session_id, max_chars)
+        row = get_first(rows)
         if row is None:
             return None
         (text,) = row
         return str(text)
 
     async def find_event(self, event_id: str) -> Row | None:
-        return get_first(await self.database.read(QUERIES["find_event"], *self.owner, event_id))
+        query = QUERIES["find_event"]
+        rows = await self.database.read(query, *self.owner, event_id)
+        return get_first(rows)
 
     async def has_event(self, event_id: str, content_hash: bytes | None = None) -> bool:
         """Whether an event was stored; with a hash, whether it has that content or was erased."""
         row = await self.find_event(event_id)
-        if row is None or content_hash is None:
-            return row is not None
+        if row is None:
+            return False
+        if content_hash is None:
+            return True
         *_, known_hash, _chain_hash, erased_at = row
         return erased_at is not None or known_hash == content_hash
 
     async def list_matching_events(self, text: str) -> list[Row]:
         query = QUERIES["matching_events"]
-        return await self.database.read(query, *self.owner, text, _escape(text))
+        escaped = _escape(text)
+        return await self.database.read(query, *self.owner, text, escaped)
 
     async def list_sessions_with_text(self, text: str) -> list[str]:
         query = QUERIES["sessions_with_text"]
@@ -275,8 +290,10 @@ class SessionStore:
         await self.in_transaction(lambda store: store._erase_each(event_ids, reason))
 
     async def _erase_each(self, event_ids: Sequence[str], reason: str) -> None:
+        query = QUERIES["erase_event"]
         for event_id in event_ids:
-            if not await self.database.write(QUERIES["erase_event"], *self.owner, event_id, reason):
+            rows = await self.database.write(query, *self.owner, event_id, reason)
+            if not rows:
                 raise errors.EventNotFoundError(event_id)
 
     async def clear_session(self, session_id: str) -> None:
@@ -290,10 +307,8 @@ class SessionStore:
 
     async def get_state(self, session_id: object) -> Row:
         known = check_session_id(session_id)
-        row = get_first(await self.database.read(QUERIES["get_state"], *self.owner, known))
-        if row is None:
-            raise errors.SessionNotFoundError(session_id)
-        return row
+        rows = await self.database.read(QUERIES["get_state"], *self.owner, known)
+        return _require_first(rows, session_id)
 
     async def get_scratchpad_text(self, session_id: str) -> str:
         """As it is stored, however large it has grown."""
@@ -304,9 +319,11 @@ class SessionStore:
         """Whether it is missing or ended is asked only when the statement touched no row."""
         known = check_session_id(session_id)
         query = QUERIES["update_state"]
-        row = get_first(await self.database.write(query, *self.owner, known, patch))
+        rows = await self.database.write(query, *self.owner, known, patch)
+        row = get_first(rows)
         if row is None:
-            raise _make_ended_error(await self.get_session(session_id))
+            session = await self.get_session(session_id)
+            raise _make_ended_error(session)
         return row
 
     async def count_ends(self) -> Row:
@@ -329,7 +346,15 @@ def check_session_id(session_id: object) -> str:
 
 
 def get_first(rows: Sequence[Row]) -> Row | None:
-    return rows[0] if rows else None
+    if not rows:
+        return None
+    return rows[0]
+
+
+def _require_first(rows: Sequence[Row], session_id: object) -> Row:
+    if not rows:
+        raise errors.SessionNotFoundError(session_id)
+    return rows[0]
 
 
 def _escape(text: str) -> str:
@@ -340,13 +365,16 @@ def _escape(text: str) -> str:
 def parse_moment(value: str | datetime) -> datetime:
     from holdfast.ground import clock  # only an error needs `datetime`
 
-    return clock.from_text(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return clock.from_text(value)
+    return value
 
 
 def _expect_sequences(first_expected: int | None, count: int) -> list[int | None]:
     if first_expected is None:
         return [None] * count
-    return list(range(first_expected, first_expected + count))
+    end = first_expected + count
+    return list(range(first_expected, end))
 
 
 # --- columns of a session's row, where making a `Session` would cost a hook too much --------------
@@ -363,5 +391,16 @@ def _get_last_sequence(row: Row) -> int:
 
 
 def _make_ended_error(row: Row) -> errors.SessionEndedError:
-    (session_id, _user, _chatmode, _workflow, _skill, _branch, _started_at, ended_at, *_) = row
-    return errors.SessionEndedError(str(session_id), parse_moment(ended_at))
+    (
+        session_id,
+        _user,
+        _chatmode,
+        _workflow,
+        _skill,
+        _branch,
+        _started_at,
+        ended_at,
+        *_,
+    ) = row
+    moment = parse_moment(ended_at)
+    return errors.SessionEndedError(str(session_id), moment)

@@ -24,8 +24,11 @@ FULL_NAME = re.compile(r"create or replace function (\w+\.\w+)\(")
 
 def read_functions(kind: str) -> list[Block]:
     """One block for each function of a kind, in every room."""
-    files = sorted(glob.glob(os.path.join(PACKAGE, "*", f"{kind}.postgres.sql")))
-    return [block for file in files for block in read_blocks(file)]
+    pattern = os.path.join(PACKAGE, "*", f"{kind}.postgres.sql")
+    blocks = []
+    for file in sorted(glob.glob(pattern)):
+        blocks += read_blocks(file)
+    return blocks
 
 
 def list_verbs(*, is_adopted: bool) -> list[Block]:
@@ -49,4 +52,5 @@ def full_name(block: Block) -> str:
 def compute_checksum() -> str:
     """Over every statement; a reworded comment above one changes nothing."""
     statements = [block.sql for kind in KINDS for block in read_functions(kind)]
-    return hashlib.sha256("".join(statements).encode()).hexdigest()
+    text = "".join(statements)
+    return hashlib.sha256(text.encode()).hexdigest()

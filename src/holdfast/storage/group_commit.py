@@ -3,7 +3,7 @@
 What comes in during one round of the event loop is committed together at its end, in place: a
 thread would cost a single writer more than the commit itself. Only when another process holds the
 lock, or the disk has become slow, a thread takes over, so that neither ever blocks the loop; it
-commits whatever has queued up meanwhile.
+commits all that has queued up meanwhile.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class GroupCommit:
         units = self._gathering.pop(loop, [])
         for start in range(0, len(units), LARGEST_GROUP):
             group = units[start : start + LARGEST_GROUP]
-            outcomes = None if self._is_slow else self._time_commit(self._try_commit, group)
+            outcomes = None
+            if not self._is_slow:
+                outcomes = self._time_commit(self._try_commit, group)
             if outcomes is None:
                 self._hand_over(group)
             else:
@@ -74,9 +76,11 @@ class GroupCommit:
     def _time_commit(
         self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]
     ) -> list[Any] | None:
+        works = [work for work, _, _ in units]
         start = time.perf_counter()
-        outcomes = commit([work for work, _, _ in units])
-        self._is_slow = time.perf_counter() - start > SLOW_SECONDS
+        outcomes = commit(works)
+        seconds = time.perf_counter() - start
+        self._is_slow = seconds > SLOW_SECONDS
         return outcomes
 
     def _hand_over(self, units: Sequence[Unit]) -> None:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 async def check_health(database: Database, owner: Owner) -> None:
     """Raises what is wrong; every call writes."""
-    [(written,)] = await database.write(QUERIES["beat"], owner.workspace_id, owner.developer_id)
-    rows = await database.read(QUERIES["last_beat"], owner.workspace_id, owner.developer_id)
-    if not any(found >= written for (found,) in rows):
+    names = owner.workspace_id, owner.developer_id
+    [(written,)] = await database.write(QUERIES["beat"], *names)
+    rows = await database.read(QUERIES["last_beat"], *names)
+    is_found = any(found >= written for (found,) in rows)
+    if not is_found:
         raise StoreDamagedError("The store", "a write that was acknowledged cannot be read")

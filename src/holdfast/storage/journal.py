@@ -46,9 +46,13 @@ class Journal:
     ) -> JournalEntry:
         """Store a document; the same id again returns the first one unchanged."""
         text = canonical.canonical_object(kind, content, max_bytes=CONTENT_BYTES)
-        identity = entry_id or ids.new_id()
         rows = await self.database.write(
-            QUERIES["keep_entry"], *self.owner, identity, kind, _format_subject(subject), text
+            QUERIES["keep_entry"],
+            *self.owner,
+            entry_id or ids.new_id(),
+            kind,
+            _format_subject(subject),
+            text,
         )
         if not rows:
             raise IdTakenError
@@ -77,12 +81,14 @@ class Journal:
 
     async def list_with_text(self, text: str) -> list[tuple[str, str]]:
         """Ids and kinds of what holds a text, as the stored JSON has it or as a reader sees it."""
-        written = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)[1:-1]
+        quoted = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)
+        written = quoted[1:-1]
         rows = await self.database.read(QUERIES["entries_with_text"], *self.owner, written)
         return [(entry_id, kind) for entry_id, kind in rows]
 
     async def erase(self, entry_id: str) -> bool:
-        return bool(await self.database.write(QUERIES["erase_entry"], *self.owner, entry_id))
+        rows = await self.database.write(QUERIES["erase_entry"], *self.owner, entry_id)
+        return bool(rows)
 
 
 def _format_subject(parts: Sequence[str]) -> str:
@@ -93,6 +99,7 @@ def _parse_entry(row: Row) -> JournalEntry:
     entry_id, subject, content, created_at, erased_at = row
     if isinstance(created_at, str):
         created_at = clock.from_text(created_at)
-    is_erased = erased_at is not None
-    parsed = None if is_erased else canonical.parse_json("journal", content)
+    parsed = None
+    if erased_at is None:
+        parsed = canonical.parse_json("journal", content)
     return JournalEntry(entry_id, subject, parsed, created_at)

@@ -1,4 +1,4 @@
-"""Tells stores apart without naming them: a short hash of where a store is."""
+"""Distinguishes stores without naming them: a short hash of where a store is."""
 
 from __future__ import annotations
 
@@ -13,13 +13,20 @@ MARK_CHARS = 8
 
 def mark_store(url: str, home: str) -> str:
     """A store inside the data folder is marked relative to it, so that both can be moved."""
+    place = _locate_store(url, home)
+    return ids.named_id("store", *place)[:MARK_CHARS]
+
+
+def _locate_store(url: str, home: str) -> list[str]:
     path = sqlite_path(url)
-    parts = _locate_file(path, home) if path else _locate_database(url)
-    return ids.named_id("store", *parts)[:MARK_CHARS]
+    if path:
+        return _locate_file(path, home)
+    return _locate_database(url)
 
 
 def _locate_file(path: str, home: str) -> list[str]:
-    folder = os.path.join(os.path.realpath(home), "")
+    real_home = os.path.realpath(home)
+    folder = os.path.join(real_home, "")
     if path.startswith(folder):
         return ["home", path.removeprefix(folder)]
     return [path]
@@ -35,6 +42,6 @@ def _locate_database(url: str) -> list[str]:
     if not database and not {"dbname", "database"}.intersection(options):
         # PostgreSQL's default: the name of the role.
         database = options.get("user") or parts.username or ""
-    named = [f"{key}={value}" for key, value in sorted(options.items()) if key in PARAMETERS]
+    named = [f"{key}={options[key]}" for key in sorted(options) if key in PARAMETERS]
     _, _, server = parts.netloc.rpartition("@")
     return [server, database, *named]

@@ -34,7 +34,8 @@ class Migration:
     def __init__(self, engine: str, file_name: str):
         self.file = os.path.join(FOLDER, engine, file_name)
         self.name = file_name.removesuffix(".sql")
-        self.number = int(file_name.partition("_")[0])
+        number, _, _ = file_name.partition("_")
+        self.number = int(number)
 
     @property
     def sql(self) -> str:
@@ -49,15 +50,16 @@ class Migration:
 
 
 def migrations(engine: str) -> list[Migration]:
-    names = os.listdir(os.path.join(FOLDER, engine))
-    numbered = sorted(name for name in names if name.endswith(".sql"))
-    return [Migration(engine, name) for name in numbered]
+    folder = os.path.join(FOLDER, engine)
+    names = [name for name in os.listdir(folder) if name.endswith(".sql")]
+    return [Migration(engine, name) for name in sorted(names)]
 
 
 def pending(engine: str, applied: dict[int, str], where: str) -> list[Migration]:
     """What is still to be applied; refuses a store that this program does not understand."""
     ours = migrations(engine)
-    refuse_newer(where, max(applied, default=0), ours[-1].number)
+    newest_applied = max(applied, default=0)
+    refuse_newer(where, newest_applied, ours[-1].number)
     for migration in ours:
         if migration.number in applied and applied[migration.number] != migration.checksum:
             raise errors.ChangedMigrationError(where, migration.name)
@@ -71,7 +73,8 @@ def refuse_newer(where: str, found: int, known: int, part: str = "schema") -> No
 
 def read_ledger(engine: str) -> dict[str, str]:
     """Statements by name. No room's queries: they run where nothing of ours may be there yet."""
-    blocks = read_blocks(os.path.join(HERE, f"ledger.{engine}.sql"))
+    file = os.path.join(HERE, f"ledger.{engine}.sql")
+    blocks = read_blocks(file)
     return {block.name: block.sql for block in blocks}
 
 
@@ -88,7 +91,9 @@ def migrate_sqlite(
     with files.Lock(path, patience_seconds):
         version = _read_sqlite_version(connection, path)
         refuse_newer(path, version, newest)
-        applied = _read_applied(connection) if version else {}
+        applied: dict[int, str] = {}
+        if version:
+            applied = _read_applied(connection)
         todo = pending("sqlite", applied, path)
         _keep_backup(connection, path, version, newest)
         use_write_ahead_log(connection, path)
@@ -135,9 +140,8 @@ def _apply_sqlite(connection: apsw.Connection, todo: Sequence[Migration]) -> Non
     connection.execute(ledger["make_ledger"])
     for migration in todo:
         connection.execute(migration.sql)
-        connection.execute(
-            ledger["add_migration"], (migration.number, migration.name, migration.checksum)
-        )
+        entry = (migration.number, migration.name, migration.checksum)
+        connection.execute(ledger["add_migration"], entry)
         connection.execute(f"pragma user_version={migration.number:d}")
     connection.execute(f"pragma application_id={APPLICATION_ID:d}")
 
@@ -170,11 +174,9 @@ def _remove(path: str) -> None:
 
 def backups(path: str) -> list[str]:
     folder, name = os.path.split(path)
-    return sorted(
-        os.path.join(folder, entry)
-        for entry in os.listdir(folder)
-        if entry.startswith(f"{name}.before-")
-    )
+    prefix = f"{name}.before-"
+    names = [entry for entry in os.listdir(folder) if entry.startswith(prefix)]
+    return sorted(os.path.join(folder, entry) for entry in names)
 
 
 # --- PostgreSQL -----------------------------------------------------------------------------------

@@ -20,9 +20,13 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
     """
 
     def __init__(self, url: str | None = None, *, patience_seconds: float | None = None):
-        self.patience_seconds = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
-        self.url = settings.load_settings().database if url is None else url
-        settings.check_database_url(self.url)
+        if patience_seconds is None:
+            patience_seconds = PATIENCE_SECONDS
+        if url is None:
+            url = settings.load_settings().database
+        settings.check_database_url(url)
+        self.patience_seconds = patience_seconds
+        self.url = url
         self._context: Any = None
 
     async def __aenter__(self) -> Database:

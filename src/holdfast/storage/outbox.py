@@ -42,7 +42,9 @@ class Outbox:
 
     async def read(self, after: str | None = None, limit: int = 100) -> list[OutboxEvent]:
         """The next events beyond a cursor, oldest first; without one, from the beginning."""
-        number = 0 if after is None else _parse_cursor(after)
+        number = 0
+        if after is not None:
+            number = _parse_cursor(after)
         if not 0 < limit <= LARGEST_PAGE:
             raise InvalidValueError("limit", limit, f"is not between 1 and {LARGEST_PAGE}")
         rows = await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)
@@ -53,7 +55,8 @@ class Outbox:
 
     async def end(self) -> str:
         """The cursor of a listener that wants only new events."""
-        return _make_cursor(await self._read_last())
+        last = await self._read_last()
+        return _make_cursor(last)
 
     async def _read_last(self) -> int:
         [(last,)] = await self.database.read(QUERIES["outbox_end"], *self.owner)
@@ -63,12 +66,19 @@ class Outbox:
 
 def _parse_event(row: Row) -> OutboxEvent:
     number, topic, data, created_at = row
-    at = clock.from_text(created_at) if isinstance(created_at, str) else created_at
-    return OutboxEvent(_make_cursor(number), topic, json.loads(data), at)
+    if isinstance(created_at, str):
+        created_at = clock.from_text(created_at)
+    return OutboxEvent(
+        cursor=_make_cursor(number),
+        topic=topic,
+        data=json.loads(data),
+        created_at=created_at,
+    )
 
 
 def _make_cursor(number: int) -> str:
-    return urlsafe_b64encode(f"o1.{number}".encode()).decode().rstrip("=")
+    encoded = urlsafe_b64encode(f"o1.{number}".encode())
+    return encoded.decode().rstrip("=")
 
 
 def _parse_cursor(cursor: str) -> int:

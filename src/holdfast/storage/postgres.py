@@ -160,8 +160,10 @@ def split_options(url: str) -> tuple[str, dict[str, int]]:
     if not (size.isascii() and size.isdecimal()):
         problem = f"has a {CACHE_OPTION} that is no number"
         raise InvalidValueError("HOLDFAST_DATABASE", where_of(url), problem)
+    server_url = base
     rest = "&".join(kept)
-    server_url = f"{base}?{rest}" if rest else base
+    if rest:
+        server_url += f"?{rest}"
     return server_url, {CACHE_OPTION: int(size)}
 
 
@@ -185,7 +187,8 @@ class PostgresTransaction:
     async def run_rows(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
-        return await _fetch(self._connection, *_make_group_call([GroupedCall(query, head, rows)]))
+        sql, args = _make_group_call([GroupedCall(query, head, rows)])
+        return await _fetch(self._connection, sql, args)
 
 
 class PostgresDatabase:
@@ -206,7 +209,9 @@ class PostgresDatabase:
         """Migrate where the role may; say what to do where it may not."""
         role = await self.role()
         if postgres_migrate.is_behind(self.where, role.schema, role.functions):
-            may_migrate = role.owns if role.schema else role.may_create
+            may_migrate = role.may_create
+            if role.schema:
+                may_migrate = role.owns
             if not may_migrate:
                 raise errors.SchemaMissingError(self.where)
             async with translate_errors(self.where), self.pool.acquire() as connection:
@@ -333,7 +338,8 @@ class PostgresDatabase:
             await self.pool.release(connection)
 
     async def _send(self, calls: Sequence[GroupedCall]) -> list[Row]:
-        return await self._fetch(*_make_group_call(calls))
+        sql, args = _make_group_call(calls)
+        return await self._fetch(sql, args)
 
 
 async def _fetch(connection: Any, sql: str, args: Sequence[object]) -> list[Row]:
@@ -387,8 +393,11 @@ def _make_group_call(calls: Sequence[GroupedCall]) -> tuple[str, tuple[object, .
         [row] = first.rows
         args = (*first.head, *row)
         return _make_call(first.query.single, len(args)), args
-    numbers = [number for number, call in enumerate(calls) for _ in call.rows]
-    rows = [row for call in calls for row in call.rows]
+    numbers: list[int] = []
+    rows: list[Sequence[object]] = []
+    for number, call in enumerate(calls):
+        numbers += [number] * len(call.rows)
+        rows += call.rows
     columns = [list(column) for column in zip(*rows, strict=True)]
     args = (*first.head, numbers, *columns)
     return _make_call(first.query.function, len(args)), args
@@ -397,7 +406,8 @@ def _make_group_call(calls: Sequence[GroupedCall]) -> tuple[str, tuple[object, .
 @cache
 def _make_call(function: str, count: int) -> str:
     """`select * from context.find_session($1,$2,$3)`"""
-    places = ",".join(f"${number}" for number in range(1, count + 1))
+    numbers = range(1, count + 1)
+    places = ",".join(f"${number}" for number in numbers)
     return f"select * from {function}({places})"
 
 

@@ -32,7 +32,8 @@ def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
     newest = migrations("postgres")[-1].number
     refuse_newer(where, schema or 0, newest)
     refuse_newer(where, installed or 0, functions.NUMBER, "functions")
-    return (schema, installed) != (newest, functions.NUMBER)
+    is_current = schema == newest and installed == functions.NUMBER
+    return not is_current
 
 
 async def apply_postgres(connection: Any, where: str) -> list[str]:
@@ -90,18 +91,16 @@ async def _change_schema(
         await _install(connection, guards, installed)
     for migration in todo:
         await connection.execute(migration.sql)
-        await connection.execute(
-            ledger["add_migration"], migration.number, migration.name, migration.checksum
-        )
+        entry = (migration.number, migration.name, migration.checksum)
+        await connection.execute(ledger["add_migration"], *entry)
     if installed < functions.NUMBER:
         is_adopted = await connection.fetchval(ledger["is_adopted"])
         verbs = functions.list_verbs(is_adopted=is_adopted)
         await _install(connection, verbs, installed)
         names = [functions.full_name(block) for block in (*guards, *verbs)]
         await connection.execute(ledger["grant_functions"], names)
-        await connection.execute(
-            ledger["add_functions"], functions.NUMBER, functions.compute_checksum()
-        )
+        checksum = functions.compute_checksum()
+        await connection.execute(ledger["add_functions"], functions.NUMBER, checksum)
     await connection.execute(adoption["try_verbs"])
 
 
@@ -118,7 +117,8 @@ async def _read_applied(connection: Any, ledger: dict[str, str], where: str) -> 
         schema = await connection.fetchval(ledger["taken_schema"])
         if schema:
             raise errors.SchemaTakenError(where, schema)
-    if any(row["name"] == UNRELEASED_MIGRATION for row in rows):
+    names = [row["name"] for row in rows]
+    if UNRELEASED_MIGRATION in names:
         raise errors.UnreleasedSchemaError(where)
     return {row["number"]: row["checksum"] for row in rows}
 
@@ -128,8 +128,10 @@ async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -
     row = await connection.fetchrow(ledger["installed_functions"])
     number, checksum = row or (0, "")
     refuse_newer(where, number, functions.NUMBER, "functions")
-    if number == functions.NUMBER and checksum != functions.compute_checksum():
-        raise errors.ChangedMigrationError(where, _name_functions())
+    if number == functions.NUMBER:
+        ours = functions.compute_checksum()
+        if checksum != ours:
+            raise errors.ChangedMigrationError(where, _name_functions())
     return int(number)
 
 

@@ -41,7 +41,8 @@ def _parse_block(block: str) -> Block:
     lines = rest.split("\n")
     why = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
     sql = [line for line in lines if not line.startswith("-- ")]
-    return Block(name, " ".join(why), "\n".join(sql) + "\n")
+    statements = "\n".join(sql)
+    return Block(name, " ".join(why), f"{statements}\n")
 
 
 class Query:
@@ -54,7 +55,8 @@ class Query:
         self.function = f"{room.schema}.{name}"
         self.once = name in room.once
         self.single = self.function.removesuffix("s")  # the same verb for one row only
-        self.statements = tuple(part.strip() for part in sql.split(";\n") if part.strip())
+        statements = [part.strip() for part in sql.split(";\n")]
+        self.statements = tuple(statement for statement in statements if statement)
 
 
 class Room:

@@ -98,11 +98,14 @@ class RowGroups:
 
 
 def _next_group(waiting: list[GroupedCall]) -> list[GroupedCall]:
-    """As many as are sent at once; the first whatever its size."""
-    calls = [waiting.pop(0)]
-    rows, size = len(calls[0].rows), calls[0].size
+    """As many as are sent at once; the first even if it is too large."""
+    first = waiting.pop(0)
+    calls = [first]
+    rows, size = len(first.rows), first.size
     while waiting:
-        rows, size = rows + len(waiting[0].rows), size + waiting[0].size
+        following = waiting[0]
+        rows += len(following.rows)
+        size += following.size
         if rows > LARGEST_GROUP_ROWS or size > LARGEST_GROUP_BYTES:
             break
         calls.append(waiting.pop(0))
@@ -118,8 +121,10 @@ class GroupedCall:
 
     @property
     def size(self) -> int:
-        texts = [value for row in self.rows for value in row if isinstance(value, str)]
-        return sum(map(len, texts))
+        total = 0
+        for row in self.rows:
+            total += sum(len(value) for value in row if isinstance(value, str))
+        return total
 
     @property
     def answered(self) -> bool:

@@ -3,7 +3,7 @@
 A hook must neither delay the agent nor lose what it was given, so what cannot be stored at once is
 written to a JSON-lines file beside the store and stored by the next process. Each record carries
 its own event id, so that a drain that was killed half-way is simply repeated. What can never be
-stored is kept apart, with the reason.
+stored is kept in a file of its own, with the reason.
 
 A record may say which store it is for; a drain into another one sets it aside, where it waits on. A
 file that cannot be read is moved aside as it is, so that one of them never blocks the others.
@@ -53,14 +53,16 @@ class Unreadable(NamedTuple):
 class Spool:
     def __init__(self, home: str, *, store: str | None = None, lock_seconds: float | None = None):
         """`store` is the mark of the store that is drained into; without one, all is taken."""
+        if lock_seconds is None:
+            lock_seconds = files.LOCK_SECONDS
         self.store = store
-        self.lock_seconds = files.LOCK_SECONDS if lock_seconds is None else lock_seconds
+        self.lock_seconds = lock_seconds
         self.folder = os.path.join(home, "spool")
         # Beside the folder, so that the loss of the whole folder is noticed too.
         self.expected = f"{self.folder}.list"
-        self.pending = os.path.join(self.folder, "pending.jsonl")
-        self.draining = os.path.join(self.folder, "draining.jsonl")
-        self.rejected = os.path.join(self.folder, "rejected.jsonl")
+        self.pending = self._locate("pending.jsonl")
+        self.draining = self._locate("draining.jsonl")
+        self.rejected = self._locate("rejected.jsonl")
 
     def add(self, record: Record) -> None:
         """Keep a record durably; it is accepted when this returns."""
@@ -106,32 +108,32 @@ class Spool:
 
     def list_elsewhere(self) -> list[Elsewhere]:
         """What waits for other stores, file by file."""
-        marks = {path: _parse_mark(path) for path in self._list_files()}
-        return [
-            Elsewhere(path, _count_lines(path), self._same_path(mark))
-            for path, mark in marks.items()
-            if mark and not self._is_our_mark(mark)
-        ]
+        found = []
+        for path in self._list_files():
+            mark = _parse_mark(path)
+            if mark and not self._is_our_mark(mark):
+                same = self._same_path(mark)
+                found.append(Elsewhere(path, _count_lines(path), same))
+        return found
 
     def list_unreadable(self) -> list[Unreadable]:
         """The files that a person has to fix before they can be read."""
-        aside = [Unreadable(path, _find_problem(path), True) for path in self._list_put_aside()]
-        others = [
-            Unreadable(path, _find_problem(path), False)
-            for path in (*self._list_files(), self.rejected, self.expected)
-        ]
-        return [*aside, *(file for file in others if file.problem)]
+        found = []
+        for path in self._list_put_aside():
+            found.append(Unreadable(path, _find_problem(path), put_aside=True))
+        for path in (*self._list_files(), self.rejected, self.expected):
+            problem = _find_problem(path)
+            if problem:
+                found.append(Unreadable(path, problem, put_aside=False))
+        return found
 
     def places_with_text(self, text: str) -> list[str]:
         """The files that hold a text, in any spelling, and those that cannot be read."""
         if not text:
             return []
-        paths = [
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(self.folder)
-            for name in names
-            if not name.endswith(".lock")
-        ]
+        paths = []
+        for folder, _, names in os.walk(self.folder):
+            paths += [os.path.join(folder, name) for name in names if not name.endswith(".lock")]
         return [path for path in sorted(paths) if _may_hold(path, text)]
 
     async def drain(
@@ -143,7 +145,9 @@ class Spool:
         taken = 0
         with self._lock(self.draining):
             while self._take_next():
-                left = None if limit is None else limit - taken
+                left = None
+                if limit is not None:
+                    left = limit - taken
                 taken += await self._empty(store, left)
                 if self._is_draining():
                     break
@@ -155,10 +159,13 @@ class Spool:
         """The files of waiting records: a drain's own, then what was set aside, then the new."""
         names = [name for name in self._list_names() if name.endswith(".jsonl")]
         aside = sorted(name for name in names if name.startswith(OTHER))
-        known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
         alone = [name for name in names if name.startswith("pending-")]
-        ordered = [*known, *sorted(alone, key=self._read_age)]
-        return [os.path.join(self.folder, name) for name in ordered]
+        alone.sort(key=self._read_age)
+        known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
+        return [self._locate(name) for name in (*known, *alone)]
+
+    def _locate(self, name: str) -> str:
+        return os.path.join(self.folder, name)
 
     def _list_names(self) -> list[str]:
         try:
@@ -170,7 +177,7 @@ class Spool:
 
     def _read_age(self, name: str) -> int:
         try:
-            return os.stat(os.path.join(self.folder, name)).st_mtime_ns
+            return os.stat(self._locate(name)).st_mtime_ns
         except FileNotFoundError:
             return 0
 
@@ -182,21 +189,23 @@ class Spool:
                 yield path
 
     def _aside_path(self, store: str, more: str = "") -> str:
-        return os.path.join(self.folder, f"{OTHER}{store}{more}.jsonl")
+        return self._locate(f"{OTHER}{store}{more}.jsonl")
 
     def _same_path(self, mark: str) -> str:
-        return os.path.join(self.folder, f"same-{mark}-{self.store}")
+        return self._locate(f"same-{mark}-{self.store}")
 
     def _is_our_mark(self, mark: str) -> bool:
         """A store that has moved has another mark; that it is the same one only a person knows."""
         return self.store in (None, mark) or os.path.exists(self._same_path(mark))
 
     def _list_put_aside(self) -> list[str]:
-        names = sorted(name for name in self._list_names() if name.startswith(UNREADABLE))
-        return [os.path.join(self.folder, name) for name in names]
+        names = [name for name in self._list_names() if name.startswith(UNREADABLE)]
+        return [self._locate(name) for name in sorted(names)]
 
     def _has_unreadable(self) -> bool:
-        return any(map(_find_problem, self._list_files())) or bool(self._list_put_aside())
+        if any(map(_find_problem, self._list_files())):
+            return True
+        return bool(self._list_put_aside())
 
     def _lock(self, path: str) -> files.Lock:
         return _Lock(self, path)
@@ -214,8 +223,9 @@ class Spool:
     def _write_alone(self, record: Record) -> None:
         """A file of its own, which needs no lock."""
         line = canonical.canonical_object("record", record, max_bytes=jsonl.MAX_RECORD_BYTES)
-        identity = ids.parse_id(_find_event_id(record)) or ids.new_id()
-        path = os.path.join(self.folder, f"pending-{identity}.jsonl")
+        event_id = _find_event_id(record)
+        identity = ids.parse_id(event_id) or ids.new_id()
+        path = self._locate(f"pending-{identity}.jsonl")
         files.write_atomic(path, line.encode() + b"\n")
 
     def _is_draining(self) -> bool:
@@ -282,8 +292,9 @@ class Spool:
         """A folder, a link, a file too large or not readable: kept, and `status` reports it."""
         if not _is_for_good(error):
             raise error
+        aside = self._locate(f"{UNREADABLE}{ids.new_id()}")
         try:
-            os.rename(self.draining, os.path.join(self.folder, f"{UNREADABLE}{ids.new_id()}"))
+            os.rename(self.draining, aside)
         except OSError as os_error:
             raise files.translate(os_error, self.draining) from os_error
 
@@ -298,21 +309,25 @@ class Spool:
         """What is for other stores gets files of their own; a kill after this leaves two copies."""
         by_store: dict[str, list[bytes]] = {}
         for record in records:
-            by_store.setdefault(record["store"], []).append(_format_line(record))
-        for store, parts in by_store.items():
-            lines = b"".join(parts)
-            path = self._aside_path(store)
-            try:
-                before = files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES - len(lines))
-            except errors.HoldfastError:  # full, or not readable
-                path = self._aside_path(store, f".more-{ids.new_id()}")
-                before = None
-            files.write_atomic(path, (before or b"") + lines)
+            lines = by_store.setdefault(record["store"], [])
+            lines.append(_format_line(record))
+        for store, lines in by_store.items():
+            self._add_aside(store, b"".join(lines))
+
+    def _add_aside(self, store: str, lines: bytes) -> None:
+        path = self._aside_path(store)
+        try:
+            before = files.find_bytes(path, max_bytes=jsonl.MAX_FILE_BYTES - len(lines))
+        except errors.HoldfastError:  # full, or not readable
+            path = self._aside_path(store, f".more-{ids.new_id()}")
+            before = None
+        files.write_atomic(path, (before or b"") + lines)
 
     def _keep_rest(self, records: Sequence[Record]) -> None:
         """What is left for the next drain; a kill before this repeats some, each stored once."""
         if records:
-            files.write_atomic(self.draining, b"".join(map(_format_line, records)))
+            lines = b"".join(map(_format_line, records))
+            files.write_atomic(self.draining, lines)
         elif self._is_draining():
             try:
                 os.unlink(self.draining)
@@ -350,8 +365,10 @@ class Spool:
             return set()
 
     def _list_missing(self, listed: Sequence[str]) -> set[str]:
-        contents = map(_read_if_possible, self._list_files())
-        here = {_find_event_id(record) for content in contents for record in content.records}
+        here: set[str | None] = set()
+        for path in self._list_files():
+            contents = _read_if_possible(path)
+            here.update(map(_find_event_id, contents.records))
         return set(listed) - here
 
     def _unlist(self, records: Sequence[Record], damaged: int) -> None:
@@ -362,11 +379,13 @@ class Spool:
             listed = self._read_expected()
             gone = {_find_event_id(record) for record in records}
             if damaged:
-                gone.update(sorted(self._list_missing(listed))[:damaged])
-            if not gone.isdisjoint(listed):
-                left = [event_id for event_id in listed if event_id not in gone]
-                lines = [json.dumps({"id": event_id}) + "\n" for event_id in left]
-                files.write_atomic(self.expected, "".join(lines).encode())
+                missing = sorted(self._list_missing(listed))
+                gone.update(missing[:damaged])
+            if gone.isdisjoint(listed):
+                return
+            left = [event_id for event_id in listed if event_id not in gone]
+            lines = [json.dumps({"id": event_id}) + "\n" for event_id in left]
+            files.write_atomic(self.expected, "".join(lines).encode())
 
     # --- what can never be stored -----------------------------------------------------------------
 
@@ -381,15 +400,21 @@ class Spool:
 
     def _reject_damaged(self, damage: jsonl.Damage) -> None:
         """The bytes go into a file named after them, and the note names it."""
-        folder = os.path.join(self.folder, jsonl.RECOVERED_FOLDER)
+        folder = self._locate(jsonl.RECOVERED_FOLDER)
         if os.path.islink(folder):
             raise errors.InvalidValueError("folder", folder, "is a symbolic link")
         files.private_folder(folder)
         digest = hashlib.sha256(damage.raw).hexdigest()
         kept = os.path.join(folder, f"line.{digest[:16]}")
         files.write_atomic(kept, damage.raw)
-        note = {"kept": kept, "bytes": len(damage.raw), "sha256": digest}
-        self._reject({"code": "damaged_line", "message": damage.reason, **note})
+        note = {
+            "code": "damaged_line",
+            "message": damage.reason,
+            "kept": kept,
+            "bytes": len(damage.raw),
+            "sha256": digest,
+        }
+        self._reject(note)
 
     def _reject(self, note: Record) -> None:
         jsonl.append_records(self.rejected, [note], timeout_seconds=self.lock_seconds)
@@ -482,7 +507,10 @@ def _may_hold(path: str, text: str) -> bool:
     try:
         with open(files.open_regular(path, os.O_RDONLY), "rb") as file:
             while chunk := file.read(files.CHUNK_BYTES):
-                seen = seen[-overlap:] + chunk if overlap else chunk
+                before = b""
+                if overlap:
+                    before = seen[-overlap:]
+                seen = before + chunk
                 if any(spelling in seen for spelling in spellings):
                     return True
     except (FileNotFoundError, errors.InvalidValueError):  # removed, or a link to another file
@@ -496,10 +524,15 @@ def _list_spellings(text: str) -> set[bytes]:
     """As it is, as Python shows it, and both as JSON or as JSON in JSON."""
     spellings = {text, ascii(text)[1:-1]}
     for _ in range(2):
-        escaped = {json.dumps(spelling)[1:-1] for spelling in spellings}
-        quoted = {json.dumps(spelling, ensure_ascii=False)[1:-1] for spelling in spellings}
-        spellings |= escaped | quoted
+        escaped = {_write_in_json(spelling, ensure_ascii=True) for spelling in spellings}
+        unescaped = {_write_in_json(spelling, ensure_ascii=False) for spelling in spellings}
+        spellings |= escaped | unescaped
     return {spelling.encode("utf-8", "backslashreplace") for spelling in spellings}
+
+
+def _write_in_json(text: str, *, ensure_ascii: bool) -> str:
+    """As it stands between the quotation marks of a JSON text."""
+    return json.dumps(text, ensure_ascii=ensure_ascii)[1:-1]
 
 
 def _find_event_id(record: Record) -> str | None:
@@ -507,12 +540,16 @@ def _find_event_id(record: Record) -> str | None:
     if not isinstance(event, dict):
         return None
     event_id = event.get("id")
-    return event_id if isinstance(event_id, str) else None
+    if not isinstance(event_id, str):
+        return None
+    return event_id
 
 
 def _identify(note: Record) -> str:
     record = note.get("record")
-    event = record.get("event") if isinstance(record, dict) else None
+    event = None
+    if isinstance(record, dict):
+        event = record.get("event")
     if not isinstance(event, dict):
         return str(note)
     return str(event.get("id"))

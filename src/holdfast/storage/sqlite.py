@@ -59,7 +59,7 @@ PRAGMAS = (
     "pragma recursive_triggers=on",
     "pragma secure_delete=on",  # what is forgotten must not linger in free pages
 )
-TELLING = {
+REPORTED_CAUSES = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM),
     *(errno.EMFILE, errno.ENFILE),
 }
@@ -68,7 +68,8 @@ TORN = {apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_I
 
 def check_version(found: str) -> None:
     """Refuse a SQLite that can lose a committed write."""
-    version = tuple(int(part) for part in found.split(".")[:3])
+    parts = found.split(".")[:3]
+    version = tuple(int(part) for part in parts)
     if version < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
         raise errors.SqliteTooOldError(found, oldest)
@@ -472,7 +473,7 @@ def _translate_disk_error(error: Any, path: str, connection: apsw.Connection | N
     if error.extendedresult in TORN:
         return errors.StoreDamagedError(path, f"a part of it is missing ({error})")
     number = connection.system_errno if connection is not None else _find_open_error(path)
-    if number in TELLING:
+    if number in REPORTED_CAUSES:
         return files.translate(OSError(number, os.strerror(number)), path)
     return StoreUnreachableError(path, f"the disk reported an error ({error})")
 

@@ -34,7 +34,9 @@ class Tail:
         self, after: str | None, quiet_seconds: float
     ) -> AsyncIterator[OutboxEvent | None]:
         """Every event beyond a cursor as it comes; None whenever nothing has come for so long."""
-        cursor = await self.outbox.end() if after is None else after
+        cursor = after
+        if cursor is None:
+            cursor = await self.outbox.end()
         self._join()
         try:
             while True:
