@@ -42,8 +42,9 @@ def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields
     if first == second:
         return renumber(first)
     older, newer = sorted([first, second], key=_rank_side)
+    whole = _overlay(older, newer)
     merged = replace(
-        _overlay(older, newer),
+        whole,
         open_decisions=_merge_lists(older.open_decisions, newer.open_decisions, _merge_decisions),
         evidence_ledger=_merge_lists(older.evidence_ledger, newer.evidence_ledger, _merge_claims),
         checklist=_merge_lists(older.checklist, newer.checklist, _unite),
@@ -65,12 +66,12 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
     older, newer = sorted([kept, file], key=lambda side: side.changed_at)
     summarised = max([file, kept], key=lambda side: side.summarised_at)
     whole = _overlay(older, newer)
-    errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost)
+    errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost_errors)
     recovered = replace(
         whole,
         open_decisions=_merge_lists(file.open_decisions, kept.open_decisions, _add_lost),
         evidence_ledger=_merge_lists(file.evidence_ledger, kept.evidence_ledger, _add_lost),
-        last_errors=None if errors is None else errors[-ERRORS_KEPT:],
+        last_errors=errors,
         working_summary=summarised.working_summary or whole.working_summary,
         checkpoint=summarised.checkpoint or whole.checkpoint,
         pinned_rules=file.pinned_rules,
@@ -84,8 +85,8 @@ def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
     whole = recover_context(file, kept)
     decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
     claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
-    others = [word for name, word in _WHOLE.items() if getattr(whole, name) != getattr(file, name)]
-    return [*decisions, *claims, *others]
+    replaced = [name for name in _WHOLE if getattr(whole, name) != getattr(file, name)]
+    return [*decisions, *claims, *(_WHOLE[name] for name in replaced)]
 
 
 def renumber(context: ContextFields) -> ContextFields:
@@ -97,7 +98,8 @@ def renumber(context: ContextFields) -> ContextFields:
     renumbered: list[Decision] = []
     for decision in _sort_entries(decisions):
         if decision.id in taken:
-            decision = replace(decision, id=next_decision_id([*decisions, *renumbered]))
+            new_id = next_decision_id([*decisions, *renumbered])
+            decision = replace(decision, id=new_id)
         taken.add(decision.id)
         renumbered.append(decision)
     return replace(context, open_decisions=tuple(renumbered))
@@ -123,10 +125,14 @@ def _rank_side(side: ContextFields) -> tuple[str, str]:
 
 def _overlay(older: ContextFields, newer: ContextFields) -> ContextFields:
     """The newer one; what it does not have is taken from the older."""
-    names = [each.name for each in fields(ContextFields) if each.name != "extra"]
-    values = {name: getattr(newer, name) for name in names}
-    missing = {name: getattr(older, name) for name, value in values.items() if value is None}
-    return ContextFields(**{**values, **missing}, extra={**older.extra, **newer.extra})
+    values: dict[str, Any] = {}
+    for each in fields(ContextFields):
+        value = getattr(newer, each.name)
+        if value is None:
+            value = getattr(older, each.name)
+        values[each.name] = value
+    values["extra"] = {**older.extra, **newer.extra}
+    return ContextFields(**values)
 
 
 def _merge_lists(
@@ -151,12 +157,14 @@ def _choose_summary(
     lost = loser.working_summary
     if not lost or not lost.text or lost.text == _find_summary_text(winner):
         return merged
-    others = _unite(loser.other_summaries or (), (*(winner.other_summaries or ()), lost))
+    others_of_winner = winner.other_summaries or ()
+    others = _unite(loser.other_summaries or (), [*others_of_winner, lost])
     return replace(merged, other_summaries=others)
 
 
 def _find_summary_text(side: ContextFields) -> str | None:
-    return side.working_summary.text if side.working_summary else None
+    summary = side.working_summary or Summary()
+    return summary.text
 
 
 def _rank_summary(side: ContextFields) -> tuple[str, str]:
@@ -186,7 +194,8 @@ def _choose_later_claim(first: Claim, second: Claim) -> Claim:
 
 
 def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
-    by_time = sorted(_unite(older, newer), key=lambda run: run.made_at)
+    runs = _unite(older, newer)
+    by_time = sorted(runs, key=lambda run: run.made_at)
     return tuple(by_time[-ERRORS_KEPT:])
 
 
@@ -196,38 +205,49 @@ def _merge_entries(
     found: dict[str, NotedEntry] = {}
     for entry in entries:
         known = found.get(entry.identity)
-        found[entry.identity] = choose(known, entry) if known else entry
+        if known:
+            entry = choose(known, entry)
+        found[entry.identity] = entry
     return _sort_entries(found.values())
 
 
 def _choose_later_decision(first: Decision, second: Decision) -> Decision:
-    """The later one; what the earlier said is added to the history."""
+    """The later one; what the earlier one was is added to the history."""
     older, newer = sorted([first, second], key=_rank_entry)
     if newer.status is None:
         return newer
-    known = _unite(older.history or (), (*(newer.history or ()), older.as_past))
+    history_of_newer = newer.history or ()
+    known = _unite(older.history or (), [*history_of_newer, older.as_past])
     past = tuple(each for each in known if each != newer.as_past)
-    return replace(newer, history=past) if past else newer
+    if not past:
+        return newer
+    return replace(newer, history=past)
 
 
 def _add_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
     """An entry that a later one with the same words has replaced is not lost."""
     found = {entry.identity: entry for entry in file}
     by_time = sorted(file, key=lambda entry: entry.changed_at)
-    last_said = {entry.words: entry.changed_at for entry in by_time}
+    last_written = {entry.words: entry.changed_at for entry in by_time}
     for entry in kept:
-        known = found.get(entry.identity)
-        since = known.changed_at if known else last_said.get(entry.words)
+        since = last_written.get(entry.words)
+        if entry.identity in found:
+            since = found[entry.identity].changed_at
         if since is None or entry.changed_at > since:
             found[entry.identity] = entry
     return _sort_entries(found.values())
 
 
+def _add_lost_errors(file: Sequence[NotedRun], kept: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
+    return _add_lost(file, kept)[-ERRORS_KEPT:]
+
+
 def _list_lost_entries(file: Sequence[StandingEntry], whole: Iterable[StandingEntry]) -> list[str]:
     """By number. A withdrawn entry that is not in the file is not lost."""
     known = {entry.identity for entry in file}
-    lost = [entry for entry in whole if entry not in file]
-    return [str(entry.id) for entry in lost if entry.identity in known or not entry.withdrawn_at]
+    missing = [entry for entry in whole if entry not in file]
+    lost = [entry for entry in missing if entry.identity in known or not entry.withdrawn_at]
+    return [str(entry.id) for entry in lost]
 
 
 def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
@@ -237,8 +257,8 @@ def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
 def _rank_entry(entry: Decision | Claim) -> tuple[str, str, str]:
     """By its words before its history, which grows with a merge and must not decide the next."""
     known = entry.to_dict()
-    says = {name: known[name] for name in PAST_NAMES if known.get(name)}
-    return entry.updated_at or "", to_line(says), to_line(known)
+    words = {name: known[name] for name in PAST_NAMES if known.get(name)}
+    return entry.updated_at or "", to_line(words), to_line(known)
 
 
 def _unite(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:
