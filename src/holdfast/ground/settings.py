@@ -49,7 +49,8 @@ def owner_of(workspace: str, handle: str) -> Owner:
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environment is None else environment
-    home = os.path.abspath(_expand(env.get("HOLDFAST_HOME") or _find_data_folder(env), env))
+    folder = env.get("HOLDFAST_HOME") or _find_data_folder(env)
+    home = os.path.abspath(_expand(folder, env))
     return Settings(
         home=home,
         database=_find_database(env, home),
@@ -88,7 +89,8 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
     A person's own folder exists, or HOME is wrong: data below a new one would not be found again.
     """
     person = _find_person_folder(env)
-    if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
+    with_slash = os.path.join(os.path.abspath(person), "")
+    if home.startswith(with_slash) and not os.path.isdir(person):
         problem = "is not there; correct it, or set HOLDFAST_HOME to a folder for the data"
         raise InvalidValueError("HOME", person, problem)
     found = home
@@ -110,8 +112,9 @@ def check_database_url(url: str) -> None:
         )
     if sqlite_path(url) is None and not _is_postgres_url(url):
         problem = "cannot be read as a URL; special characters in a password are written as %XX"
+        scheme, _, _ = url.partition("://")
         raise InvalidValueError(
-            "HOLDFAST_DATABASE", f"{url.partition('://')[0]}://...", problem, known=DATABASE_FORMS
+            "HOLDFAST_DATABASE", f"{scheme}://...", problem, known=DATABASE_FORMS
         )
 
 
@@ -143,7 +146,8 @@ def redacted(url: str) -> str:
     if "?" in login:  # in a password, or an @ in the query: only the beginning is safe to show
         login, _, _ = login.partition("?")
         at = place = ""
-    scheme, separator, user = login.partition("://" if "://" in login else ":")
+    separator = "://" if "://" in login else ":"
+    scheme, separator, user = login.partition(separator)
     user, colon, _ = user.partition(":")
     password = ":…" if colon else ""
     server, _, _ = place.partition("?")
@@ -168,17 +172,16 @@ def _find_developer(env: Mapping[str, str]) -> str:
                 "is no handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
             )
         return handle
-    return (
-        _make_handle(_find_git_email(env).partition("@")[0])
-        or _make_handle(_find_login(env))
-        or "me"
-    )
+    name, _, _ = _find_git_email(env).partition("@")
+    return _make_handle(name) or _make_handle(_find_login(env)) or "me"
 
 
 def _make_handle(text: str) -> str:
     """A handle from another name; runs of characters that are not allowed become one dash."""
-    plain = "".join(character if character in _ALLOWED else " " for character in text.casefold())
-    return "-".join(plain.split()).strip("-")[:HANDLE_CHARS]
+    folded = text.casefold()
+    plain = "".join(character if character in _ALLOWED else " " for character in folded)
+    handle = "-".join(plain.split()).strip("-")
+    return handle[:HANDLE_CHARS]
 
 
 def _is_plain(text: str, most: int) -> bool:
@@ -201,7 +204,8 @@ def _find_git_email(env: Mapping[str, str]) -> str:
     """`user.email` of the user's git settings; a hook has no time to start git for it."""
     folder = os.path.expanduser(env.get("HOME") or "~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
-    for path in (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config")):
+    paths = (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config"))
+    for path in paths:
         if email := _find_email_in(path):
             return email
     return ""
@@ -227,7 +231,8 @@ def _find_person_folder(env: Mapping[str, str]) -> str:
     """HOME, or what the system says where it is empty."""
     named = env.get("HOME")
     if named == "":
-        return os.path.expanduser(f"~{_find_login({})}")
+        login = _find_login({})
+        return os.path.expanduser(f"~{login}")
     return named or os.path.expanduser("~")
 
 
@@ -241,5 +246,7 @@ def _find_data_folder(env: Mapping[str, str]) -> str:
     if sys.platform == "darwin":
         return "~/Library/Application Support/holdfast"
     if sys.platform == "win32":
-        return os.path.join(env.get("LOCALAPPDATA") or "~", "holdfast")
-    return os.path.join(env.get("XDG_DATA_HOME") or "~/.local/share", "holdfast")
+        folder = env.get("LOCALAPPDATA") or "~"
+    else:
+        folder = env.get("XDG_DATA_HOME") or "~/.local/share"
+    return os.path.join(folder, "holdfast")

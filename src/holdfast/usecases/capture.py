@@ -109,7 +109,7 @@ async def _start_session(
     worktree = record["worktree"]
     if worktree is not None:
         worktree = rules.check_worktree(worktree)
-    branch = record.get("git_branch")  # a record of an older version has none
+    branch = record.get("git_branch")  # missing in a record of an older version
     return await store.start_session(
         chatmode=client,
         user_id=rules.check_label("user_id", record["user_id"]),
