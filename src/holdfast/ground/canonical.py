@@ -116,7 +116,9 @@ def _normalise_number(field: str, number: int | float) -> int | float:
         return number
     if not math.isfinite(number):
         raise InvalidValueError(field, str(number), "is not a finite number")
-    return int(number) if number.is_integer() else number
+    if number.is_integer():
+        return int(number)
+    return number
 
 
 def _count_bytes(field: str, text: str) -> int:
