@@ -108,7 +108,7 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
 def check_database_url(url: str) -> None:
     if not url.startswith(("sqlite:", "postgresql://", "postgres://")):
         raise InvalidValueError(
-            "HOLDFAST_DATABASE", redacted(url), "is no database URL", known=DATABASE_FORMS
+            "HOLDFAST_DATABASE", hide_password(url), "is no database URL", known=DATABASE_FORMS
         )
     if sqlite_path(url) is None and not _is_postgres_url(url):
         problem = "cannot be read as a URL; special characters in a password are written as %XX"
@@ -138,7 +138,7 @@ def _find_port(host: str) -> str:
     return port
 
 
-def redacted(url: str) -> str:
+def hide_password(url: str) -> str:
     """A URL as it may be shown: without a password, wherever it stands and however it is spelt."""
     if url.startswith("sqlite:"):
         return url
