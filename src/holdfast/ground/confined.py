@@ -34,7 +34,7 @@ _LINK_OR_DEVICE = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.
 
 @dataclass(frozen=True)
 class FileCopy:
-    """A file's bytes as they were at one moment, and what tells them from any others."""
+    """A file's bytes as they were at one moment, and what distinguishes them from any others."""
 
     data: bytes
     mode: int

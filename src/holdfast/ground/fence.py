@@ -1,7 +1,7 @@
 """Text of other authors, shown to an agent as data.
 
 A teammate's summary, a memory, a file's words: their authors must not be able to speak as the user,
-as the client or as us. So such a text stands between two markers that carry a secret number, under
+as the client or as us. So such a text is put between two markers that carry a secret number, under
 a line that names its author; each of its lines is marked, invisible characters are removed, and
 what looks like a client's words or like a marker is changed. The number is a keyed hash of what is
 shown: the same text gives the same bytes, and only this data folder could have made it.

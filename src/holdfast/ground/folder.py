@@ -106,7 +106,7 @@ class Folder:
 
 
 def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
-    """The folder at a path below a root; None where it is not there and not to be made."""
+    """The folder at a path below a root; None where it is missing and not to be made."""
     steps = confined.checked_steps(path)
     fd = -1
     with _refuse_links(os.path.join(root, path)):

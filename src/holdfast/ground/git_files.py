@@ -2,7 +2,7 @@
 
 Small plain files are hashed here, without starting git. What git might store otherwise (other line
 ends, an encoding, an id to fill in) is asked of git, which does what attributes say and runs
-no filter: a file under a filter counts as it lies there. Nothing is waited for: a pipe or a device
+no filter: a file under a filter counts as it is on disk. Nothing is waited for: a pipe or a device
 in a file's place counts by what it is, a file that may not be read by the reason, one of more than
 half a gigabyte by its size and time.
 """

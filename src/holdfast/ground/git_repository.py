@@ -26,12 +26,12 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Repository:
-    """A working tree and where its repository lies, as they were when they were read.
+    """A working tree and where its repository is, as they were when they were read.
 
     `repo` is the same for every clone and working tree: host and path of the remote `origin` (else
     of the first one), or, where that leads nowhere but into this machine, the first commit of the
     default branch, the smallest of several. While there is neither (no commit yet, or a shallow
-    clone that cannot see the first one) it is `local-` and a hash of where the repository lies: no
+    clone that cannot see the first one) it is `local-` and a hash of where the repository is: no
     two of them are taken for one, and it does not tell the place.
     """
 
@@ -63,7 +63,7 @@ class Branch:
 
 
 def find_repository(folder: str) -> Repository | None:
-    """The repository whose working tree a folder is in. A bare one has none, so it is not found.
+    """The repository whose working tree a folder is in. A bare one has no tree and is not found.
 
     Nor is one that says its working tree is somewhere else: what is written there would land in a
     place of its choice.
@@ -120,7 +120,7 @@ def check_commit(value: str) -> str:
     return value
 
 
-# --- where it lies and what it is called ----------------------------------------------------------
+# --- where it is and what it is called ------------------------------------------------------------
 
 _QUESTIONS = (
     "--is-inside-work-tree",

@@ -42,7 +42,7 @@ class GitSettings:
 
 @dataclass(frozen=True)
 class SettingLine:
-    """One setting: `scope` tells the repository's own from the person's."""
+    """One setting: `scope` distinguishes the repository's own from the person's."""
 
     scope: str
     origin: str
@@ -70,7 +70,7 @@ def is_understood(lines: Iterable[SettingLine]) -> bool:
 def make_settings(
     lines: Sequence[SettingLine], folder: str, own_files: Iterable[str] = ()
 ) -> GitSettings:
-    """`own_files`: looked at later as well, because one that is not there yet may come."""
+    """`own_files`: looked at later as well, because a missing one may be created."""
     origins = [line.origin for line in lines if line.origin.startswith("file:")]
     names = [*(origin.removeprefix("file:") for origin in origins), *own_files]
     paths = {os.path.join(folder, name) for name in names}

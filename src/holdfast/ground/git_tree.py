@@ -49,7 +49,7 @@ def compute_tree_id(
 
 
 def list_outermost(paths: Iterable[bytes]) -> list[bytes]:
-    """Without those that lie in another one."""
+    """Without those that are inside another one."""
     found = set(paths)
     return sorted(path for path in found if not is_left_out(path, found - {path}))
 
@@ -118,7 +118,7 @@ def _rank_folder(folder: bytes) -> tuple[int, bytes]:
 
 
 def _load(root: bytes | None, folders: list[bytes], read: ReadTrees) -> dict[bytes, Tree]:
-    """The trees of these folders, level by level; a folder that is not there yet is empty."""
+    """The trees of these folders, level by level; a folder that does not exist yet is empty."""
     trees: dict[bytes, Tree] = {folder: {} for folder in folders}
     wanted: dict[bytes, bytes] = {}
     if root:

@@ -1,6 +1,6 @@
-"""Ids: version 7 UUIDs, so that what is written together lies together in every index.
+"""Ids: version 7 UUIDs, so that what is written together is together in every index.
 
-The standard library's `uuid` costs a hook more than the append itself, so the few lines stand here.
+The standard library's `uuid` costs a hook more than the append itself, so the few lines are here.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def append_records(
 
 
 def read_records(path: files.Path) -> Contents:
-    """Every record that can be read, whatever stands before it; no file is an empty one."""
+    """Every record that can be read, whatever is before it; a missing file is empty."""
     data = files.find_bytes(path, max_bytes=MAX_FILE_BYTES)
     return parse_records(data or b"")
 
@@ -125,7 +125,7 @@ def _write_or_undo(fd: int, size: int, lines: bytes) -> None:
 
 
 def _read_tail(fd: int, size: int) -> bytes:
-    """What stands after the last newline."""
+    """What follows the last newline."""
     parts: list[bytes] = []
     newline = b""
     end = size

@@ -45,7 +45,7 @@ ENTROPY_BITS = 4.2
 _MARK = r"\[REDACTED:[a-z_]{1,40}:[0-9a-f]{8}\]"
 _ESCAPE = r"\\{1,8}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/nrt]))|%(?:25){0,3}([0-9a-fA-F]{2})"
 _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
-# A line end that may stand inside of a key: nothing but a quotation or the margin of a listing
+# A line end that may be inside of a key: nothing but a quotation or the margin of a listing
 # beside it.
 _LINE_END = (
     r"(?<=[A-Za-z0-9_+/=.~-])(?:[\"'][ \t]{0,4}[+.]?)?[ \t]{0,2}\\?\r?\n"
@@ -65,7 +65,7 @@ _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 
 
 def find_secrets(text: str) -> list[FoundSecret]:
-    """Where each secret stands, from first to last; no two overlap."""
+    """Where each secret is, from first to last; no two overlap."""
     hidden = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), text)
     found: list[FoundSecret] = []
     # Again while there is something: a key may only stand alone once its neighbour is gone.
@@ -126,7 +126,7 @@ def find_suspicious(text: str) -> list[FoundSecret]:
 
 
 class _View:
-    """A text as a reader sees it, which knows where each character stands in the original."""
+    """A text as a reader sees it, which knows where each character is in the original."""
 
     __slots__ = ("_pieces", "_under", "text")
 
@@ -142,7 +142,7 @@ class _View:
         self._pieces = pieces or []
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of this text stands in the original."""
+        """Where a part of this text is in the original."""
         if self._under is None:
             return start, end
         first, last = self.span_under(start, end)
@@ -273,7 +273,7 @@ def _make_mark(text: str, secret: FoundSecret, key: bytes) -> str:
 
 
 def _unescape(view: _View) -> _View:
-    """Twice: JSON may stand in an address, and an address in JSON."""
+    """Twice: JSON may be part of an address, and an address in JSON."""
     return view.read(_ESCAPE, _read_escape).read(_ESCAPE, _read_escape)
 
 

@@ -1,9 +1,9 @@
 """What a secret looks like: a provider's prefix or a fixed structure first, then a name that says
 what its value is.
 
-A high entropy alone is no rule: hashes, ids and pictures have it as well. Each pattern starts at a
-literal, bounds what follows or takes it once and for all, and so costs a hostile text no more than
-a long one.
+A high entropy alone is not a rule: hashes, ids and pictures have it as well. Each pattern starts at
+a literal, bounds what follows or takes it once and for all, and so costs a hostile text no more
+than a long one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _USER = r"[^\s\"'`:;|&<>()\\\x00]{1,64}+:"
 _UNQUOTED = r"([^\s\"'`;|&<>()\\\x00]{3,256}+)"
 _BASE64_LINES = r"(?:\s{1,12}+[A-Za-z0-9+/=]{16,}+)++"
 
-# What stands where a secret would: a reference, a word for it, an example.
+# What is written in place of a secret: a reference, a word for it, an example.
 _PLACEHOLDER = (
     r"(?i)\$[{(]|\$\w+$|%\w+%$|[<{\[*(]|x{4,}|\.{3}|…|(.)\1*$"
     r"|(?:\w*(?:example|placeholder|change_?me|your[_-]|dummy|redacted|insert|replace|fake_))"
@@ -368,7 +368,7 @@ RULES = (
         r"(?:u|-user)(?:=|[ \t]{0,4})",
         _IN_QUOTES.replace("(", f"{_USER}(") + f"|{_USER}{_UNQUOTED}",
     ),
-    # Attached, unless it is a word of small letters: `-print` and `-pthread` are no passwords.
+    # Attached, unless it is a word of small letters: `-print` and `-pthread` are not passwords.
     _option(
         "mysql mariadb sshpass 7z",
         r"mysql\w{0,20}|mariadb(?:-dump)?|sshpass|7za?",
