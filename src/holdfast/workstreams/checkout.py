@@ -15,7 +15,7 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
-from holdfast.workstreams import errors, evidence, flag, rules
+from holdfast.workstreams import errors, evidence, flag, line_runs, rules
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.model import Key
@@ -93,7 +93,7 @@ class Checkout:
         text = self.read_text(path)
         if text is None:
             return None
-        return evidence.hash_lines(evidence.split_lines(text))
+        return line_runs.hash_lines(line_runs.split_lines(text))
 
 
 def open_checkout(

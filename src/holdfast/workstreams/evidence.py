@@ -5,16 +5,12 @@ to exist, and its text is noted as hashes, so that the repository's own text is 
 every read the file is compared again: `ok` is the same text at the same place, `moved` the same
 text elsewhere in the file, `changed` anything else, `gone` a file or a symbol that is missing now.
 In doubt a claim is not shown as true.
-
-Lines are what editors and git count: they end with LF or CRLF and nothing else. Line ends, a byte
-order mark and the last newline are not part of the text.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,6 +19,7 @@ from holdfast.ground import canonical
 from holdfast.ground.text import plural
 from holdfast.workstreams import symbols
 from holdfast.workstreams.errors import EvidenceNotThereError
+from holdfast.workstreams.line_runs import cut_run, find_runs, hash_lines, hash_run, split_lines
 from holdfast.workstreams.records import Record, custom_field, number_field, read_texts, text_field
 from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 
@@ -42,7 +39,6 @@ _NAMED = re.compile(rf"(?P<path>.+)#(?P<symbol>{symbols.SYMBOL.pattern})", re.DO
 _ALONE = re.compile(_LINES)
 _HASHES = ("text_hash", "shape_hash", "run_hash", "file_hash")
 _HASH = re.compile(r"[0-9a-f]{16,64}")
-_PRIME, _BASE = (1 << 61) - 1, 1_000_003
 
 
 @dataclass(frozen=True)
@@ -306,7 +302,7 @@ def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
     if isinstance(found, UnreadableSource):
         problem = f"the file {found.why}; give lines, as in :10-20"
         raise EvidenceNotThereError(str(noted), problem)
-    text_hash = hash_lines(_cut_run(lines, found.lines))
+    text_hash = hash_lines(cut_run(lines, found.lines))
     return replace(noted, lines=found.lines, text_hash=text_hash, shape_hash=found.shape)
 
 
@@ -324,12 +320,12 @@ def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidenc
     if wanted.last > len(lines):
         count = plural(len(lines), "line")
         raise EvidenceNotThereError(str(noted), f"the file has {count}")
-    run = _cut_run(lines, wanted)
+    run = cut_run(lines, wanted)
     if not any(line.strip() for line in run):
         raise EvidenceNotThereError(str(noted), "these lines are blank")
-    run_hash = _hash_run(run)
-    starts = list(_find_places(lines, len(run), run_hash))
-    return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=len(starts))
+    run_hash = hash_run(run)
+    places = list(find_runs(lines, len(run), run_hash))
+    return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=len(places))
 
 
 # --- judging --------------------------------------------------------------------------------------
@@ -367,7 +363,7 @@ def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> Eviden
 def _is_same(evidence: Evidence, now: Symbol, lines: Sequence[str]) -> bool:
     if now.shape == evidence.shape_hash:
         return True
-    run = _cut_run(lines, now.lines)
+    run = cut_run(lines, now.lines)
     return hash_lines(run) == evidence.text_hash
 
 
@@ -376,18 +372,17 @@ def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Evid
 
     Where fewer copies are left than there were, the missing one may be the one that was meant.
     """
-    at_same_place = _cut_run(lines, noted)
+    at_same_place = cut_run(lines, noted)
     if hash_lines(at_same_place) == evidence.text_hash:
         return EvidenceJudgement("ok", noted)
     count = noted.last - noted.first + 1
-    starts = _find_places(lines, count, evidence.run_hash)
-    places = [Lines(start, start + count - 1) for start in starts]
+    places = list(find_runs(lines, count, evidence.run_hash))
     same = _find_nearest_same(evidence, noted, lines, places)
     edited = EvidenceJudgement("changed", why="the lines were edited")
     if same is None or len(places) < evidence.copies:
         return edited
     is_only_one = evidence.copies == len(places) == 1
-    if not _is_distinctive(_cut_run(lines, same), is_only_one=is_only_one):
+    if not _is_distinctive(cut_run(lines, same), is_only_one=is_only_one):
         return edited
     return EvidenceJudgement("moved", same)
 
@@ -397,7 +392,7 @@ def _find_nearest_same(
 ) -> Lines | None:
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))
     for place in nearest[:TRIES]:
-        run = _cut_run(lines, place)
+        run = cut_run(lines, place)
         if hash_lines(run) == evidence.text_hash:
             return place
     return None
@@ -416,58 +411,7 @@ def judge_command(evidence: CommandEvidence, tree_now: str | None) -> EvidenceJu
     return EvidenceJudgement("ok")
 
 
-# --- lines ----------------------------------------------------------------------------------------
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines as editors number them: form feeds, U+2028 and lone CRs do not end one."""
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    lines = plain.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def _cut_run(lines: Sequence[str], place: Lines) -> Sequence[str]:
-    return lines[place.first - 1 : place.last]
-
-
-def hash_lines(lines: Sequence[str]) -> str:
-    data = "\n".join(lines).encode("utf-8", "surrogatepass")
-    return canonical.new_sha256(data).hexdigest()
-
-
 def _is_distinctive(lines: Sequence[str], *, is_only_one: bool) -> bool:
     needed = 1 if is_only_one else DISTINCTIVE_CHARS
     letters_and_digits = [letter for letter in "".join(lines) if letter.isalnum()]
     return len(letters_and_digits) >= needed
-
-
-def _find_places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
-    """The line numbers where so many lines with this hash begin, in one pass over the file.
-
-    A rolling hash: each step adds the next line and removes the oldest. It is fast and not safe, so
-    the caller compares the real hash at each place.
-    """
-    if count > len(lines):  # also a count that was edited by hand
-        return
-    hashes = [_hash_line(line) for line in lines]
-    leaving = [*[0] * count, *hashes]
-    rolled = 0
-    outgoing = pow(_BASE, count, _PRIME)
-    wanted = int(run_hash or "-1", 16)
-    for end, (new, old) in enumerate(zip(hashes, leaving, strict=False), 1):
-        rolled = (rolled * _BASE + new - old * outgoing) % _PRIME
-        if rolled == wanted and end >= count:
-            yield end - count + 1
-
-
-def _hash_run(run: Sequence[str]) -> str:
-    rolled = 0
-    for line in run:
-        rolled = (rolled * _BASE + _hash_line(line)) % _PRIME
-    return f"{rolled:016x}"
-
-
-def _hash_line(line: str) -> int:
-    return zlib.crc32(line.encode("utf-8", "surrogatepass")) + 1  # a blank line counts too
