@@ -54,7 +54,8 @@ class ConfinedRoot:
     def __init__(self, folder: str):
         self.folder = os.path.realpath(folder)
         # A person may name the folder by a path that leads through a link.
-        self._names = {_split(self.folder), _split(os.path.abspath(folder))}
+        as_named = os.path.abspath(folder)
+        self._names = {_split(self.folder), _split(as_named)}
 
     def holds(self, path: str) -> bool:
         """Whether a path names something below this folder, as far as names tell."""
@@ -118,8 +119,9 @@ class ConfinedRoot:
         if not os.path.isabs(path):
             return steps
         for root in self._names:
-            if steps[: len(root)] == root and len(steps) > len(root):
-                return steps[len(root) :]
+            depth = len(root)
+            if steps[:depth] == root and len(steps) > depth:
+                return steps[depth:]
         raise PathOutsideError(path, "is not below a folder that may be shown")
 
 
@@ -166,7 +168,8 @@ def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
             raise FileMissingError(path)
         if not stat.S_ISREG(found.st_mode):
             raise PathOutsideError(path, "is not a regular file")
-        return FileCopy(files.read_open(fd, path, max_bytes), stat.S_IMODE(found.st_mode))
+        data = files.read_open(fd, path, max_bytes)
+        return FileCopy(data, mode=stat.S_IMODE(found.st_mode))
     finally:
         os.close(fd)
 

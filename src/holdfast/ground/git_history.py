@@ -1,4 +1,8 @@
-"""What commits say about a repository: which exist, how far apart they are, what they changed."""
+"""What commits say about a repository: which exist, how far apart they are, what they changed.
+
+Commits and paths come from callers and from files in the repository. They are checked before git
+is asked, so that none is taken for an option or leads out of the working tree.
+"""
 
 from __future__ import annotations
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     class RedactedText(NamedTuple):
         text: str
         found: list[FoundSecret]
+
+    Span = tuple[int, int]
+    Hit = tuple[int, int, int]  # start, end, and the rank of the rule
+    Piece = tuple[int, int, int]  # start here, start in the text under it, width of a character
 else:
     FoundSecret = namedtuple("FoundSecret", ("rule", "start", "end"))
     RedactedText = namedtuple("RedactedText", ("text", "found"))
@@ -130,25 +134,19 @@ class _View:
 
     __slots__ = ("_pieces", "_under", "text")
 
-    def __init__(
-        self,
-        text: str,
-        under: _View | None = None,
-        pieces: list[tuple[int, int, int]] | None = None,
-    ):
+    def __init__(self, text: str, under: _View | None = None, pieces: list[Piece] | None = None):
         self.text = text
         self._under = under
-        # Where a piece begins here, where it begins under this, and how wide a character is there.
         self._pieces = pieces or []
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def span(self, start: int, end: int) -> Span:
         """Where a part of this text is in the original."""
         if self._under is None:
             return start, end
         first, last = self.span_under(start, end)
         return self._under.span(first, last)
 
-    def span_under(self, start: int, end: int) -> tuple[int, int]:
+    def span_under(self, start: int, end: int) -> Span:
         first, _ = self._locate(start)
         _, last = self._locate(end - 1)
         return first, last
@@ -179,7 +177,7 @@ class _View:
         last = bisect_left(self._pieces, end, key=_get_start)
         return [_get_start(piece) for piece in self._pieces[first:last]]
 
-    def _locate(self, at: int) -> tuple[int, int]:
+    def _locate(self, at: int) -> Span:
         """Where the character starts and ends in the text under this one."""
         index = bisect_right(self._pieces, at, key=_get_start) - 1
         begins, place, width = self._pieces[index]
@@ -187,11 +185,11 @@ class _View:
         return start, start + width
 
 
-def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and rank of the rule, in every reading; a key that ends with its line is whole."""
+def _find_hits(text: str) -> Iterator[Hit]:
+    """In every reading; a key that ends with its line is whole."""
     plain = _View(text)
     unescaped = _unescape(plain)
-    seen: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()  # start and rank
     for view in dict.fromkeys((plain, unescaped)):
         for rank, rule in _list_candidates(view):
             for span in rule.spans(view.text):
@@ -203,7 +201,7 @@ def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
             yield start, end, rank
 
 
-def _find_hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
+def _find_hits_over_lines(view: _View) -> Iterator[Hit]:
     joined = _join_lines(view)
     if joined is view:
         return
@@ -219,10 +217,11 @@ def _find_hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
 
 
 def _stands_alone(rule: Rule, text: str, start: int, end: int) -> bool:
+    """Whether no letter or digit touches it; after the end this matters for exact rules only."""
     before = text[max(0, start - 1) : start]
-    after = text[end : end + 1]
     if before.isalnum():
         return False
+    after = text[end : end + 1]
     return rule.lines != EXACT or not after.isalnum()
 
 
@@ -243,14 +242,16 @@ def _list_candidates(view: _View) -> Iterator[tuple[int, Rule]]:
             yield rank, rule
 
 
-def _merge(hits: Iterator[tuple[int, int, int]]) -> list[FoundSecret]:
+def _merge(hits: Iterator[Hit]) -> list[FoundSecret]:
     """What overlaps is one secret, named by the rule that knows most."""
-    merged: list[tuple[int, int, int]] = []
+    merged: list[Hit] = []
+    last_end = 0
     for start, end, rank in sorted(hits):
-        if merged and start < merged[-1][1]:
-            first, last, best = merged.pop()
-            start, end, rank = first, max(last, end), min(best, rank)
+        if start < last_end:
+            first, _, best = merged.pop()
+            start, end, rank = first, max(last_end, end), min(best, rank)
         merged.append((start, end, rank))
+        last_end = end
     return [FoundSecret(RULES[rank].name, start, end) for start, end, rank in merged]
 
 
@@ -291,7 +292,7 @@ def _read_escape(escape: re.Match[str]) -> str:
     return _MEANS.get(letter, letter)
 
 
-def _get_start(piece: tuple[int, int, int]) -> int:
+def _get_start(piece: Piece) -> int:
     return piece[0]
 
 
@@ -299,7 +300,8 @@ def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -
     if isinstance(value, str):
         return leaf(value, field)
     if depth > canonical.MAX_DEPTH:
-        raise InvalidValueError("value", "…", f"is nested deeper than {canonical.MAX_DEPTH} levels")
+        problem = f"is nested deeper than {canonical.MAX_DEPTH} levels"
+        raise InvalidValueError("value", "…", problem)
     if isinstance(value, dict):
         return {name: _walk(item, str(name), leaf, depth + 1) for name, item in value.items()}
     if isinstance(value, list):

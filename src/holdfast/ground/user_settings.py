@@ -81,9 +81,14 @@ def _check_settings(found: Any, path: str) -> UserSettings:
     folder = found.get("context_folder", CONTEXT_FOLDER)
     if not isinstance(folder, str) or os.path.isabs(folder):
         raise InvalidValueError("context_folder", folder, f"in {path} is no folder of a repository")
-    rules = tuple(found.get("pinned_rules", ()))
-    ignored = tuple(islice(_describe_ignored(found, path), MOST_IGNORED))
-    return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
+    ignored = islice(_describe_ignored(found, path), MOST_IGNORED)
+    return UserSettings(
+        shared_context=found.get("shared_context"),
+        pinned_rules=tuple(found.get("pinned_rules", ())),
+        context_folder=folder,
+        repositories=repositories,
+        ignored=tuple(ignored),
+    )
 
 
 def _is_object_of_objects(value: object) -> bool:

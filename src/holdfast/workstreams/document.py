@@ -80,8 +80,12 @@ def _write_contexts(document: Document) -> str:
 
 
 def _write_others(document: Document) -> str:
+    """The top-level fields beside the contexts, one per line."""
     top = {**document.others, "revision": document.revision, "schema_version": SCHEMA_VERSION}
-    lines = [f"{json.dumps(name)}: {to_line(value)}" for name, value in sorted(top.items())]
+    lines = []
+    for name in sorted(top):
+        quoted = json.dumps(name)
+        lines.append(f"{quoted}: {to_line(top[name])}")
     return ",\n".join(lines)
 
 
@@ -119,6 +123,7 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
 
 
 def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document:
+    """Lines with the same key were kept from two sides of a merge, so they are merged here."""
     contexts: dict[Key, ContextFields] = {}
     for value in top["contexts"]:
         key = _read_key(value)
@@ -132,6 +137,7 @@ def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document
 
 
 def _read_key(context: Mapping[str, Any]) -> Key:
+    """A context without a name of its own is the branch's."""
     key = context["key"]
     repo = str(key.get("repo") or "")
     branch = str(key.get("branch") or "")
@@ -256,6 +262,7 @@ def _parse_line(line: str) -> dict[str, Any] | None:
 
 
 def _merge_tops(tops: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """All contexts of all of them, the highest numbers, and of other fields the last value."""
     merged: dict[str, Any] = {}
     for top in tops:
         contexts = [*merged.get("contexts", []), *top.get("contexts", [])]

@@ -15,8 +15,14 @@ FROM_THE_LOG = "This is from the log of this machine: the files of this checkout
 
 
 def get_context(document: Document, key: Key, phase: str) -> RepoContext:
-    fields = document.contexts.get(key) or ContextFields()
-    return RepoContext(key, phase, fields, document.revision, document.problem)
+    """The context with this key; an empty one where nothing is noted yet."""
+    return RepoContext(
+        key=key,
+        phase=phase,
+        fields=document.contexts.get(key) or ContextFields(),
+        revision=document.revision,
+        read_only=document.problem,
+    )
 
 
 def follow_renamed_repository(document: Document, key: Key) -> Document:
@@ -38,7 +44,11 @@ def find_on_other_branch(document: Document, key: Key) -> Key | None:
     """The same line of work on another branch; of several the one that was changed last."""
     same_repo = [known for known in document.contexts if known.repo == key.repo]
     found = [known for known in same_repo if known.workstream_id == key.workstream_id]
-    return max(found, key=lambda known: document.contexts[known].updated_at or "", default=None)
+
+    def get_updated_at(known: Key) -> str:
+        return document.contexts[known].updated_at or ""
+
+    return max(found, key=get_updated_at, default=None)
 
 
 def list_decisions_of_other_branches(

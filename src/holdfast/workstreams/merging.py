@@ -83,10 +83,12 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
 def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
     """The names of what this machine saved and the file has lost (by `git checkout .`, say)."""
     whole = recover_context(file, kept)
-    decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
-    claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
-    replaced = [name for name in _WHOLE if getattr(whole, name) != getattr(file, name)]
-    return [*decisions, *claims, *(_WHOLE[name] for name in replaced)]
+    lost = _list_lost_entries(file.open_decisions, whole.open_decisions)
+    lost += _list_lost_entries(file.evidence_ledger, whole.evidence_ledger)
+    for name, word in _WHOLE.items():
+        if getattr(whole, name) != getattr(file, name):
+            lost.append(word)
+    return lost
 
 
 def renumber(context: ContextFields) -> ContextFields:
@@ -106,13 +108,17 @@ def renumber(context: ContextFields) -> ContextFields:
 
 
 def next_decision_id(decisions: Iterable[Decision]) -> str:
-    found = [_DECISION_ID.fullmatch(decision.id or "") for decision in decisions]
-    numbers = [int(match["number"]) for match in found if match]
-    highest = max(numbers, default=0)
+    """One more than the highest; ids that a person wrote in another form do not count."""
+    highest = 0
+    for decision in decisions:
+        found = _DECISION_ID.fullmatch(decision.id or "")
+        if found:
+            highest = max(highest, int(found["number"]))
     return f"D{highest + 1}"
 
 
 def to_line(value: object) -> str:
+    """One line of JSON that is the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
@@ -120,6 +126,7 @@ def to_line(value: object) -> str:
 
 
 def _rank_side(side: ContextFields) -> tuple[str, str]:
+    """By time; at the same moment by contents, so that the order of the two does not matter."""
     return side.changed_at, to_line(side.to_dict())
 
 
@@ -174,8 +181,12 @@ def _rank_summary(side: ContextFields) -> tuple[str, str]:
 
 
 def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun | None:
-    runs = [run for run in (older, newer) if run]
-    return max(runs, key=lambda run: run.made_at, default=None)
+    """At the same moment the one of the older side."""
+    if older is None or newer is None:
+        return older or newer
+    if newer.made_at > older.made_at:
+        return newer
+    return older
 
 
 # --- entries --------------------------------------------------------------------------------------
@@ -194,6 +205,7 @@ def _choose_later_claim(first: Claim, second: Claim) -> Claim:
 
 
 def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
+    """The last ones of both."""
     runs = _unite(older, newer)
     by_time = sorted(runs, key=lambda run: run.made_at)
     return tuple(by_time[-ERRORS_KEPT:])
@@ -202,6 +214,7 @@ def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple
 def _merge_entries(
     entries: Iterable[NotedEntry], choose: Callable[[NotedEntry, NotedEntry], NotedEntry]
 ) -> tuple[NotedEntry, ...]:
+    """Each once; `choose` decides between two versions of one entry."""
     found: dict[str, NotedEntry] = {}
     for entry in entries:
         known = found.get(entry.identity)
@@ -242,10 +255,13 @@ def _add_lost_errors(file: Sequence[NotedRun], kept: Sequence[NotedRun]) -> tupl
     return _add_lost(file, kept)[-ERRORS_KEPT:]
 
 
-def _list_lost_entries(file: Sequence[StandingEntry], whole: Iterable[StandingEntry]) -> list[str]:
+def _list_lost_entries(
+    file: Sequence[StandingEntry] | None, whole: Sequence[StandingEntry] | None
+) -> list[str]:
     """By number. A withdrawn entry that is not in the file is not lost."""
-    known = {entry.identity for entry in file}
-    missing = [entry for entry in whole if entry not in file]
+    in_file = file or ()
+    known = {entry.identity for entry in in_file}
+    missing = [entry for entry in whole or () if entry not in in_file]
     lost = [entry for entry in missing if entry.identity in known or not entry.withdrawn_at]
     return [str(entry.id) for entry in lost]
 

@@ -51,6 +51,7 @@ class Record:
         return all(self._is_right(name, form) for name, form in forms.items())
 
     def _is_right(self, name: str, form: Form) -> bool:
+        """A value in `extra` does not have its form; one that was read may hold records."""
         if name in self.extra and form.is_required:
             return self.extra[name] is None and not form.is_list
         value = getattr(self, name)

@@ -77,8 +77,9 @@ def check_workstream_id(workstream_id: str) -> str:
 
 
 def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
+    """Pinned rules; all of them together are bounded."""
     checked = tuple(_check_line("Pinned rule", rule, RULES_CHARS) for rule in rules)
-    size = sum(map(len, checked))
+    size = sum(len(rule) for rule in checked)
     if size > RULES_CHARS:
         problem = f"are more than {RULES_CHARS}: they stand in every bundle whole"
         raise InvalidValueError("Pinned rules", f"{size} characters", problem)
@@ -322,6 +323,7 @@ def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> Cont
 
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> ContextChange[None]:
+    """What is left to do, as a whole: an item that is not given again is removed."""
     if len(items) > CHECKLIST_ITEMS:
         raise InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
     checked = [_check_line("Checklist item", item, TEXT_CHARS) for item in items]
@@ -331,6 +333,7 @@ def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> Co
 
 
 def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> ContextChange[None]:
+    """Add files that the next reader should look at."""
     texts = [str(pointer) for pointer in pointers]
     lines = [_check_line("Pointer", text, POINTER_CHARS) for text in texts]
     checked = [Pointer.parse(line) for line in lines]
