@@ -135,11 +135,10 @@ _END = "--is-inside-work-tree"
 # A bracket makes a pattern of a name: without one, everything below the name would be meant.
 _DEFAULTS = (
     "--glob=refs/remotes/*/[H]EAD",
-    *(
-        f"--glob={place}[{name[0]}]{name[1:]}"
-        for name in USUAL_DEFAULTS
-        for place in ("refs/remotes/*/", HEAD)
-    ),
+    "--glob=refs/remotes/*/[m]ain",
+    "--glob=refs/heads/[m]ain",
+    "--glob=refs/remotes/*/[m]aster",
+    "--glob=refs/heads/[m]aster",
 )
 _NONE = ("not a git repository", "must be run in a work tree", "bare repository")
 

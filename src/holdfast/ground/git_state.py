@@ -91,11 +91,15 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
         now = read_current(git, found, kind)
         edits = {each.path: now[each.path] for each in found if now[each.path] != each.old}
         contents = compute_tree_id(
-            root, edits, own, lambda ids: _read_trees(objects, ids, kind), kind
+            root,
+            changes=edits,
+            without=own,
+            read=lambda ids: _read_trees(objects, ids, kind),
+            kind=kind,
         )
     changed = [each for each in found if each.path in edits]
     changes = {text(each.path): _make_change(each, now[each.path]) for each in changed}
-    return TreeState(head, base, contents.hex(), changes)
+    return TreeState(head=head, base=base, contents_id=contents.hex(), changed=changes)
 
 
 def _make_change(difference: Difference, now: TreeEntry | None) -> FileChange:

@@ -21,8 +21,9 @@ NOTE = (
 def render(documents: Mapping[str, Document]) -> str:
     lines = ["# Context summary", "", NOTE]
     for phase, document in documents.items():
-        for key, fields in sorted(document.contexts.items()):
-            lines += ["", _write_heading(key, phase), *_write_body(fields)]
+        for key in sorted(document.contexts):
+            heading = _write_heading(key, phase)
+            lines += ["", heading, *_write_body(document.contexts[key])]
     return "\n".join(lines) + "\n"
 
 

@@ -133,7 +133,7 @@ def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document
         else:
             contexts[key] = renumber(fields)
     others = {name: value for name, value in top.items() if name not in TOP_NAMES}
-    return Document(top["revision"], contexts, others, problem)
+    return Document(revision=top["revision"], contexts=contexts, others=others, problem=problem)
 
 
 def _read_key(context: Mapping[str, Any]) -> Key:

@@ -230,8 +230,8 @@ class ContextFields(Record):
 
     @property
     def summarised_at(self) -> str:
-        summary = self.working_summary
-        return (summary and summary.updated_at) or ""
+        summary = self.working_summary or Summary()
+        return summary.updated_at or ""
 
     @property
     def changed_at(self) -> str:

@@ -98,7 +98,9 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
         commits = _count_commits(checkout, then, state)
     noted: list[NotedChange] = []
     if context.summary:
-        noted = _list_noted_changes(checkout, context, changed, set(uncommitted))
+        noted = _list_noted_changes(
+            checkout, context, changed=changed, uncommitted=set(uncommitted)
+        )
     return judge_staleness(
         context,
         tree=state.contents_id,
@@ -138,8 +140,9 @@ def _as_readable(text: str) -> str:
 
 
 def _list_noted_changes(
-    checkout: Checkout, context: RepoContext, changed: set[str] | None, uncommitted: set[str]
+    checkout: Checkout, context: RepoContext, *, changed: set[str] | None, uncommitted: set[str]
 ) -> list[NotedChange]:
+    """Each noted file that changed; git is asked who changed it only for the first ones."""
     found = _find_changes(checkout, context, changed or set())
     since = context.checkpoint.git_head
     lines: Mapping[str, git.LineCount] = {}

@@ -112,7 +112,7 @@ def decide(
     """
     known = context.fields.open_decisions or ()
     earlier = _find_decision(context, decision_id, text)
-    wanted = _check_wording(earlier, text, status, because)
+    wanted = _check_wording(earlier, text=text, status=status, because=because)
     repeated = next((decision for decision in known if decision.uid == stamp.uid), None)
     if repeated:
         _check_same_request(repeated.text, wanted.text, stamp)
@@ -151,7 +151,7 @@ class Wording:
 
 
 def _check_wording(
-    earlier: Decision | None, text: str | None, status: str | None, because: str | None
+    earlier: Decision | None, *, text: str | None, status: str | None, because: str | None
 ) -> Wording:
     if text is None and earlier:
         text = earlier.text

@@ -95,8 +95,10 @@ class WorkstreamService:
         for phase in PHASES:
             document = await off_loop(checkout.files.load, phase)
             judged = await self._judge_own_branch(checkout, document, phase)
-            for key, fields in sorted(document.contexts.items()):
-                listed.append(ListedContext(key, phase, fields.updated_at, judged.get(key)))
+            for key in sorted(document.contexts):
+                updated_at = document.contexts[key].updated_at
+                context = ListedContext(key, phase, updated_at, judged=judged.get(key))
+                listed.append(context)
         return listed
 
     # --- decisions and claims ---------------------------------------------------------------------
@@ -238,7 +240,12 @@ class WorkstreamService:
         label = self._redact(feature_request)
         state = await off_loop(target.checkout.read_state)
         verified_by = await self._find_verification(target.checkout, state, by_hand=by_hand)
-        saved = SummaryToSave(text, label, verified_by, expected_revision)
+        saved = SummaryToSave(
+            text=text,
+            feature_request=label,
+            verified_by=verified_by,
+            expected_revision=expected_revision,
+        )
 
         def save(context: RepoContext) -> ContextChange[None]:
             checkpoint = judging.make_checkpoint(target.checkout, context, state)
@@ -359,7 +366,13 @@ class WorkstreamService:
         renamed = finding.follow_renamed_repository(document, key)
         found = finding.get_context(renamed, key, phase)
         kept = await self.journal.find_kept(key, phase)
-        target = Target(checkout, workstream_id, document, found, kept)
+        target = Target(
+            checkout=checkout,
+            workstream_id=workstream_id,
+            document=document,
+            context=found,
+            kept=kept,
+        )
         if document.problem:
             return target
         if not found.is_empty:
@@ -492,7 +505,7 @@ class WorkstreamService:
     def _stamp(self, request_id: str | None) -> Stamp:
         developer = self.settings.developer
         uid = ids.named_id("request", developer, request_id) if request_id else ids.new_id()
-        return Stamp(developer, uid, _now(), request_id)
+        return Stamp(by=developer, uid=uid, now=_now(), key=request_id)
 
 
 # --- small pieces ---------------------------------------------------------------------------------
