@@ -93,7 +93,8 @@ class Folder:
         return True
 
     def _check_plain(self, fd: int, name: str) -> None:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
             raise PathOutsideError(self._path_to(name), _NOT_PLAIN, _ADVICE)
 
     def _path_to(self, name: str) -> str:

@@ -66,14 +66,14 @@ def read_current(git: Git, found: list[Difference], kind: str) -> dict[bytes, Tr
     """What each path holds now. git is asked about files that it would not store unchanged."""
     now: dict[bytes, TreeEntry | None] = {}
     unsure: dict[bytes, TreeEntry] = {}
-    for each in found:
-        entry, is_sure = _read_current(git, each, kind)
-        now[each.path] = entry
+    for difference in found:
+        entry, is_sure = _read_current(git, difference, kind)
+        now[difference.path] = entry
         if entry and not is_sure:
-            unsure[each.path] = entry
-    if not unsure:
-        return now
-    return now | _hash_as_stored(git, unsure)
+            unsure[difference.path] = entry
+    if unsure:
+        now |= _hash_as_stored(git, unsure)
+    return now
 
 
 def _read_current(git: Git, each: Difference, kind: str) -> tuple[TreeEntry | None, bool]:
@@ -177,8 +177,8 @@ def _find_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], s
 
 def quote_path(path: bytes) -> bytes:
     """In git's own quotes, so that no byte of a name ends the line."""
-    escaped = b"".join(b"\\%03o" % byte for byte in path)
-    return b'"%b"' % escaped
+    escaped = [b"\\%03o" % byte for byte in path]
+    return b'"' + b"".join(escaped) + b'"'
 
 
 def _find_submodule_commit(git: Git, path: bytes, kind: str) -> bytes:

@@ -64,6 +64,7 @@ def _parse_setting(scope: str, origin: str, setting: str) -> SettingLine:
 
 
 def is_understood(lines: Iterable[SettingLine]) -> bool:
+    """Whether this git has read the settings that its environment gave it."""
     return any((line.key, line.value) == MARK for line in lines)
 
 
@@ -111,6 +112,7 @@ def _find_remote_name(remote: str | None, lines: Sequence[SettingLine]) -> str |
 
 
 def _list_matches(pattern: re.Pattern[str], lines: Iterable[SettingLine]) -> list[tuple[str, str]]:
+    """What the pattern finds in a key, and the value, of each setting whose key fits."""
     matches: list[tuple[str, str]] = []
     for line in lines:
         match = pattern.fullmatch(line.key)

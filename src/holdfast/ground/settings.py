@@ -27,15 +27,18 @@ class Owner:
     __slots__ = ("developer_id", "workspace_id")
 
     def __init__(self, workspace_id: str, developer_id: str):
-        self.workspace_id, self.developer_id = workspace_id, developer_id
+        self.workspace_id = workspace_id
+        self.developer_id = developer_id
 
 
 class Settings:
     __slots__ = ("database", "developer", "home", "workspace")
 
     def __init__(self, *, home: str, database: str, workspace: str, developer: str):
-        self.home, self.database = home, database
-        self.workspace, self.developer = workspace, developer
+        self.home = home
+        self.database = database
+        self.workspace = workspace
+        self.developer = developer
 
     @property
     def owner(self) -> Owner:
@@ -44,7 +47,8 @@ class Settings:
 
 def owner_of(workspace: str, handle: str) -> Owner:
     """In local mode a handle is believed, so its id follows from it and costs no look-up."""
-    return Owner(workspace, ids.named_id("developer", workspace, handle))
+    developer_id = ids.named_id("developer", workspace, handle)
+    return Owner(workspace, developer_id)
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -217,12 +221,14 @@ def _find_email_in(path: str) -> str:
             text = file.read(1 << 20)
     except OSError:
         return ""
-    in_user = False
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            in_user = line.casefold() == "[user]"
-        key, _, value = line.partition("=")
-        if in_user and key.strip().casefold() == "email":
+    is_in_user = False
+    for line in text.splitlines():
+        setting = line.strip()
+        if setting.startswith("["):
+            is_in_user = setting.casefold() == "[user]"
+        key, _, value = setting.partition("=")
+        is_email = key.strip().casefold() == "email"
+        if is_in_user and is_email:
             return value.strip().strip('"')
     return ""
 
@@ -237,6 +243,7 @@ def _find_person_folder(env: Mapping[str, str]) -> str:
 
 
 def _expand(path: str, env: Mapping[str, str]) -> str:
+    """`~` is the person's folder as this environment has it, not the process's own."""
     if path == "~" or path.startswith("~/"):
         return _find_person_folder(env) + path[1:]
     return os.path.expanduser(path)

@@ -58,6 +58,7 @@ class Remains:
 
 
 async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
+    """An id is that of a memory, of a document or, where it is neither, of an event."""
     named = await _find_memories(scope, wanted.ids)
     documents = await _find_documents(scope, wanted)
     known = {memory.id for memory in named}
@@ -87,15 +88,14 @@ async def erase(scope: Scope, wanted: ToForget, found: Erasable) -> int:
 
 
 async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
+    """Where what was erased may still be."""
     path = sqlite_path(app.settings.database)
-    places = [
-        *_find_in_spool(app, wanted.match),
-        *_find_unscrubbed(app, path),
-        *_find_context_files(app, wanted.match, worktree),
-    ]
+    places = _find_in_spool(app, wanted.match)
+    places += _find_unscrubbed(app, path)
+    places += _find_context_files(app, wanted.match, worktree)
     sessions = await _find_sessions(app.scope, wanted)
     backups = migrate.backups(path) if path else []
-    return Remains(tuple(sessions), tuple(backups), tuple(places))
+    return Remains(sessions=tuple(sessions), backups=tuple(backups), files=tuple(places))
 
 
 # --- what is stored -------------------------------------------------------------------------------
@@ -103,8 +103,12 @@ async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
 
 async def _find_memories(scope: Scope, ids: tuple[str, ...]) -> list[Memory]:
     """Those of the ids that are memories, forgotten ones among them."""
-    found = [await scope.memories.find_memory(memory_id) for memory_id in ids]
-    return [memory for memory in found if memory is not None]
+    memories = []
+    for memory_id in ids:
+        memory = await scope.memories.find_memory(memory_id)
+        if memory is not None:
+            memories.append(memory)
+    return memories
 
 
 async def _find_documents(scope: Scope, wanted: ToForget) -> list[tuple[str, str]]:

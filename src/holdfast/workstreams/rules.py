@@ -30,7 +30,12 @@ from holdfast.workstreams.entries import (
     Summary,
 )
 from holdfast.workstreams.evidence import CommandEvidence, Evidence
-from holdfast.workstreams.merging import ERRORS_KEPT, next_decision_id, recover_context
+from holdfast.workstreams.merging import (
+    ERRORS_KEPT,
+    NotedEntry,
+    next_decision_id,
+    recover_context,
+)
 from holdfast.workstreams.model import (
     PHASES,
     ContextChange,
@@ -113,7 +118,7 @@ def decide(
     known = context.fields.open_decisions or ()
     earlier = _find_decision(context, decision_id, text)
     wanted = _check_wording(earlier, text=text, status=status, because=because)
-    repeated = next((decision for decision in known if decision.uid == stamp.uid), None)
+    repeated = _find_repeated(known, stamp)
     if repeated:
         _check_same_request(repeated.text, wanted.text, stamp)
         return ContextChange(context, repeated)
@@ -201,7 +206,7 @@ def claim(
     """A claim that something is done needs something that shows it."""
     text = _check_line("Claim", text, TEXT_CHARS)
     known = context.fields.evidence_ledger or ()
-    repeated = next((each for each in known if each.uid == stamp.uid), None)
+    repeated = _find_repeated(known, stamp)
     if repeated:
         _check_same_request(repeated.claim, text, stamp)
         return ContextChange(context, repeated)
@@ -417,13 +422,14 @@ def fail(
     """
     error = _check_text("error", _cut_middle(error), ERROR_CHARS)
     known = context.fields.last_errors or ()
-    repeated = next((run for run in known if run.uid == stamp.uid), None)
+    repeated = _find_repeated(known, stamp)
     if repeated:
         _check_same_request(repeated.error, error, stamp)
         return ContextChange(context, None)
+    failed_step = _check_line("step", _cut_end(step), TEXT_CHARS)
     run = NotedRun(
         status="failed",
-        failed_step=_check_line("step", _cut_end(step), TEXT_CHARS),
+        failed_step=failed_step,
         error=error,
         next_action=_check_line("next_action", _cut_end(next_action), TEXT_CHARS),
         at=stamp.now,
@@ -468,6 +474,14 @@ def _cut_end(text: object) -> object:
 
 
 # --- small pieces ---------------------------------------------------------------------------------
+
+
+def _find_repeated(entries: Iterable[NotedEntry], stamp: Stamp) -> NotedEntry | None:
+    """The entry that the same request has written already."""
+    for entry in entries:
+        if entry.uid == stamp.uid:
+            return entry
+    return None
 
 
 def _check_same_request(earlier: str | None, text: str, stamp: Stamp) -> None:
