@@ -115,7 +115,7 @@ class ConfinedRoot:
 
     def _find_steps(self, path: str) -> tuple[str, ...]:
         """The steps from this folder to a file; an absolute path has to begin with the folder."""
-        steps = checked_steps(path)
+        steps = check_steps(path)
         if not os.path.isabs(path):
             return steps
         for root in self._names:
@@ -127,7 +127,7 @@ class ConfinedRoot:
 
 def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     """The innermost root that a path belongs to; a relative path belongs to the first."""
-    checked_steps(path)
+    check_steps(path)
     candidates = list(roots)
     if os.path.isabs(path):
         candidates.sort(key=lambda root: -len(root.folder))
@@ -137,7 +137,7 @@ def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     raise PathOutsideError(path, "is not below a folder that may be shown")
 
 
-def checked_steps(path: str) -> tuple[str, ...]:
+def check_steps(path: str) -> tuple[str, ...]:
     """A path's names, or a refusal of what leads upwards or differs between systems."""
     if not path or "\x00" in path:
         raise PathOutsideError(path, "is no path")

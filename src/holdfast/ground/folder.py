@@ -108,7 +108,7 @@ class Folder:
 
 def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
     """The folder at a path below a root; None where it is missing and not to be made."""
-    steps = confined.checked_steps(path)
+    steps = confined.check_steps(path)
     fd = -1
     with _refuse_links(os.path.join(root, path)):
         try:

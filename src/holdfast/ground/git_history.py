@@ -181,6 +181,6 @@ def _is_file_or_gone(repository: Repository, path: str) -> bool:
 
 
 def _check_path(path: str) -> None:
-    confined.checked_steps(path)
+    confined.check_steps(path)
     if os.path.isabs(path):
         raise InvalidValueError("path", path, "is not relative to the working tree")

@@ -41,7 +41,7 @@ def compute_tree_id(
     trees = _load(root, folders, read)
     for path, entry in edits.items():
         folder, _, name = path.rpartition(b"/")
-        _put(trees[folder], name, entry)
+        _set_entry(trees[folder], name, entry)
     for path in reversed(folders[1:]):
         folder, _, name = path.rpartition(b"/")
         _close_folder(trees[folder], name, trees[path], kind)
@@ -140,7 +140,7 @@ def _find_folder(trees: Mapping[bytes, Tree], path: bytes) -> bytes | None:
     return entry.id
 
 
-def _put(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:
+def _set_entry(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:
     if entry:
         tree[name] = entry
     else:

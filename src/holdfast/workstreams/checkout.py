@@ -149,7 +149,7 @@ def _check_excludes(repository: git.Repository) -> None:
 def _check_folder(folder: str) -> str:
     """The context folder in a canonical form, because what is below it is left out of hashes."""
     try:
-        steps = confined.checked_steps(folder.rstrip("/"))
+        steps = confined.check_steps(folder.rstrip("/"))
     except PathOutsideError as error:
         raise InvalidValueError("context_folder", folder, error.problem) from None
     if GIT_FOLDER in map(str.casefold, steps):
