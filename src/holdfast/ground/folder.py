@@ -38,7 +38,7 @@ class Folder:
         os.close(self._fd)
 
     def find(self, name: str, *, max_bytes: int) -> bytes | None:
-        """A regular file's bytes, or None where there is none."""
+        """A regular file's bytes, or None where it is missing."""
         with self._translate_errors(name):
             try:
                 fd = os.open(
