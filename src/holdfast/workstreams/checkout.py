@@ -1,4 +1,9 @@
-"""One working tree, opened once per verb: its repository, its settings and its files."""
+"""One working tree, opened once per verb: its repository, its settings and its files.
+
+The flag is checked before git is started, and again when the repository is known. Paths come from
+callers and from files that others may write, so they are read inside the tree only, and never from
+git's own folder.
+"""
 
 from __future__ import annotations
 

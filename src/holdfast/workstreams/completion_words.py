@@ -1,4 +1,8 @@
-"""The words by which a text says that something is done, and those that negate it."""
+"""The words by which a text says that something is done, and those that negate it.
+
+They are data: `completion` and `completion_senses` decide by them, and know no words of their own
+beyond a few that only one rule needs. English only.
+"""
 
 from __future__ import annotations
 

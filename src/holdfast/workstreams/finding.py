@@ -1,4 +1,8 @@
-"""Find the context that is meant, and describe where it differs from the expected one. Pure."""
+"""Find the context that is meant, and describe where it differs from the expected one. Pure.
+
+A line of work may have notes under the earlier name of its repository, on another branch, or only
+in the log of this machine. What is found elsewhere is used, and a note says so.
+"""
 
 from __future__ import annotations
 
