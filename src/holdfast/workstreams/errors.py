@@ -79,10 +79,11 @@ class SharedContextOffError(Refused):
         if says:
             sentences.append(says)
         sentences.append(f"Switch it on with SHARED_CONTEXT_ENABLED=true, or with {setting}.")
+        next_action = Action("repository.name")
         if repo:
             sentences.append(f"This repository is called {repo} there.")
-        next_verb = "shared_context.try" if repo else "repository.name"
-        super().__init__(" ".join(sentences), next_actions=[Action(next_verb)])
+            next_action = Action("shared_context.try")
+        super().__init__(" ".join(sentences), next_actions=[next_action])
 
 
 class EvidenceMissingError(Refused):
