@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast import errors
-from holdfast.ground.settings import Settings, load_settings, redacted, sqlite_path
+from holdfast.ground.settings import Settings, hide_password, load_settings, sqlite_path
 from holdfast.scope import Scope
 from holdfast.storage.database import drive
 from holdfast.storage.mark import mark_store
@@ -81,7 +81,7 @@ class App:
             result: T = self._runner.run(asyncio.wait_for(coroutine, self.wait_seconds))
         except TimeoutError:
             self._is_late = True
-            raise errors.StoreBusyError(redacted(self.settings.database)) from None
+            raise errors.StoreBusyError(hide_password(self.settings.database)) from None
         return result
 
     def _end_loop(self) -> None:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from holdfast.ground.off_loop import apart, off_loop
+from holdfast.ground.off_loop import off_loop, run_in_thread
 from holdfast.storage.database import drive
 
 
@@ -13,12 +13,12 @@ def where() -> int:
 
 
 def test_without_a_loop_everything_happens_in_place():
-    assert drive(off_loop(where)) == apart(where) == threading.get_ident()
+    assert drive(off_loop(where)) == run_in_thread(where) == threading.get_ident()
 
 
 async def test_with_a_running_loop_the_work_runs_in_another_thread():
     assert await off_loop(where) != threading.get_ident()
-    assert apart(where) != threading.get_ident()
+    assert run_in_thread(where) != threading.get_ident()
 
 
 async def test_errors_come_through():
@@ -26,6 +26,6 @@ async def test_errors_come_through():
         raise ValueError(what)
 
     with pytest.raises(ValueError, match="x"):
-        apart(fail, "x")
+        run_in_thread(fail, "x")
     with pytest.raises(ValueError, match="y"):
         await off_loop(fail, what="y")

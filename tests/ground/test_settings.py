@@ -13,9 +13,9 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
 from holdfast.ground.settings import (
     check_database_url,
+    hide_password,
     load_settings,
     owner_of,
-    redacted,
     sqlite_path,
 )
 
@@ -209,7 +209,7 @@ def test_a_postgres_url_may_leave_out_what_has_a_default(url: str):
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, shown: str):
-    assert redacted(url) == shown
+    assert hide_password(url) == shown
 
 
 @given(
@@ -219,8 +219,8 @@ def test_a_url_is_shown_without_its_password(url: str, shown: str):
 )
 def test_no_password_is_ever_shown(password: str):
     """Whatever characters it has, also those that a URL should have had escaped."""
-    assert password not in redacted(f"postgresql://app:{password}@host/name")
-    assert password not in redacted(f"postgresql://host/name?password={password}")
+    assert password not in hide_password(f"postgresql://app:{password}@host/name")
+    assert password not in hide_password(f"postgresql://host/name?password={password}")
 
 
 # --- whose ----------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from holdfast.workstreams.evidence import (
     judge_command,
     judge_evidence,
     parse_evidence,
-    split_lines,
     take_evidence,
 )
+from holdfast.workstreams.line_runs import split_lines
 from holdfast.workstreams.symbols import Lines
 from tests.workstreams import edits
 

@@ -27,6 +27,7 @@ TARGETS = (
     "workstreams/entries.py",
     "workstreams/evidence.py",
     "workstreams/judging.py",
+    "workstreams/line_runs.py",
     "workstreams/merging.py",
     "workstreams/staleness.py",
     "workstreams/symbols.py",

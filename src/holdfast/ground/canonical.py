@@ -47,7 +47,8 @@ def canonical_json(field: str, value: object, *, max_bytes: int) -> str:
     """The one text of a JSON value; refuses what is not JSON, too deep or too large."""
     normalised = _normalise(field, value, 1)
     text = json.dumps(normalised, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    if len(text) > max_bytes or len(text.encode()) > max_bytes:
+    is_too_long = len(text) > max_bytes or len(text.encode()) > max_bytes
+    if is_too_long:
         raise InvalidValueError(field, text, f"is longer than {max_bytes:,} bytes as JSON")
     return text
 
@@ -116,7 +117,9 @@ def _normalise_number(field: str, number: int | float) -> int | float:
         return number
     if not math.isfinite(number):
         raise InvalidValueError(field, str(number), "is not a finite number")
-    return int(number) if number.is_integer() else number
+    if number.is_integer():
+        return int(number)
+    return number
 
 
 def _count_bytes(field: str, text: str) -> int:

@@ -34,7 +34,7 @@ _LINK_OR_DEVICE = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.
 
 @dataclass(frozen=True)
 class FileCopy:
-    """A file's bytes as they were at one moment, and what tells them from any others."""
+    """A file's bytes as they were at one moment, and what distinguishes them from any others."""
 
     data: bytes
     mode: int
@@ -54,7 +54,8 @@ class ConfinedRoot:
     def __init__(self, folder: str):
         self.folder = os.path.realpath(folder)
         # A person may name the folder by a path that leads through a link.
-        self._names = {_split(self.folder), _split(os.path.abspath(folder))}
+        as_named = os.path.abspath(folder)
+        self._names = {_split(self.folder), _split(as_named)}
 
     def holds(self, path: str) -> bool:
         """Whether a path names something below this folder, as far as names tell."""
@@ -114,18 +115,19 @@ class ConfinedRoot:
 
     def _find_steps(self, path: str) -> tuple[str, ...]:
         """The steps from this folder to a file; an absolute path has to begin with the folder."""
-        steps = checked_steps(path)
+        steps = check_steps(path)
         if not os.path.isabs(path):
             return steps
         for root in self._names:
-            if steps[: len(root)] == root and len(steps) > len(root):
-                return steps[len(root) :]
+            depth = len(root)
+            if steps[:depth] == root and len(steps) > depth:
+                return steps[depth:]
         raise PathOutsideError(path, "is not below a folder that may be shown")
 
 
 def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     """The innermost root that a path belongs to; a relative path belongs to the first."""
-    checked_steps(path)
+    check_steps(path)
     candidates = list(roots)
     if os.path.isabs(path):
         candidates.sort(key=lambda root: -len(root.folder))
@@ -135,7 +137,7 @@ def find_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:
     raise PathOutsideError(path, "is not below a folder that may be shown")
 
 
-def checked_steps(path: str) -> tuple[str, ...]:
+def check_steps(path: str) -> tuple[str, ...]:
     """A path's names, or a refusal of what leads upwards or differs between systems."""
     if not path or "\x00" in path:
         raise PathOutsideError(path, "is not a path")
@@ -166,7 +168,8 @@ def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
             raise FileMissingError(path)
         if not stat.S_ISREG(found.st_mode):
             raise PathOutsideError(path, "is not a regular file")
-        return FileCopy(files.read_open(fd, path, max_bytes), stat.S_IMODE(found.st_mode))
+        data = files.read_open(fd, path, max_bytes)
+        return FileCopy(data, mode=stat.S_IMODE(found.st_mode))
     finally:
         os.close(fd)
 

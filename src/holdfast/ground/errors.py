@@ -31,11 +31,12 @@ class PathOutsideError(Refused):
 
     def __init__(self, path: object, problem: str, advice: str = ""):
         self.path, self.problem = path, problem
-        name_folder = Action("serve.root")
-        super().__init__(
-            f"Path {shown(path)} {problem}.{advice and ' ' + advice}",
-            next_actions=[] if advice else [name_folder],
-        )
+        message = f"Path {shown(path)} {problem}."
+        next_actions = [Action("serve.root")]
+        if advice:
+            message += f" {advice}"
+            next_actions = []
+        super().__init__(message, next_actions=next_actions)
 
 
 class GitMissingError(Unavailable):

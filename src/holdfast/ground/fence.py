@@ -1,7 +1,7 @@
 """Text of other authors, shown to an agent as data.
 
 A teammate's summary, a memory, a file's words: their authors must not be able to speak as the user,
-as the client or as us. So such a text stands between two markers that carry a secret number, under
+as the client or as us. So such a text is put between two markers that carry a secret number, under
 a line that names its author; each of its lines is marked, invisible characters are removed, and
 what looks like a client's words or like a marker is changed. The number is a keyed hash of what is
 shown: the same text gives the same bytes, and only this data folder could have made it.
@@ -66,23 +66,30 @@ _KEY = rb"[0-9a-f]{64}"
 def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars: int) -> str:
     """The text as data, in at most so many characters; empty without a text or room for it."""
     visible = _remove_unseen(text).strip()
-    body = _disarm(visible[: max(0, max_chars) + LOOKAHEAD_CHARS])
-    header = (
-        f"author={_quote(author, AUTHOR_CHARS)} source={_quote(source, SOURCE_CHARS)} "
-        f"at={_quote(at, AT_CHARS)}"
-    )
-    room = max_chars - len(_enclose("-" * NONCE_CHARS, header, PREFIX))
+    beginning = visible[: max(0, max_chars) + LOOKAHEAD_CHARS]
+    body = _disarm(beginning)
+    header = _write_header(author, source, at)
+    empty = _enclose("-" * NONCE_CHARS, header, PREFIX)
+    room = max_chars - len(empty)
     if room < 1 or not body:
         return ""
-    lines = PREFIX + _cut_lines(body.replace("\n", f"\n{PREFIX}"), room)
-    shown = f"{header}\n{lines}"
-    nonce = first_absent(_nonces(key, shown), shown)
+    marked = body.replace("\n", f"\n{PREFIX}")
+    lines = PREFIX + _cut_lines(marked, room)
+    content = f"{header}\n{lines}"
+    nonce = first_absent(_make_nonces(key, content), content)
     return _enclose(nonce, header, lines)
+
+
+def _write_header(author: str, source: str, at: str) -> str:
+    quoted_author = _quote(author, AUTHOR_CHARS)
+    quoted_source = _quote(source, SOURCE_CHARS)
+    return f"author={quoted_author} source={quoted_source} at={_quote(at, AT_CHARS)}"
 
 
 def one_line(text: str, max_chars: int) -> str:
     """A short value of another author, such as a branch or a title, inside a line of ours."""
-    line = " ".join(_remove_unseen(text).split())
+    words = _remove_unseen(text).split()
+    line = " ".join(words)
     beginning = line[: max(0, max_chars) + LOOKAHEAD_CHARS]
     return cut(_disarm(beginning), max_chars)
 
@@ -114,8 +121,9 @@ def first_absent(nonces: Iterable[str], text: str) -> str:
 
 def hmac_sha256(key: bytes, message: bytes) -> bytes:
     """As `hmac` has it, which would load OpenSSL: three milliseconds of a hook's time."""
-    short_key = key if len(key) <= 64 else new_sha256(key).digest()
-    block = short_key.ljust(64, b"\0")
+    if len(key) > 64:
+        key = new_sha256(key).digest()
+    block = key.ljust(64, b"\0")
     inner_pad = bytes(byte ^ 0x36 for byte in block)
     outer_pad = bytes(byte ^ 0x5C for byte in block)
     inner = new_sha256(inner_pad + message).digest()
@@ -128,10 +136,11 @@ def _enclose(nonce: str, header: str, lines: str) -> str:
     )
 
 
-def _nonces(key: bytes, shown: str) -> Iterator[str]:
+def _make_nonces(key: bytes, content: str) -> Iterator[str]:
     number = 0
     while True:
-        yield hmac_sha256(key, b"fence %d\n" % number + shown.encode()).hex()[:NONCE_CHARS]
+        message = f"fence {number}\n{content}".encode()
+        yield hmac_sha256(key, message).hex()[:NONCE_CHARS]
         number += 1
 
 
@@ -141,11 +150,13 @@ def _cut_lines(lines: str, max_chars: int) -> str:
 
 
 def _quote(value: str, max_chars: int) -> str:
-    return '"' + one_line(value, max_chars).replace('"', "'") + '"'
+    line = one_line(value, max_chars).replace('"', "'")
+    return f'"{line}"'
 
 
 def _remove_unseen(text: str) -> str:
-    return re.sub(_UNSEEN, "", re.sub(_LINE_ENDS, "\n", text))
+    with_newlines = re.sub(_LINE_ENDS, "\n", text)
+    return re.sub(_UNSEEN, "", with_newlines)
 
 
 def _disarm(text: str) -> str:
@@ -159,11 +170,12 @@ def _disarm(text: str) -> str:
 
 
 def _read_key(path: str) -> bytes | None:
-    """None when there is no file, or no key in it: a new one is made then."""
-    data = (files.find_bytes(path, max_bytes=FILE_BYTES) or b"").strip()
-    if not re.fullmatch(_KEY, data):
+    """None when the file is missing or holds no key: a new one is made then."""
+    data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+    digits = data.strip()
+    if not re.fullmatch(_KEY, digits):
         return None
     with contextlib.suppress(OSError):  # a copied file may be readable for others
         if os.stat(path).st_mode & 0o077:
             os.chmod(path, 0o600)
-    return bytes.fromhex(data.decode())
+    return bytes.fromhex(digits.decode())

@@ -100,7 +100,7 @@ class Lock:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a whole file; whatever happens, a reader finds the old one or the new one."""
+    """Replace a whole file; at every moment a reader finds the old one or the new one."""
     folder, name = os.path.split(os.fspath(path))
     try:
         # Opened before anything is written: once renamed, only the sync itself can still go wrong.

@@ -38,7 +38,7 @@ class Folder:
         os.close(self._fd)
 
     def find(self, name: str, *, max_bytes: int) -> bytes | None:
-        """A regular file's bytes, or None where there is none."""
+        """A regular file's bytes, or None where it is missing."""
         with self._translate_errors(name):
             try:
                 fd = os.open(
@@ -93,7 +93,8 @@ class Folder:
         return True
 
     def _check_plain(self, fd: int, name: str) -> None:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
             raise PathOutsideError(self._path_to(name), _NOT_PLAIN, _ADVICE)
 
     def _path_to(self, name: str) -> str:
@@ -106,8 +107,8 @@ class Folder:
 
 
 def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
-    """The folder at a path below a root; None where it is not there and not to be made."""
-    steps = confined.checked_steps(path)
+    """The folder at a path below a root; None where it is missing and not to be made."""
+    steps = confined.check_steps(path)
     fd = -1
     with _refuse_links(os.path.join(root, path)):
         try:

@@ -2,7 +2,7 @@
 
 Small plain files are hashed here, without starting git. What git might store otherwise (other line
 ends, an encoding, an id to fill in) is asked of git, which does what attributes say and runs
-no filter: a file under a filter counts as it lies there. Nothing is waited for: a pipe or a device
+no filter: a file under a filter counts as it is on disk. Nothing is waited for: a pipe or a device
 in a file's place counts by what it is, a file that may not be read by the reason, one of more than
 half a gigabyte by its size and time.
 """
@@ -44,32 +44,36 @@ class Difference:
 def parse_differences(listed: bytes) -> list[Difference]:
     """`:100644 100644 OLD NEW M`, then the path, each ended by a NUL."""
     parts = listed.split(b"\0")
-    return [
-        _parse_difference(head, path) for head, path in zip(parts[::2], parts[1::2], strict=False)
-    ]
+    heads, paths = parts[::2], parts[1::2]
+    return [_parse_difference(head, path) for head, path in zip(heads, paths, strict=False)]
 
 
 def _parse_difference(head: bytes, path: bytes) -> Difference:
     old_mode, mode, old, new, status = head.removeprefix(b":").split(b" ")
     is_new_file = int(old_mode) == 0
     is_unread = not new.strip(b"0")
-    before = None if is_new_file else TreeEntry(old_mode, bytes.fromhex(old.decode()))
-    after = None if is_unread else TreeEntry(mode, bytes.fromhex(new.decode()))
-    return Difference(path, status[:1].decode(), before, after, mode)
+    before = None if is_new_file else TreeEntry(old_mode, _parse_hex(old))
+    after = None if is_unread else TreeEntry(mode, _parse_hex(new))
+    letter = status[:1].decode()
+    return Difference(path, letter, before, after, mode)
+
+
+def _parse_hex(digits: bytes) -> bytes:
+    return bytes.fromhex(digits.decode())
 
 
 def read_current(git: Git, found: list[Difference], kind: str) -> dict[bytes, TreeEntry | None]:
     """What each path holds now. git is asked about files that it would not store unchanged."""
     now: dict[bytes, TreeEntry | None] = {}
     unsure: dict[bytes, TreeEntry] = {}
-    for each in found:
-        entry, is_sure = _read_current(git, each, kind)
-        now[each.path] = entry
+    for difference in found:
+        entry, is_sure = _read_current(git, difference, kind)
+        now[difference.path] = entry
         if entry and not is_sure:
-            unsure[each.path] = entry
-    if not unsure:
-        return now
-    return now | _hash_as_stored(git, unsure)
+            unsure[difference.path] = entry
+    if unsure:
+        now |= _hash_as_stored(git, unsure)
+    return now
 
 
 def _read_current(git: Git, each: Difference, kind: str) -> tuple[TreeEntry | None, bool]:
@@ -77,14 +81,16 @@ def _read_current(git: Git, each: Difference, kind: str) -> tuple[TreeEntry | No
     if each.new or each.status == "D":
         return each.new, True
     if each.mode == _SUBMODULE:
-        return TreeEntry(each.mode, _find_submodule_commit(git, each.path, kind)), True
+        commit = _find_submodule_commit(git, each.path, kind)
+        return TreeEntry(each.mode, commit), True
     path = os.path.join(os.fsencode(git.folder), each.path)
     try:
         blob, is_sure = _hash_file(path, kind)
     except FileNotFoundError:
         return None, True
     except OSError as error:
-        return TreeEntry(each.mode, hash_object(f"unreadable {error.errno}", b"", kind)), True
+        reason = hash_object(f"unreadable {error.errno}", b"", kind)
+        return TreeEntry(each.mode, reason), True
     return TreeEntry(each.mode, blob), is_sure
 
 
@@ -93,15 +99,18 @@ def _hash_file(path: bytes, kind: str) -> tuple[bytes, bool]:
     try:
         fd = os.open(path, _FILE)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            return hash_object("blob", os.readlink(path), kind), True
-        raise
+        if error.errno != errno.ELOOP:
+            raise
+        target = os.readlink(path)
+        return hash_object("blob", target, kind), True
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
-            return hash_object(f"special {stat.S_IFMT(found.st_mode)}", b"", kind), True
+            file_type = stat.S_IFMT(found.st_mode)
+            return hash_object(f"special {file_type}", b"", kind), True
         if found.st_size > LARGEST_BYTES:
-            return hash_object(f"large {found.st_mtime_ns} {found.st_size}", b"", kind), True
+            version = f"{found.st_mtime_ns} {found.st_size}"
+            return hash_object(f"large {version}", b"", kind), True
         data = file.read(READ_BYTES + 1)
     is_sure = len(data) <= READ_BYTES and _is_stored_as_it_is(data)
     return hash_object("blob", data, kind), is_sure
@@ -128,7 +137,10 @@ def _hash_as_stored(git: Git, unsure: Mapping[bytes, TreeEntry]) -> dict[bytes, 
     others = [path for path in unsure if path not in old]
     found = _hash_with_git(git, others)
     found |= _hash_with_git(git, list(old - auto), "-c", "core.autocrlf=false")
-    return {path: entry._replace(id=found.get(path, entry.id)) for path, entry in unsure.items()}
+    stored: dict[bytes, TreeEntry | None] = {}
+    for path, entry in unsure.items():
+        stored[path] = entry._replace(id=found.get(path, entry.id))
+    return stored
 
 
 def _hash_with_git(git: Git, paths: list[bytes], *options: str) -> dict[bytes, bytes]:
@@ -140,7 +152,7 @@ def _hash_with_git(git: Git, paths: list[bytes], *options: str) -> dict[bytes, b
     ):
         for path in paths:
             hashing.say(quote_path(path) + b"\n")
-            found[path] = bytes.fromhex(hashing.hear_line().decode())
+            found[path] = _parse_hex(hashing.hear_line())
     return found
 
 
@@ -151,7 +163,8 @@ def _find_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], s
     auto: set[bytes] = set()
     for start in range(0, len(names), PATHS_AT_ONCE):
         some = names[start : start + PATHS_AT_ONCE]
-        for row in git.ask("ls-files", "--eol", "-z", "--", *some).split(b"\0")[:-1]:
+        listed = git.ask("ls-files", "--eol", "-z", "--", *some)
+        for row in listed.split(b"\0")[:-1]:
             facts, _, path = row.partition(b"\t")
             if not _OLD.match(facts):
                 continue
@@ -164,15 +177,17 @@ def _find_old_line_ends(git: Git, paths: Iterable[bytes]) -> tuple[set[bytes], s
 
 def quote_path(path: bytes) -> bytes:
     """In git's own quotes, so that no byte of a name ends the line."""
-    escaped = b"".join(b"\\%03o" % byte for byte in path)
-    return b'"%b"' % escaped
+    escaped = [b"\\%03o" % byte for byte in path]
+    return b'"' + b"".join(escaped) + b'"'
 
 
 def _find_submodule_commit(git: Git, path: bytes, kind: str) -> bytes:
     """A submodule's commit; without a repository there, git would answer for the outer one."""
     folder = os.path.join(git.folder, os.fsdecode(path))
-    if os.path.lexists(os.path.join(folder, ".git")):
-        answer = Git(folder).run("rev-parse", "--verify", "--quiet", "HEAD")
-        if answer.code == 0:
-            return bytes.fromhex(answer.out.decode().strip())
-    return hash_object("unreadable submodule", b"", kind)
+    unreadable = hash_object("unreadable submodule", b"", kind)
+    if not os.path.lexists(os.path.join(folder, ".git")):
+        return unreadable
+    answer = Git(folder).run("rev-parse", "--verify", "--quiet", "HEAD")
+    if answer.code:
+        return unreadable
+    return _parse_hex(answer.out.strip())

@@ -1,4 +1,8 @@
-"""What commits say about a repository: which exist, how far apart they are, what they changed."""
+"""What commits say about a repository: which exist, how far apart they are, what they changed.
+
+Commits and paths come from callers and from files in the repository. They are checked before git
+is asked, so that none is taken for an option or leads out of the working tree.
+"""
 
 from __future__ import annotations
 
@@ -58,22 +62,27 @@ def has_commit(repository: Repository, commit: object) -> bool:
     """Whether this is the whole id of a commit that is here."""
     if not is_commit(commit):
         return False
-    return repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").code == 0
+    answer = repository.git.run("cat-file", "-e", f"{commit}^{{commit}}")
+    return answer.code == 0
 
 
 def list_commits(repository: Repository, beginning: str) -> list[str]:
     """Whole ids of the commits whose ids begin so; a branch of that name is not meant."""
     if not _BEGINNING.fullmatch(beginning):
         raise InvalidValueError("commit", beginning, "is not a commit id")
-    listed = text(repository.git.ask("rev-parse", f"--disambiguate={beginning}")).split()
-    return [commit for commit in listed if has_commit(repository, commit)]
+    listed = repository.git.ask("rev-parse", f"--disambiguate={beginning}")
+    ids = text(listed).split()
+    return [commit for commit in ids if has_commit(repository, commit)]
 
 
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:
     """Whether `of` (default: HEAD) has the commit in its history; None where one is missing."""
     later = check_commit(of) if of else "HEAD"
-    answer = repository.git.run("merge-base", "--is-ancestor", check_commit(commit), later)
-    return {0: True, 1: False}.get(answer.code)
+    earlier = check_commit(commit)
+    answer = repository.git.run("merge-base", "--is-ancestor", earlier, later)
+    if answer.code not in (0, 1):
+        return None
+    return answer.code == 0
 
 
 def count_commits(repository: Repository, since: str) -> int | None:
@@ -97,7 +106,8 @@ def numstat(repository: Repository, since: str, paths: Sequence[str]) -> dict[st
     for start in range(0, len(readable), PATHS_AT_ONCE):
         some = readable[start : start + PATHS_AT_ONCE]
         command = ("diff-index", "-z", "--numstat", *_QUIET_DIFF, check_commit(since))
-        found |= _parse_counts(git.ask(*command, "--", *some))
+        listed = git.ask(*command, "--", *some)
+        found |= _parse_counts(listed)
     return found
 
 
@@ -111,7 +121,8 @@ def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) 
         raise GitFailedError(repository.root, answer.complaint)
     lines = answer.out
     if answer.is_cut:
-        lines = lines[: lines.rfind(b"\n") + 1]
+        end = lines.rfind(b"\n") + 1
+        lines = lines[:end]
     return DiffText(text(lines), answer.is_cut)
 
 
@@ -121,10 +132,11 @@ def last_change(repository: Repository, path: str) -> LastChange | None:
     answer = repository.git.run(
         "rev-list", "-1", "--encoding=UTF-8", "--format=%an", "HEAD", "--", path
     )
-    commit, _, author = text(answer.out).partition("\n")
-    if answer.code or not commit:
+    head, _, author = text(answer.out).partition("\n")
+    if answer.code or not head:
         return None
-    return LastChange(commit.removeprefix("commit ")[:SHORT_CHARS], author.rstrip("\n"))
+    commit = head.removeprefix("commit ")
+    return LastChange(commit[:SHORT_CHARS], author.rstrip("\n"))
 
 
 def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int) -> bytes | None:
@@ -144,10 +156,12 @@ def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int)
 
 
 def _parse_counts(listed: bytes) -> dict[str, LineCount]:
-    rows = [text(row).split("\t", 2) for row in listed.split(b"\0") if row]
-    return {
-        path: LineCount(_parse_count(added), _parse_count(removed)) for added, removed, path in rows
-    }
+    counts = {}
+    for row in text(listed).split("\0"):
+        if row:
+            added, removed, path = row.split("\t", 2)
+            counts[path] = LineCount(_parse_count(added), _parse_count(removed))
+    return counts
 
 
 def _parse_count(number: str) -> int | None:
@@ -167,6 +181,6 @@ def _is_file_or_gone(repository: Repository, path: str) -> bool:
 
 
 def _check_path(path: str) -> None:
-    confined.checked_steps(path)
+    confined.check_steps(path)
     if os.path.isabs(path):
         raise InvalidValueError("path", path, "is not relative to the working tree")

@@ -35,7 +35,7 @@ OPTIONS = ("--no-optional-locks", "--no-replace-objects", "--literal-pathspecs",
 ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
-    # a missing object would be fetched by whatever program the remote's address names
+    # a missing object would be fetched by any program that the remote's address names
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
@@ -89,7 +89,7 @@ class Git:
         stdin = subprocess.PIPE if talks else subprocess.DEVNULL
         pipe = subprocess.PIPE
         # From the root, because a relative name would be looked up in the repository; in a session
-        # of its own, so that there is no terminal to ask at, and whatever git started ends with it.
+        # of its own, so that there is no terminal to ask at, and all that git started ends with it.
         process = subprocess.Popen(
             argv,
             cwd="/",
@@ -125,7 +125,10 @@ class Running:
         self.deadline = time.monotonic() + SECONDS
         self.out = bytearray()
         self.complaint = bytearray()
-        self.streams = {process.stdout.fileno(): self.out, process.stderr.fileno(): self.complaint}
+        self.streams = {
+            process.stdout.fileno(): self.out,
+            process.stderr.fileno(): self.complaint,
+        }
         self.poll = select.poll()
         for stream in self.streams:
             self.poll.register(stream, select.POLLIN)
@@ -147,7 +150,12 @@ class Running:
                 self._read()
             is_cut = len(self.out) > most_bytes
             code = 0 if is_cut else self.process.wait()
-        return GitAnswer(code, bytes(self.out[:most_bytes]), find_message(self.complaint), is_cut)
+        return GitAnswer(
+            code=code,
+            out=bytes(self.out[:most_bytes]),
+            complaint=find_message(self.complaint),
+            is_cut=is_cut,
+        )
 
     def say(self, line: bytes) -> None:
         """A few kilobytes between two answers: more than a pipe holds would block for ever."""
@@ -156,13 +164,20 @@ class Running:
             self.process.stdin.write(line)
 
     def hear_line(self) -> bytes:
-        return self._take(lambda: self.out.find(b"\n") + 1)[:-1]
+        line = self._take(lambda: self.out.find(b"\n") + 1)
+        return line[:-1]
 
     def hear(self, size: int) -> bytes:
-        return self._take(lambda: size if len(self.out) >= size else 0)
+        def find_end() -> int:
+            if len(self.out) < size:
+                return 0
+            return size
 
-    def _take(self, end: Callable[[], int]) -> bytes:
-        while not (size := end()):
+        return self._take(find_end)
+
+    def _take(self, find_end: Callable[[], int]) -> bytes:
+        """What was written up to an end, which is 0 until it is known."""
+        while not (size := find_end()):
             if self.process.stdout and self.process.stdout.fileno() not in self.streams:
                 complaint = find_message(self.complaint) or "it ended before it had answered"
                 raise GitFailedError(self.folder, complaint)
@@ -172,7 +187,8 @@ class Running:
         return taken
 
     def _read(self) -> None:
-        ready = self.poll.poll(max(0.0, self.deadline - time.monotonic()) * 1000)
+        seconds_left = max(0.0, self.deadline - time.monotonic())
+        ready = self.poll.poll(seconds_left * 1000)
         if not ready:
             raise GitFailedError(self.folder, f"no answer came within {SECONDS:g} seconds")
         for stream, _ in ready:
@@ -194,11 +210,11 @@ def find_git(environment: Mapping[str, str]) -> str:
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Ours without anything that tells git where to look or what to run."""
-    kept = {
-        name: value for name, value in environment.items() if not name.startswith(("GIT_", "LC_"))
-    }
+    harmless = [name for name in environment if not name.startswith(("GIT_", "LC_"))]
+    kept = {name: environment[name] for name in harmless}
     folders = _list_absolute(environment.get("PATH", os.defpath))
-    return kept | ENVIRONMENT | {"PATH": os.pathsep.join(folders)}
+    search_path = os.pathsep.join(folders)
+    return {**kept, **ENVIRONMENT, "PATH": search_path}
 
 
 def make_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -213,7 +229,10 @@ def make_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 def blank_filters(filters: Iterable[str]) -> list[tuple[str, str]]:
     """Settings with which each of these filters does nothing, without an error."""
     lines = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
-    return [(f"filter.{name}.{key}", value) for name in filters for key, value in lines]
+    settings: list[tuple[str, str]] = []
+    for name in filters:
+        settings += [(f"filter.{name}.{key}", value) for key, value in lines]
+    return settings
 
 
 def text(data: bytes | bytearray) -> str:
@@ -226,7 +245,7 @@ def find_message(complaint: bytes | bytearray) -> str:
     for line in lines:
         if line.startswith(("fatal:", "error:")):
             return line
-    return lines[0] if lines else ""
+    return next(iter(lines), "")
 
 
 def _list_absolute(search_path: str) -> list[str]:

@@ -49,10 +49,12 @@ def rewrite(url: str, rules: Sequence[tuple[str, str]]) -> str:
 def _join(scheme: str, place: str, path: str) -> str | None:
     found = _HOST.fullmatch(place.lower())
     steps = [step for step in path.split("/") if step]
-    if not found or not steps or any(step in (".", "..") for step in steps):
+    is_relative = "." in steps or ".." in steps
+    if not found or not steps or is_relative:
         return None
     host, port = found.groups()
     name = "/".join(steps).removesuffix(".git")
-    if port and port != _DEFAULT_PORTS.get(scheme.lower(), _SSH_PORT):
+    default_port = _DEFAULT_PORTS.get(scheme.lower(), _SSH_PORT)
+    if port and port != default_port:
         return f"{host}:{port}/{name}"
     return f"{host}/{name}"

@@ -26,12 +26,12 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Repository:
-    """A working tree and where its repository lies, as they were when they were read.
+    """A working tree and where its repository is, as they were when they were read.
 
     `repo` is the same for every clone and working tree: host and path of the remote `origin` (else
     of the first one), or, where that leads nowhere but into this machine, the first commit of the
     default branch, the smallest of several. While there is neither (no commit yet, or a shallow
-    clone that cannot see the first one) it is `local-` and a hash of where the repository lies: no
+    clone that cannot see the first one) it is `local-` and a hash of where the repository is: no
     two of them are taken for one, and it does not tell the place.
     """
 
@@ -63,7 +63,7 @@ class Branch:
 
 
 def find_repository(folder: str) -> Repository | None:
-    """The repository whose working tree a folder is in. A bare one has none, so it is not found.
+    """The repository whose working tree a folder is in. A bare one has no tree and is not found.
 
     Nor is one that says its working tree is somewhere else: what is written there would land in a
     place of its choice.
@@ -85,19 +85,29 @@ def find_repository(folder: str) -> Repository | None:
 
 def find_default_branch(repository: Repository) -> Branch | None:
     """The remote's own default, else `main` or `master`, a remote's before a local one."""
-    remote = f"refs/remotes/{repository.settings.remote or 'origin'}/"
-    usual = [f"{place}{name}" for name in USUAL_DEFAULTS for place in (remote, HEAD)]
+    remote = _name_remote(repository)
+    usual: list[str] = []
+    for name in USUAL_DEFAULTS:
+        usual += [f"{remote}{name}", f"{HEAD}{name}"]
     listed = repository.git.ask(
         "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", f"{remote}HEAD", *usual
     )
-    rows = [line.split("\0") for line in text(listed).split("\n")[:-1]]
+    lines = text(listed).split("\n")[:-1]
+    rows = [line.split("\0") for line in lines]
     pointed = {symref: commit for _, commit, symref in rows if symref}
     plain = {name: commit for name, commit, symref in rows if not symref}
     found = pointed | plain
     for name in (*pointed, *usual):
         if name in found:
-            return Branch(name.removeprefix(remote).removeprefix(HEAD), found[name])
+            short_name = name.removeprefix(remote).removeprefix(HEAD)
+            return Branch(short_name, found[name])
     return None
+
+
+def _name_remote(repository: Repository) -> str:
+    """Where the branches of the remote are, as a prefix of their full names."""
+    remote = repository.settings.remote or "origin"
+    return f"refs/remotes/{remote}/"
 
 
 def is_commit(value: object) -> bool:
@@ -110,7 +120,7 @@ def check_commit(value: str) -> str:
     return value
 
 
-# --- where it lies and what it is called ----------------------------------------------------------
+# --- where it is and what it is called ------------------------------------------------------------
 
 _QUESTIONS = (
     "--is-inside-work-tree",
@@ -125,11 +135,10 @@ _END = "--is-inside-work-tree"
 # A bracket makes a pattern of a name: without one, everything below the name would be meant.
 _DEFAULTS = (
     "--glob=refs/remotes/*/[H]EAD",
-    *(
-        f"--glob={place}[{name[0]}]{name[1:]}"
-        for name in USUAL_DEFAULTS
-        for place in ("refs/remotes/*/", HEAD)
-    ),
+    "--glob=refs/remotes/*/[m]ain",
+    "--glob=refs/heads/[m]ain",
+    "--glob=refs/remotes/*/[m]aster",
+    "--glob=refs/heads/[m]aster",
 )
 _NONE = ("not a git repository", "must be run in a work tree", "bare repository")
 
@@ -147,8 +156,9 @@ def _find_place(git: Git) -> Repository | None:
     inside, way_up, shallow, hash_kind, *rest = lines
     if inside != "true" or way_up:
         return None
-    end = len(rest) - 1 - rest[::-1].index(inside)
-    folders, (ref, *names, _) = rest[:end], rest[end + 1 :]
+    end = len(rest) - 1 - rest[::-1].index(inside)  # the last line that is the mark
+    folders = rest[:end]
+    ref, *names, _ = rest[end + 1 :]
     if len(folders) != len(_FOLDERS):
         folders = [text(git.ask(*absolute, folder))[:-1] for folder in _FOLDERS]
     git_dir, common_dir = folders
@@ -176,16 +186,18 @@ def _refuse_unless_missing(git: Git, complaint: str) -> None:
 
 def _local_name(repository: Repository) -> str:
     place = repository.common_dir.encode("utf-8", "surrogateescape")
-    return f"local-{hashlib.sha256(place).hexdigest()[:16]}"
+    digest = hashlib.sha256(place).hexdigest()
+    return f"local-{digest[:16]}"
 
 
 def _first_commit(repository: Repository) -> str | None:
     if repository.is_shallow:
         return None
-    places = (f"refs/remotes/{repository.settings.remote or 'origin'}/", HEAD)
+    places = (_name_remote(repository), HEAD)
     names = [name for name in repository.default_names if name.startswith(places)]
-    branch = names[0] if names else "HEAD"
+    branch = next(iter(names), "HEAD")
     answer = repository.git.run("rev-list", "--max-parents=0", branch, "--")
     if answer.code:
         return None
-    return min(text(answer.out).split(), default=None)
+    first_commits = text(answer.out).split()
+    return min(first_commits, default=None)

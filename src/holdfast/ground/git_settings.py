@@ -42,7 +42,7 @@ class GitSettings:
 
 @dataclass(frozen=True)
 class SettingLine:
-    """One setting: `scope` tells the repository's own from the person's."""
+    """One setting: `scope` distinguishes the repository's own from the person's."""
 
     scope: str
     origin: str
@@ -51,9 +51,10 @@ class SettingLine:
 
 
 def parse_listing(listing: bytes) -> list[SettingLine]:
-    """Key and value are parted by the first line break; a key has none."""
+    """Key and value are separated by the first line break; a key cannot contain one."""
     parts = listing.decode("utf-8", "surrogateescape").split("\0")
-    rows = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
+    scopes, origins, settings = parts[::3], parts[1::3], parts[2::3]
+    rows = zip(scopes, origins, settings, strict=False)
     return [_parse_setting(scope, origin, setting) for scope, origin, setting in rows]
 
 
@@ -63,28 +64,32 @@ def _parse_setting(scope: str, origin: str, setting: str) -> SettingLine:
 
 
 def is_understood(lines: Iterable[SettingLine]) -> bool:
+    """Whether this git has read the settings that its environment gave it."""
     return any((line.key, line.value) == MARK for line in lines)
 
 
 def make_settings(
     lines: Sequence[SettingLine], folder: str, own_files: Iterable[str] = ()
 ) -> GitSettings:
-    """`own_files`: looked at later as well, because one that is not there yet may come."""
-    origins = [
-        line.origin.removeprefix("file:") for line in lines if line.origin.startswith("file:")
-    ]
-    files = tuple(sorted({os.path.join(folder, path) for path in (*origins, *own_files)}))
+    """`own_files`: looked at later as well, because a missing one may be created."""
+    origins = [line.origin for line in lines if line.origin.startswith("file:")]
+    names = [*(origin.removeprefix("file:") for origin in origins), *own_files]
+    paths = {os.path.join(folder, name) for name in names}
+    files = tuple(sorted(paths))
+    filters = {name for name, _ in _list_matches(_FILTER, lines)}
     remote = _find_remote(lines)
     return GitSettings(
-        filters=tuple(sorted({name for name, _ in _list_matches(_FILTER, lines)})),
+        filters=tuple(sorted(filters)),
         remote=remote,
         remote_name=_find_remote_name(remote, lines),
-        names_others=any(
-            line.scope in ("local", "worktree") and line.key.startswith("include") for line in lines
-        ),
+        names_others=any(map(_names_other_file, lines)),
         files=files,
         stamps=read_stamps(files),
     )
+
+
+def _names_other_file(line: SettingLine) -> bool:
+    return line.scope in ("local", "worktree") and line.key.startswith("include")
 
 
 def read_stamps(files: Iterable[str]) -> tuple[tuple[int, ...], ...]:
@@ -95,17 +100,19 @@ def _find_remote(lines: Iterable[SettingLine]) -> str | None:
     names = [name for name, _ in _list_matches(_REMOTE, lines)]
     if "origin" in names:
         return "origin"
-    return names[0] if names else None
+    return next(iter(names), None)
 
 
 def _find_remote_name(remote: str | None, lines: Sequence[SettingLine]) -> str | None:
-    addresses = [value for name, value in _list_matches(_REMOTE, lines) if name == remote]
-    address = addresses[0] if addresses else ""
+    remotes = _list_matches(_REMOTE, lines)
+    addresses = [value for name, value in remotes if name == remote]
+    address = next(iter(addresses), "")
     rules = _list_matches(_REWRITE, lines)
     return normalise_remote(rewrite(address, rules))
 
 
 def _list_matches(pattern: re.Pattern[str], lines: Iterable[SettingLine]) -> list[tuple[str, str]]:
+    """What the pattern finds in a key, and the value, of each setting whose key fits."""
     matches: list[tuple[str, str]] = []
     for line in lines:
         match = pattern.fullmatch(line.key)

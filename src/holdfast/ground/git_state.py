@@ -83,20 +83,23 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
         if answer.code or answer.is_cut:
             complaint = answer.complaint or "it found too many differences"
             raise GitFailedError(repository.root, complaint)
-        if _find_commit(objects, "HEAD")[0] != head:
+        head_now, _ = _find_commit(objects, "HEAD")
+        if head_now != head:
             return None
-        found = [each for each in parse_differences(answer.out) if not is_left_out(each.path, own)]
+        differences = parse_differences(answer.out)
+        found = [each for each in differences if not is_left_out(each.path, own)]
         now = read_current(git, found, kind)
-        changed = {each.path: now[each.path] for each in found if now[each.path] != each.old}
+        edits = {each.path: now[each.path] for each in found if now[each.path] != each.old}
         contents = compute_tree_id(
-            root, changed, own, lambda ids: _read_trees(objects, ids, kind), kind
+            root,
+            changes=edits,
+            without=own,
+            read=lambda ids: _read_trees(objects, ids, kind),
+            kind=kind,
         )
-    shown = {
-        text(each.path): _make_change(each, now[each.path])
-        for each in found
-        if each.path in changed
-    }
-    return TreeState(head, base, contents.hex(), shown)
+    changed = [each for each in found if each.path in edits]
+    changes = {text(each.path): _make_change(each, now[each.path]) for each in changed}
+    return TreeState(head=head, base=base, contents_id=contents.hex(), changed=changes)
 
 
 def _make_change(difference: Difference, now: TreeEntry | None) -> FileChange:
@@ -126,15 +129,17 @@ def _find_commit(objects: Running, name: str) -> tuple[str | None, bytes | None]
     if head.endswith(b" missing"):
         return None, None
     commit, _, size = head.decode().split(" ")
-    first_line = objects.hear(int(size) + 1).partition(b"\n")[0]
-    return commit, bytes.fromhex(first_line.decode().removeprefix("tree "))
+    first_line, _, _ = objects.hear(int(size) + 1).partition(b"\n")
+    tree = first_line.decode().removeprefix("tree ")
+    return commit, bytes.fromhex(tree)
 
 
 def _read_trees(objects: Running, ids: list[bytes], kind: str) -> list[Tree]:
     trees: list[Tree] = []
     for start in range(0, len(ids), TREES_AT_ONCE):
         some = ids[start : start + TREES_AT_ONCE]
-        objects.say(b"".join(tree.hex().encode() + b"\n" for tree in some))
+        request = "".join(f"{tree.hex()}\n" for tree in some)
+        objects.say(request.encode())
         trees += [parse_tree(_hear_tree(objects), kind) for _ in some]
     return trees
 
@@ -144,4 +149,6 @@ def _hear_tree(objects: Running) -> bytes:
     name, _, rest = head.decode().partition(" ")
     if not rest.startswith("tree "):
         raise GitFailedError(objects.folder, f"tree {name} is missing")
-    return objects.hear(int(rest.removeprefix("tree ")) + 1)[:-1]
+    size = int(rest.removeprefix("tree "))
+    data = objects.hear(size + 1)  # and a line break after it
+    return data[:size]

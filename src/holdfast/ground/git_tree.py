@@ -41,7 +41,7 @@ def compute_tree_id(
     trees = _load(root, folders, read)
     for path, entry in edits.items():
         folder, _, name = path.rpartition(b"/")
-        _put(trees[folder], name, entry)
+        _set_entry(trees[folder], name, entry)
     for path in reversed(folders[1:]):
         folder, _, name = path.rpartition(b"/")
         _close_folder(trees[folder], name, trees[path], kind)
@@ -49,7 +49,7 @@ def compute_tree_id(
 
 
 def list_outermost(paths: Iterable[bytes]) -> list[bytes]:
-    """Without those that lie in another one."""
+    """Without those that are inside another one."""
     found = set(paths)
     return sorted(path for path in found if not is_left_out(path, found - {path}))
 
@@ -61,7 +61,8 @@ def is_left_out(path: bytes, without: Iterable[bytes]) -> bool:
 def hash_object(type_: str, data: bytes, kind: str) -> bytes:
     """As git counts it: a short head, then the bytes."""
     head = f"{type_} {len(data)}\0".encode()
-    return hashlib.new(kind, head + data, usedforsecurity=False).digest()
+    digest = hashlib.new(kind, head + data, usedforsecurity=False)
+    return digest.digest()
 
 
 def parse_tree(data: bytes, kind: str) -> Tree:
@@ -71,8 +72,10 @@ def parse_tree(data: bytes, kind: str) -> Tree:
     while at < len(data):
         space = data.index(b" ", at)
         end = data.index(b"\0", space)
-        tree[data[space + 1 : end]] = TreeEntry(data[at:space], data[end + 1 : end + 1 + size])
+        mode = data[at:space]
+        name = data[space + 1 : end]
         at = end + 1 + size
+        tree[name] = TreeEntry(mode, data[end + 1 : at])
     return tree
 
 
@@ -81,35 +84,51 @@ def format_tree(tree: Tree) -> bytes:
 
     def make_key(item: tuple[bytes, TreeEntry]) -> bytes:
         name, entry = item
-        return name + b"/" if entry.mode == FOLDER else name
+        if entry.mode == FOLDER:
+            return name + b"/"
+        return name
 
     ordered = sorted(tree.items(), key=make_key)
-    return b"".join(b"%b %b\0%b" % (entry.mode, name, entry.id) for name, entry in ordered)
+    lines = [b"%b %b\0%b" % (entry.mode, name, entry.id) for name, entry in ordered]
+    return b"".join(lines)
 
 
 def _list_folders_above(paths: Iterable[bytes]) -> list[bytes]:
     """Every folder above one of the paths, the outer ones first."""
     found = {b""}
     for path in paths:
-        folder = path.rpartition(b"/")[0]
+        folder = _find_outer(path)
         while folder not in found:
             found.add(folder)
-            folder = folder.rpartition(b"/")[0]
-    return sorted(found, key=lambda folder: (folder.count(b"/") + bool(folder), folder))
+            folder = _find_outer(folder)
+    return sorted(found, key=_rank_folder)
+
+
+def _find_outer(path: bytes) -> bytes:
+    """The folder that a path is in; empty for the root."""
+    folder, _, _ = path.rpartition(b"/")
+    return folder
+
+
+def _rank_folder(folder: bytes) -> tuple[int, bytes]:
+    depth = folder.count(b"/")
+    if folder:
+        depth += 1
+    return depth, folder
 
 
 def _load(root: bytes | None, folders: list[bytes], read: ReadTrees) -> dict[bytes, Tree]:
-    """The trees of these folders, level by level; a folder that is not there yet is empty."""
+    """The trees of these folders, level by level; a folder that does not exist yet is empty."""
     trees: dict[bytes, Tree] = {folder: {} for folder in folders}
-    wanted = {b"": root} if root else {}
+    wanted: dict[bytes, bytes] = {}
+    if root:
+        wanted[b""] = root
     while wanted:
-        trees |= zip(wanted, read(list(wanted.values())), strict=True)
-        below = {
-            path: _find_folder(trees, path)
-            for path in folders
-            if path and path.rpartition(b"/")[0] in wanted
-        }
-        wanted = {path: found for path, found in below.items() if found}
+        read_now = read(list(wanted.values()))
+        trees |= zip(wanted, read_now, strict=True)
+        below = [path for path in folders if path and _find_outer(path) in wanted]
+        found = {path: _find_folder(trees, path) for path in below}
+        wanted = {path: tree_id for path, tree_id in found.items() if tree_id}
     return trees
 
 
@@ -121,7 +140,7 @@ def _find_folder(trees: Mapping[bytes, Tree], path: bytes) -> bytes | None:
     return entry.id
 
 
-def _put(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:
+def _set_entry(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:
     if entry:
         tree[name] = entry
     else:
@@ -131,6 +150,7 @@ def _put(tree: Tree, name: bytes, entry: TreeEntry | None) -> None:
 def _close_folder(above: Tree, name: bytes, tree: Tree, kind: str) -> None:
     """git knows no empty folder. A file that took its place stays."""
     if tree:
-        above[name] = TreeEntry(FOLDER, hash_object("tree", format_tree(tree), kind))
+        tree_id = hash_object("tree", format_tree(tree), kind)
+        above[name] = TreeEntry(FOLDER, tree_id)
     elif name in above and above[name].mode == FOLDER:
         del above[name]

@@ -1,6 +1,6 @@
-"""Ids: version 7 UUIDs, so that what is written together lies together in every index.
+"""Ids: version 7 UUIDs, so that what is written together is together in every index.
 
-The standard library's `uuid` costs a hook more than the append itself, so the few lines stand here.
+The standard library's `uuid` costs a hook more than the append itself, so the few lines are here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 def new_id() -> str:
     """48 bits of milliseconds, 74 random bits: sortable, and not guessable."""
-    moment = f"{time.time_ns() // 1_000_000:012x}"
+    milliseconds = time.time_ns() // 1_000_000
+    moment = f"{milliseconds:012x}"
     chance = os.urandom(10).hex()
     variant = _VARIANT[chance[3]]
     return f"{moment[:8]}-{moment[8:]}-7{chance[:3]}-{variant}{chance[4:7]}-{chance[7:19]}"
@@ -23,8 +24,8 @@ def new_id() -> str:
 
 def named_id(*parts: str) -> str:
     """The same id for the same parts on every machine; a version 8 UUID over a hash."""
-    digest = canonical.sha256(*(part.encode() for part in parts))
-    digits = digest.hex()
+    encoded = [part.encode() for part in parts]
+    digits = canonical.sha256(*encoded).hex()
     variant = _VARIANT[digits[16]]
     time_fields = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}"
     return f"{time_fields}-{variant}{digits[17:20]}-{digits[20:32]}"
@@ -38,7 +39,11 @@ def parse_id(text: object) -> str | None:
         return None
     if not text[8] == text[13] == text[18] == text[23] == "-":
         return None
+    digits = text.replace("-", "")
     try:
-        return text.lower() if len(bytes.fromhex(text.replace("-", ""))) == 16 else None
+        value = bytes.fromhex(digits)
     except ValueError:
         return None
+    if len(value) != 16:
+        return None
+    return text.lower()

@@ -67,8 +67,9 @@ def append_records(
 
 
 def read_records(path: files.Path) -> Contents:
-    """Every record that can be read, whatever stands before it; no file is an empty one."""
-    return parse_records(files.find_bytes(path, max_bytes=MAX_FILE_BYTES) or b"")
+    """Every record that can be read, whatever is before it; a missing file is empty."""
+    data = files.find_bytes(path, max_bytes=MAX_FILE_BYTES)
+    return parse_records(data or b"")
 
 
 def parse_records(data: bytes) -> Contents:
@@ -83,12 +84,16 @@ def parse_records(data: bytes) -> Contents:
             records[number] = parsed
         else:
             is_tail = number > len(lines)
-            damaged.append(Damage(number, "torn" if is_tail else parsed, line))
-    return Contents(tuple(records.values()), tuple(damaged), tuple(records))
+            reason: Reason = "torn" if is_tail else parsed
+            damaged.append(Damage(number, reason, line))
+    return Contents(
+        records=tuple(records.values()), damaged=tuple(damaged), line_numbers=tuple(records)
+    )
 
 
 def _format_line(record: Mapping[str, Any]) -> bytes:
-    return canonical.canonical_object("record", record, max_bytes=MAX_RECORD_BYTES).encode() + b"\n"
+    text = canonical.canonical_object("record", record, max_bytes=MAX_RECORD_BYTES)
+    return f"{text}\n".encode()
 
 
 def _append(fd: int, path: str, lines: bytes) -> str | None:
@@ -120,12 +125,14 @@ def _write_or_undo(fd: int, size: int, lines: bytes) -> None:
 
 
 def _read_tail(fd: int, size: int) -> bytes:
-    """What stands after the last newline."""
+    """What follows the last newline."""
     parts: list[bytes] = []
-    newline, end = b"", size
+    newline = b""
+    end = size
     while end and not newline:
         start = max(0, end - files.CHUNK_BYTES)
-        _, newline, part = os.pread(fd, end - start, start).rpartition(b"\n")
+        chunk = os.pread(fd, end - start, start)
+        _, newline, part = chunk.rpartition(b"\n")
         parts.append(part)
         end = start
     return b"".join(reversed(parts))
@@ -137,8 +144,9 @@ def _keep_tail(path: str, offset: int, tail: bytes) -> str:
     if os.path.islink(folder):
         raise InvalidValueError("folder", folder, "is a symbolic link")
     files.private_folder(folder)
-    digest = hashlib.sha256(tail).hexdigest()[:16]
-    kept = os.path.join(folder, f"{os.path.basename(path)}.{offset}.{digest}")
+    digest = hashlib.sha256(tail).hexdigest()
+    name = os.path.basename(path)
+    kept = os.path.join(folder, f"{name}.{offset}.{digest[:16]}")
     files.write_atomic(kept, tail)
     return kept
 
@@ -167,28 +175,30 @@ def _parse_line(raw: bytes) -> dict[str, Any] | Reason:
         return "not_json"
     if not isinstance(value, dict):
         return "not_object"
-    return "too_deep" if _is_too_deep(line, value) else value
+    if _is_too_deep(line, value):
+        return "too_deep"
+    return value
 
 
 def _is_too_deep(line: bytes, value: object) -> bool:
     # Without so many brackets it cannot be, and counting bytes costs next to nothing.
     brackets = line.count(b"{") + line.count(b"[")
-    return brackets > canonical.MAX_DEPTH and _measure_depth(value) > canonical.MAX_DEPTH
+    if brackets <= canonical.MAX_DEPTH:
+        return False
+    return _measure_depth(value) > canonical.MAX_DEPTH
 
 
 def _measure_depth(value: object) -> int:
+    """A loop, because the value may be nested deeper than Python recurses."""
     depth = 0
     level = [value]
     while containers := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
-        level = [child for item in containers for child in _list_children(item)]
+        level = []
+        for container in containers:
+            children = container.values() if isinstance(container, dict) else container
+            level.extend(children)
     return depth
-
-
-def _list_children(container: dict[str, object] | list[object]) -> Iterable[object]:
-    if isinstance(container, dict):
-        return container.values()
-    return container
 
 
 def _refuse_constant(name: str) -> NoReturn:

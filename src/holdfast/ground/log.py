@@ -78,7 +78,8 @@ def _format_line(event: str, facts: dict[str, object]) -> bytes:
     for name, value in facts.items():
         if name not in line and _as_code(name) and _is_fact(value):
             line[name] = value
-    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+    text = json.dumps(line, separators=(",", ":"))
+    return f"{text}\n".encode()
 
 
 def _is_fact(value: object) -> bool:
@@ -88,4 +89,6 @@ def _is_fact(value: object) -> bool:
 
 
 def _as_code(value: object) -> str | None:
-    return value if isinstance(value, str) and _CODE.fullmatch(value) else None
+    if not isinstance(value, str) or not _CODE.fullmatch(value):
+        return None
+    return value

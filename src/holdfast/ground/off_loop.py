@@ -19,7 +19,7 @@ async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """For a function that drives coroutines itself: where a loop runs, in a thread without one."""
     if not _is_on_loop():
         return function(*args, **kwargs)

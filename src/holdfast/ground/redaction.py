@@ -1,6 +1,6 @@
 """Secrets out of text that is stored or shared.
 
-A log of an agent's work holds whatever passed by: keys in command output, passwords in settings.
+A log of an agent's work holds all that passed by: keys in command output, passwords in settings.
 They are found by what a provider's key looks like and by the name that a value is given, in the
 text as it is, as it would read without the escapes of JSON and of addresses, and as it would read
 without the line ends that a window put into it. What is found is replaced by a mark that says which
@@ -34,6 +34,10 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     class RedactedText(NamedTuple):
         text: str
         found: list[FoundSecret]
+
+    Span = tuple[int, int]
+    Hit = tuple[int, int, int]  # start, end, and the rank of the rule
+    Piece = tuple[int, int, int]  # start here, start in the text under it, width of a character
 else:
     FoundSecret = namedtuple("FoundSecret", ("rule", "start", "end"))
     RedactedText = namedtuple("RedactedText", ("text", "found"))
@@ -45,7 +49,7 @@ ENTROPY_BITS = 4.2
 _MARK = r"\[REDACTED:[a-z_]{1,40}:[0-9a-f]{8}\]"
 _ESCAPE = r"\\{1,8}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/nrt]))|%(?:25){0,3}([0-9a-fA-F]{2})"
 _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
-# A line end that may stand inside of a key: nothing but a quotation or the margin of a listing
+# A line end that may be inside of a key: nothing but a quotation or the margin of a listing
 # beside it.
 _LINE_END = (
     r"(?<=[A-Za-z0-9_+/=.~-])(?:[\"'][ \t]{0,4}[+.]?)?[ \t]{0,2}\\?\r?\n"
@@ -65,12 +69,13 @@ _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 
 
 def find_secrets(text: str) -> list[FoundSecret]:
-    """Where each secret stands, from first to last; no two overlap."""
+    """Where each secret is, from first to last; no two overlap."""
     hidden = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), text)
     found: list[FoundSecret] = []
     # Again while there is something: a key may only stand alone once its neighbour is gone.
     for _ in range(PASSES):
-        if not (new := _merge(_find_hits(hidden))):
+        new = _merge(_find_hits(hidden))
+        if not new:
             break
         found += new
         hidden = _replace(hidden, new, lambda secret: "\0" * (secret.end - secret.start))
@@ -83,7 +88,8 @@ def redact(text: str, *, key: bytes = b"") -> RedactedText:
     The hash of a weak password confirms a guess. With the key of a data folder, only there.
     """
     found = find_secrets(text)
-    return RedactedText(_replace(text, found, lambda secret: _make_mark(text, secret, key)), found)
+    marked = _replace(text, found, lambda secret: _make_mark(text, secret, key))
+    return RedactedText(marked, found)
 
 
 def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret]]:
@@ -102,7 +108,8 @@ def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret
 
 def _has_words(text: str) -> bool:
     """Whether there are several: then it is not an id, whatever the field is called."""
-    return len(text.split(maxsplit=1)) > 1
+    beginning = text.split(maxsplit=1)
+    return len(beginning) > 1
 
 
 def is_opaque_field(name: str) -> bool:
@@ -114,32 +121,32 @@ def find_suspicious(text: str) -> list[FoundSecret]:
     """Long words that look random. For a warning only: most of them are hashes and ids, so nothing
     is changed by it.
     """
-    return [
-        FoundSecret("high_entropy", *word.span())
-        for word in re.finditer(_LONG_WORD, text)
-        if not re.fullmatch(_PLAIN_WORD, word[0]) and _entropy(word[0]) >= ENTROPY_BITS
-    ]
+    found: list[FoundSecret] = []
+    for word in re.finditer(_LONG_WORD, text):
+        is_plain = re.fullmatch(_PLAIN_WORD, word[0])
+        if not is_plain and _entropy(word[0]) >= ENTROPY_BITS:
+            found.append(FoundSecret("high_entropy", *word.span()))
+    return found
 
 
 class _View:
-    """A text as a reader sees it, which knows where each character stands in the original."""
+    """A text as a reader sees it, which knows where each character is in the original."""
 
     __slots__ = ("_pieces", "_under", "text")
 
-    def __init__(
-        self,
-        text: str,
-        under: _View | None = None,
-        pieces: list[tuple[int, int, int]] | None = None,
-    ):
-        self.text, self._under, self._pieces = text, under, pieces or []
+    def __init__(self, text: str, under: _View | None = None, pieces: list[Piece] | None = None):
+        self.text = text
+        self._under = under
+        self._pieces = pieces or []
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def span(self, start: int, end: int) -> Span:
+        """Where a part of this text is in the original."""
         if self._under is None:
             return start, end
-        return self._under.span(*self.span_under(start, end))
+        first, last = self.span_under(start, end)
+        return self._under.span(first, last)
 
-    def span_under(self, start: int, end: int) -> tuple[int, int]:
+    def span_under(self, start: int, end: int) -> Span:
         first, _ = self._locate(start)
         _, last = self._locate(end - 1)
         return first, last
@@ -147,25 +154,30 @@ class _View:
     def read(self, pattern: str, reading: Callable[[re.Match[str]], str]) -> _View:
         """The text with each match read as one character or none."""
         parts: list[str] = []
-        pieces, at, last = [(0, 0, 1)], 0, 0
+        pieces = [(0, 0, 1)]
+        at = last = 0
         for match in re.finditer(pattern, self.text):
-            at += match.start() - last
-            parts += (self.text[last : match.start()], character := reading(match))
+            start, end = match.span()
+            character = reading(match)
+            parts += (self.text[last:start], character)
+            at += start - last
             if character:
-                pieces.append((at, match.start(), match.end() - match.start()))
+                pieces.append((at, start, end - start))
                 at += 1
-            pieces.append((at, last := match.end(), 1))
-        return _View("".join((*parts, self.text[last:])), self, pieces) if last else self
+            pieces.append((at, end, 1))
+            last = end
+        if not parts:
+            return self
+        parts.append(self.text[last:])
+        return _View("".join(parts), self, pieces)
 
     def breaks(self, start: int, end: int) -> list[int]:
         """The places between two others where something was read as nothing."""
         first = bisect_right(self._pieces, start, key=_get_start)
-        return [
-            piece[0]
-            for piece in self._pieces[first : bisect_left(self._pieces, end, key=_get_start)]
-        ]
+        last = bisect_left(self._pieces, end, key=_get_start)
+        return [_get_start(piece) for piece in self._pieces[first:last]]
 
-    def _locate(self, at: int) -> tuple[int, int]:
+    def _locate(self, at: int) -> Span:
         """Where the character starts and ends in the text under this one."""
         index = bisect_right(self._pieces, at, key=_get_start) - 1
         begins, place, width = self._pieces[index]
@@ -173,14 +185,15 @@ class _View:
         return start, start + width
 
 
-def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and rank of the rule, in every reading; a key that ends with its line is whole."""
+def _find_hits(text: str) -> Iterator[Hit]:
+    """In every reading; a key that ends with its line is whole."""
     plain = _View(text)
     unescaped = _unescape(plain)
-    seen: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()  # start and rank
     for view in dict.fromkeys((plain, unescaped)):
         for rank, rule in _list_candidates(view):
-            for start, end in (view.span(*span) for span in rule.spans(view.text)):
+            for span in rule.spans(view.text):
+                start, end = view.span(*span)
                 seen.add((start, rank))
                 yield start, end, rank
     for start, end, rank in _find_hits_over_lines(unescaped):
@@ -188,30 +201,34 @@ def _find_hits(text: str) -> Iterator[tuple[int, int, int]]:
             yield start, end, rank
 
 
-def _find_hits_over_lines(view: _View) -> Iterator[tuple[int, int, int]]:
+def _find_hits_over_lines(view: _View) -> Iterator[Hit]:
     joined = _join_lines(view)
     if joined is view:
         return
     for rank, rule in _list_candidates(joined):
         if rule.lines == WHOLE:
             continue
-        for start, end in rule.spans_over_lines(joined.text):
-            first, last = joined.span_under(start, _find_end(rule, joined, start, end))
-            if "\n" in view.text[first:last] and _stands_alone(rule, view.text, first, last):
+        for start, longest in rule.spans_over_lines(joined.text):
+            end = _find_end(rule, joined, start, longest)
+            first, last = joined.span_under(start, end)
+            is_over_lines = "\n" in view.text[first:last]
+            if is_over_lines and _stands_alone(rule, view.text, first, last):
                 yield *view.span(first, last), rank
 
 
 def _stands_alone(rule: Rule, text: str, start: int, end: int) -> bool:
+    """Whether no letter or digit touches it; after the end this matters for exact rules only."""
     before = text[max(0, start - 1) : start]
-    after = text[end : end + 1]
     if before.isalnum():
         return False
+    after = text[end : end + 1]
     return rule.lines != EXACT or not after.isalnum()
 
 
 def _find_end(rule: Rule, joined: _View, start: int, end: int) -> int:
     """Where the key is whole and the next line is a line of its own, else the end."""
-    for at, following in pairwise((*joined.breaks(start, end), end)):
+    breaks = joined.breaks(start, end)
+    for at, following in pairwise((*breaks, end)):
         is_other = re.fullmatch(_OTHER_LINE, joined.text[at:following])
         if is_other and re.compile(rule.pattern).fullmatch(joined.text, start, at):
             return at
@@ -220,21 +237,21 @@ def _find_end(rule: Rule, joined: _View, start: int, end: int) -> int:
 
 def _list_candidates(view: _View) -> Iterator[tuple[int, Rule]]:
     lowered = view.text.lower()
-    return (
-        (rank, rule)
-        for rank, rule in enumerate(RULES)
-        if any(hint in lowered for hint in rule.hints)
-    )
+    for rank, rule in enumerate(RULES):
+        if any(hint in lowered for hint in rule.hints):
+            yield rank, rule
 
 
-def _merge(hits: Iterator[tuple[int, int, int]]) -> list[FoundSecret]:
+def _merge(hits: Iterator[Hit]) -> list[FoundSecret]:
     """What overlaps is one secret, named by the rule that knows most."""
-    merged: list[tuple[int, int, int]] = []
+    merged: list[Hit] = []
+    last_end = 0
     for start, end, rank in sorted(hits):
-        if merged and start < merged[-1][1]:
-            first, last, best = merged.pop()
-            start, end, rank = first, max(last, end), min(best, rank)
+        if start < last_end:
+            first, _, best = merged.pop()
+            start, end, rank = first, max(last_end, end), min(best, rank)
         merged.append((start, end, rank))
+        last_end = end
     return [FoundSecret(RULES[rank].name, start, end) for start, end, rank in merged]
 
 
@@ -244,24 +261,27 @@ def _replace(text: str, found: list[FoundSecret], instead: Callable[[FoundSecret
     for secret in found:
         parts += (text[last : secret.start], instead(secret))
         last = secret.end
-    return "".join((*parts, text[last:]))
+    parts.append(text[last:])
+    return "".join(parts)
 
 
 def _make_mark(text: str, secret: FoundSecret, key: bytes) -> str:
     """The same for the same secret, however it was written."""
     written = _View(text[secret.start : secret.end])
-    read = _join_lines(_unescape(written)).text
-    digest = canonical.sha256(key, read.encode(errors="surrogatepass"))
-    return f"[REDACTED:{secret.rule}:{digest.hex()[:8]}]"
+    plain = _join_lines(_unescape(written)).text
+    digest = canonical.sha256(key, plain.encode(errors="surrogatepass")).hex()
+    return f"[REDACTED:{secret.rule}:{digest[:8]}]"
 
 
 def _unescape(view: _View) -> _View:
-    """Twice: JSON may stand in an address, and an address in JSON."""
+    """Twice: JSON may be part of an address, and an address in JSON."""
     return view.read(_ESCAPE, _read_escape).read(_ESCAPE, _read_escape)
 
 
 def _join_lines(view: _View) -> _View:
-    return view.read(_LINE_END, lambda _: "") if "\n" in view.text else view
+    if "\n" not in view.text:
+        return view
+    return view.read(_LINE_END, lambda _: "")
 
 
 def _read_escape(escape: re.Match[str]) -> str:
@@ -272,7 +292,7 @@ def _read_escape(escape: re.Match[str]) -> str:
     return _MEANS.get(letter, letter)
 
 
-def _get_start(piece: tuple[int, int, int]) -> int:
+def _get_start(piece: Piece) -> int:
     return piece[0]
 
 
@@ -280,7 +300,8 @@ def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -
     if isinstance(value, str):
         return leaf(value, field)
     if depth > canonical.MAX_DEPTH:
-        raise InvalidValueError("value", "…", f"is nested deeper than {canonical.MAX_DEPTH} levels")
+        problem = f"is nested deeper than {canonical.MAX_DEPTH} levels"
+        raise InvalidValueError("value", "…", problem)
     if isinstance(value, dict):
         return {name: _walk(item, str(name), leaf, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
@@ -290,13 +311,15 @@ def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -
 
 def _find_secrets_of_field(text: str, field: str) -> list[FoundSecret]:
     found = find_secrets(text)
-    if found or re.search(_MARK, text) or not is_secret_field(field, text):
+    if found or re.search(_MARK, text):
         return found
+    if not is_secret_field(field, text):
+        return []
     return [FoundSecret("assigned_secret", 0, len(text))]
 
 
 def _entropy(word: str) -> float:
     from math import log2
 
-    counts = Counter(word).values()
-    return -sum(count / len(word) * log2(count / len(word)) for count in counts)
+    shares = [count / len(word) for count in Counter(word).values()]
+    return -sum(share * log2(share) for share in shares)

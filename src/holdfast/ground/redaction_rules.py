@@ -1,9 +1,9 @@
 """What a secret looks like: a provider's prefix or a fixed structure first, then a name that says
 what its value is.
 
-A high entropy alone is no rule: hashes, ids and pictures have it as well. Each pattern starts at a
-literal, bounds what follows or takes it once and for all, and so costs a hostile text no more than
-a long one.
+A high entropy alone is not a rule: hashes, ids and pictures have it as well. Each pattern starts at
+a literal, bounds what follows or takes it once and for all, and so costs a hostile text no more
+than a long one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _USER = r"[^\s\"'`:;|&<>()\\\x00]{1,64}+:"
 _UNQUOTED = r"([^\s\"'`;|&<>()\\\x00]{3,256}+)"
 _BASE64_LINES = r"(?:\s{1,12}+[A-Za-z0-9+/=]{16,}+)++"
 
-# What stands where a secret would: a reference, a word for it, an example.
+# What is written in place of a secret: a reference, a word for it, an example.
 _PLACEHOLDER = (
     r"(?i)\$[{(]|\$\w+$|%\w+%$|[<{\[*(]|x{4,}|\.{3}|…|(.)\1*$"
     r"|(?:\w*(?:example|placeholder|change_?me|your[_-]|dummy|redacted|insert|replace|fake_))"
@@ -84,18 +84,20 @@ class Rule:
         end: str = "",
         check: Callable[[re.Match[str], str], bool] | None = None,
     ):
-        self.name, self.hints, self.pattern, self.lines = name, hints.split(), pattern, lines
-        self.start, self.end, self.check = start, end, check
+        self.name = name
+        self.hints = hints.split()
+        self.pattern = pattern
+        self.lines = lines
+        self.start, self.end = start, end
+        self.check = check
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """A pattern is compiled on first use: a process without secrets pays for none."""
         start = f"(?<![{self.start}])" if self.start else ""
         end = f"(?![{self.end}])" if self.end else ""
-        return [
-            span
-            for match in re.finditer(f"{start}{self.pattern}{end}", text)
-            if (span := self._span(match))
-        ]
+        matches = re.finditer(f"{start}{self.pattern}{end}", text)
+        spans = [self._span(match) for match in matches]
+        return [span for span in spans if span]
 
     def spans_over_lines(self, text: str) -> list[tuple[int, int]]:
         """In a text without line ends, where the neighbours of a key say nothing."""
@@ -117,7 +119,9 @@ class Rule:
 def is_secret_field(name: str, value: str) -> bool:
     """Whether a field of this name with this value holds a secret."""
     found = re.search(rf"{_NAME}$", name)
-    return found is not None and (_holds_secret(found, value) or _is_passphrase(found, value))
+    if found is None:
+        return False
+    return _holds_secret(found, value) or _is_passphrase(found, value)
 
 
 def is_secret_value(value: str) -> bool:
@@ -133,28 +137,33 @@ def is_secret_value(value: str) -> bool:
 
 def _is_name(match: re.Match[str]) -> bool:
     """`api_key` and not `primary_key`; `access_token` and not `next_token`, which turns a page."""
-    before = match.string[max(0, match.start() - 20) : match.start()]
+    start = match.start()
+    before = match.string[max(0, start - 20) : start]
     if re.search(_NOT_THE_SECRET, before):
         return False
-    return match[0][0] not in "kK" or re.search(_KEY_THAT_OPENS, before) is not None
+    if match[0][0] not in "kK":
+        return True
+    return re.search(_KEY_THAT_OPENS, before) is not None
 
 
 def _holds_secret(match: re.Match[str], value: str) -> bool:
+    if not _is_name(match) or not is_secret_value(value):
+        return False
     is_chosen = match[0][0] in _CHOSEN
-    return (
-        _is_name(match)
-        and is_secret_value(value)
-        and (is_chosen or not re.match(_PLAIN_WORDS, value))
-    )
+    return is_chosen or not re.match(_PLAIN_WORDS, value)
 
 
 def _is_named_secret(match: re.Match[str], value: str) -> bool:
-    """Code reads a token as well as it holds one: `token = next_token2(…)` is no secret."""
+    """Code reads a token as well as it holds one: `token = next_token2(…)` is not a secret."""
     if not _holds_secret(match, value):
         return False
-    is_quoted = match.string[match.start(match.lastindex or 0) - 1] in "\"'`"
-    is_called = match.string[match.end() : match.end() + 1] in ("(", "[")
-    return is_quoted or not (is_called or re.match(_SAYS_WHAT_IT_IS, value))
+    start = match.start(match.lastindex or 0)
+    is_quoted = match.string[start - 1] in "\"'`"
+    if is_quoted:
+        return True
+    end = match.end()
+    is_called = match.string[end : end + 1] in ("(", "[")
+    return not is_called and not re.match(_SAYS_WHAT_IT_IS, value)
 
 
 def _is_passphrase(match: re.Match[str], value: str) -> bool:
@@ -163,8 +172,9 @@ def _is_passphrase(match: re.Match[str], value: str) -> bool:
         return False
     words = value.split()
     is_enough = len(words) > 2 or (len(words) == 2 and is_secret_value(value))
-    is_text = re.match(_PLACEHOLDER, value) or re.search(_SPEAKS, value) or re.match(_LABEL, value)
-    return is_enough and not is_text
+    if not is_enough or re.match(_PLACEHOLDER, value):
+        return False
+    return not re.search(_SPEAKS, value) and not re.match(_LABEL, value)
 
 
 def _is_environment_secret(match: re.Match[str], value: str) -> bool:
@@ -199,12 +209,12 @@ def _option(
     """A password as an option of these programs; to others the letter means something else."""
 
     def is_for_program(match: re.Match[str], value: str) -> bool:
-        before = match.string[max(0, match.start() - COMMAND_CHARS) : match.start()]
+        if not _is_password(match, value):
+            return False
+        start = match.start()
+        before = match.string[max(0, start - COMMAND_CHARS) : start]
         command = re.split(r"(?<!\\)\n|\\n|[;|&][ \t|&]", before)[-1]
-        return (
-            _is_password(match, value)
-            and re.search(rf"(?<![\w-])(?:{programs})[ \t]", command) is not None
-        )
+        return re.search(rf"(?<![\w-])(?:{programs})[ \t]", command) is not None
 
     return Rule(
         "command_password", hints, rf"-(?<=[ \t]-){option}(?:{value})", WHOLE, check=is_for_program
@@ -358,7 +368,7 @@ RULES = (
         r"(?:u|-user)(?:=|[ \t]{0,4})",
         _IN_QUOTES.replace("(", f"{_USER}(") + f"|{_USER}{_UNQUOTED}",
     ),
-    # Attached, unless it is a word of small letters: `-print` and `-pthread` are no passwords.
+    # Attached, unless it is a word of small letters: `-print` and `-pthread` are not passwords.
     _option(
         "mysql mariadb sshpass 7z",
         r"mysql\w{0,20}|mariadb(?:-dump)?|sshpass|7za?",

@@ -27,15 +27,18 @@ class Owner:
     __slots__ = ("developer_id", "workspace_id")
 
     def __init__(self, workspace_id: str, developer_id: str):
-        self.workspace_id, self.developer_id = workspace_id, developer_id
+        self.workspace_id = workspace_id
+        self.developer_id = developer_id
 
 
 class Settings:
     __slots__ = ("database", "developer", "home", "workspace")
 
     def __init__(self, *, home: str, database: str, workspace: str, developer: str):
-        self.home, self.database = home, database
-        self.workspace, self.developer = workspace, developer
+        self.home = home
+        self.database = database
+        self.workspace = workspace
+        self.developer = developer
 
     @property
     def owner(self) -> Owner:
@@ -44,12 +47,14 @@ class Settings:
 
 def owner_of(workspace: str, handle: str) -> Owner:
     """In local mode a handle is believed, so its id follows from it and costs no look-up."""
-    return Owner(workspace, ids.named_id("developer", workspace, handle))
+    developer_id = ids.named_id("developer", workspace, handle)
+    return Owner(workspace, developer_id)
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environment is None else environment
-    home = os.path.abspath(_expand(env.get("HOLDFAST_HOME") or _find_data_folder(env), env))
+    folder = env.get("HOLDFAST_HOME") or _find_data_folder(env)
+    home = os.path.abspath(_expand(folder, env))
     return Settings(
         home=home,
         database=_find_database(env, home),
@@ -88,7 +93,8 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
     A person's own folder exists, or HOME is wrong: data below a new one would not be found again.
     """
     person = _find_person_folder(env)
-    if home.startswith(os.path.join(os.path.abspath(person), "")) and not os.path.isdir(person):
+    with_slash = os.path.join(os.path.abspath(person), "")
+    if home.startswith(with_slash) and not os.path.isdir(person):
         problem = "does not exist; correct it, or set HOLDFAST_HOME to a folder for the data"
         raise InvalidValueError("HOME", person, problem)
     found = home
@@ -106,12 +112,13 @@ def _check_home(home: str, env: Mapping[str, str]) -> None:
 def check_database_url(url: str) -> None:
     if not url.startswith(("sqlite:", "postgresql://", "postgres://")):
         raise InvalidValueError(
-            "HOLDFAST_DATABASE", redacted(url), "is not a database URL", known=DATABASE_FORMS
+            "HOLDFAST_DATABASE", hide_password(url), "is not a database URL", known=DATABASE_FORMS
         )
     if sqlite_path(url) is None and not _is_postgres_url(url):
         problem = "cannot be read as a URL; special characters in a password are written as %XX"
+        scheme, _, _ = url.partition("://")
         raise InvalidValueError(
-            "HOLDFAST_DATABASE", f"{url.partition('://')[0]}://...", problem, known=DATABASE_FORMS
+            "HOLDFAST_DATABASE", f"{scheme}://...", problem, known=DATABASE_FORMS
         )
 
 
@@ -135,7 +142,7 @@ def _find_port(host: str) -> str:
     return port
 
 
-def redacted(url: str) -> str:
+def hide_password(url: str) -> str:
     """A URL as it may be shown: without a password, wherever it stands and however it is spelt."""
     if url.startswith("sqlite:"):
         return url
@@ -143,7 +150,8 @@ def redacted(url: str) -> str:
     if "?" in login:  # in a password, or an @ in the query: only the beginning is safe to show
         login, _, _ = login.partition("?")
         at = place = ""
-    scheme, separator, user = login.partition("://" if "://" in login else ":")
+    separator = "://" if "://" in login else ":"
+    scheme, separator, user = login.partition(separator)
     user, colon, _ = user.partition(":")
     password = ":…" if colon else ""
     server, _, _ = place.partition("?")
@@ -170,17 +178,16 @@ def _find_developer(env: Mapping[str, str]) -> str:
                 "is not a handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
             )
         return handle
-    return (
-        _make_handle(_find_git_email(env).partition("@")[0])
-        or _make_handle(_find_login(env))
-        or "me"
-    )
+    name, _, _ = _find_git_email(env).partition("@")
+    return _make_handle(name) or _make_handle(_find_login(env)) or "me"
 
 
 def _make_handle(text: str) -> str:
     """A handle from another name; runs of characters that are not allowed become one dash."""
-    plain = "".join(character if character in _ALLOWED else " " for character in text.casefold())
-    return "-".join(plain.split()).strip("-")[:HANDLE_CHARS]
+    folded = text.casefold()
+    plain = "".join(character if character in _ALLOWED else " " for character in folded)
+    handle = "-".join(plain.split()).strip("-")
+    return handle[:HANDLE_CHARS]
 
 
 def _is_plain(text: str, most: int) -> bool:
@@ -203,7 +210,8 @@ def _find_git_email(env: Mapping[str, str]) -> str:
     """`user.email` of the user's git settings; a hook has no time to start git for it."""
     folder = os.path.expanduser(env.get("HOME") or "~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
-    for path in (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config")):
+    paths = (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config"))
+    for path in paths:
         if email := _find_email_in(path):
             return email
     return ""
@@ -215,12 +223,14 @@ def _find_email_in(path: str) -> str:
             text = file.read(1 << 20)
     except OSError:
         return ""
-    in_user = False
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            in_user = line.casefold() == "[user]"
-        key, _, value = line.partition("=")
-        if in_user and key.strip().casefold() == "email":
+    is_in_user = False
+    for line in text.splitlines():
+        setting = line.strip()
+        if setting.startswith("["):
+            is_in_user = setting.casefold() == "[user]"
+        key, _, value = setting.partition("=")
+        is_email = key.strip().casefold() == "email"
+        if is_in_user and is_email:
             return value.strip().strip('"')
     return ""
 
@@ -229,11 +239,13 @@ def _find_person_folder(env: Mapping[str, str]) -> str:
     """HOME, or what the system says where it is empty."""
     named = env.get("HOME")
     if named == "":
-        return os.path.expanduser(f"~{_find_login({})}")
+        login = _find_login({})
+        return os.path.expanduser(f"~{login}")
     return named or os.path.expanduser("~")
 
 
 def _expand(path: str, env: Mapping[str, str]) -> str:
+    """`~` is the person's folder as this environment has it, not the process's own."""
     if path == "~" or path.startswith("~/"):
         return _find_person_folder(env) + path[1:]
     return os.path.expanduser(path)
@@ -243,5 +255,7 @@ def _find_data_folder(env: Mapping[str, str]) -> str:
     if sys.platform == "darwin":
         return "~/Library/Application Support/holdfast"
     if sys.platform == "win32":
-        return os.path.join(env.get("LOCALAPPDATA") or "~", "holdfast")
-    return os.path.join(env.get("XDG_DATA_HOME") or "~/.local/share", "holdfast")
+        folder = env.get("LOCALAPPDATA") or "~"
+    else:
+        folder = env.get("XDG_DATA_HOME") or "~/.local/share"
+    return os.path.join(folder, "holdfast")

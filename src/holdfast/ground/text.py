@@ -1,7 +1,7 @@
 """Text for people: what may go to a terminal, and how it is cut.
 
 Stored text comes from teammates, repositories and models. It must not move a cursor, set a title,
-open a link or turn a line around, so whatever a reader could not see is shown as its escape.
+open a link or turn a line around, so what a reader could not see is shown as its escape.
 """
 
 from __future__ import annotations

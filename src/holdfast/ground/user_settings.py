@@ -43,16 +43,17 @@ class UserSettings:
 
     def shares_anything(self) -> bool:
         """Without finding out which repository this is, which would start git."""
-        return bool(self.shared_context) or any(
-            repository.get("shared_context") for repository in self.repositories.values()
-        )
+        if self.shared_context:
+            return True
+        return any(repository.get("shared_context") for repository in self.repositories.values())
 
     def shares(self, repo: str) -> bool:
-        chosen = self.repositories.get(repo, {}).get("shared_context", self.shared_context)
-        return bool(chosen)
+        own = self.repositories.get(repo, {})
+        return bool(own.get("shared_context", self.shared_context))
 
     def rules_for(self, repo: str) -> tuple[str, ...]:
-        return (*self.pinned_rules, *self.repositories.get(repo, {}).get("pinned_rules", ()))
+        own = self.repositories.get(repo, {})
+        return (*self.pinned_rules, *own.get("pinned_rules", ()))
 
 
 def load_user_settings(home: str) -> UserSettings:
@@ -73,9 +74,7 @@ def _check_settings(found: Any, path: str) -> UserSettings:
     if not isinstance(found, dict):
         raise InvalidValueError(NAME, path, "holds no JSON object")
     repositories = found.get("repositories", {})
-    if not isinstance(repositories, dict) or not all(
-        isinstance(repository, dict) for repository in repositories.values()
-    ):
+    if not _is_object_of_objects(repositories):
         raise InvalidValueError(NAME, path, "has `repositories` that are no object of objects")
     for place in (found, *repositories.values()):
         _check_place(place, path)
@@ -84,18 +83,29 @@ def _check_settings(found: Any, path: str) -> UserSettings:
         raise InvalidValueError(
             "context_folder", folder, f"in {path} is not a folder of a repository"
         )
-    rules = tuple(found.get("pinned_rules", ()))
-    ignored = tuple(islice(_describe_ignored(found, path), MOST_IGNORED))
-    return UserSettings(found.get("shared_context"), rules, folder, repositories, ignored)
+    ignored = islice(_describe_ignored(found, path), MOST_IGNORED)
+    return UserSettings(
+        shared_context=found.get("shared_context"),
+        pinned_rules=tuple(found.get("pinned_rules", ())),
+        context_folder=folder,
+        repositories=repositories,
+        ignored=tuple(ignored),
+    )
+
+
+def _is_object_of_objects(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(isinstance(item, dict) for item in value.values())
 
 
 def _check_place(place: dict[str, Any], path: str) -> None:
-    if not isinstance(place.get("shared_context"), bool | None):
-        raise InvalidValueError(
-            "shared_context", place["shared_context"], f"in {path} is neither true nor false"
-        )
+    chosen = place.get("shared_context")
+    if not isinstance(chosen, bool | None):
+        raise InvalidValueError("shared_context", chosen, f"in {path} is neither true nor false")
     rules = place.get("pinned_rules", [])
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+    is_list_of_texts = isinstance(rules, list) and all(isinstance(rule, str) for rule in rules)
+    if not is_list_of_texts:
         raise InvalidValueError("pinned_rules", rules, f"in {path} is not a list of texts")
 
 
@@ -109,17 +119,24 @@ def _describe_ignored(found: dict[str, Any], path: str) -> Iterator[str]:
         if not _is_name(name):
             problem = f"{path} names a repository {shown(name)}, and none is called so."
             yield f"{problem} {_make_name_hint(name)}"
-        yield from _describe_unknown(repository, REPOSITORY_KEYS, f"{path}, under {shown(name)},")
+        where = f"{path}, under {shown(name)},"
+        yield from _describe_unknown(repository, REPOSITORY_KEYS, where)
 
 
 def _describe_unknown(place: Iterable[str], known: tuple[str, ...], where: str) -> Iterator[str]:
     for key in place:
         if key not in known:
-            from difflib import get_close_matches
-
-            nearest = get_close_matches(key, known, n=1)
-            hint = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(known)}."
+            hint = _make_key_hint(key, known)
             yield f"{where} has {shown(key)}, which is not a known setting. {hint}"
+
+
+def _make_key_hint(key: str, known: tuple[str, ...]) -> str:
+    from difflib import get_close_matches  # only a typo pays for it
+
+    nearest = get_close_matches(key, known, n=1)
+    if nearest:
+        return f"Did you mean {nearest[0]!r}?"
+    return f"Known: {', '.join(known)}."
 
 
 def _is_name(name: str) -> bool:

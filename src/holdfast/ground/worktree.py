@@ -23,10 +23,11 @@ def find_worktree(folder: str) -> str:
 
 
 def find_branch(worktree: str) -> str | None:
-    """The branch that is checked out, from git's own files; None where there is none."""
+    """The branch that is checked out, from git's own files; None where HEAD names no branch."""
     place = os.path.join(worktree, ".git")
     if os.path.isfile(place):  # a linked worktree or a submodule
-        place = os.path.join(worktree, _read_after("gitdir:", place) or ".git")
+        elsewhere = _read_after("gitdir:", place)
+        place = os.path.join(worktree, elsewhere or ".git")
     if not os.path.isdir(place):
         return None
     ref = _read_after("ref:", os.path.join(place, "HEAD"))
@@ -41,7 +42,8 @@ def _read_after(word: str, path: str) -> str:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
-            data = os.read(fd, LINE_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+            is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+            data = os.read(fd, LINE_BYTES) if is_file else b""
         finally:
             os.close(fd)
         found, _, rest = data.decode().partition(word)

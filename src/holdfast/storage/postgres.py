@@ -141,7 +141,7 @@ async def open_connection(url: str) -> AsyncIterator[Any]:
 
 
 def where_of(url: str) -> str:
-    return settings.redacted(url)
+    return settings.hide_password(url)
 
 
 def split_options(url: str) -> tuple[str, dict[str, int]]:

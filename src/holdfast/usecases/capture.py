@@ -109,7 +109,7 @@ async def _start_session(
     worktree = record["worktree"]
     if worktree is not None:
         worktree = rules.check_worktree(worktree)
-    branch = record.get("git_branch")  # a record of an older version has none
+    branch = record.get("git_branch")  # missing in a record of an older version
     return await store.start_session(
         chatmode=client,
         user_id=rules.check_label("user_id", record["user_id"]),
@@ -123,6 +123,10 @@ async def _start_session(
 def _make_event_id(owner: Owner, event_id: object) -> object:
     """A client may report one event to two people; a random id already belongs to one person."""
     known = ids.parse_id(event_id)
-    if known is None or known[14] == "7":
+    if known is None:
+        return event_id
+    version = known[14]
+    is_random = version == "7"
+    if is_random:
         return event_id
     return ids.named_id("event", owner.workspace_id, owner.developer_id, known)

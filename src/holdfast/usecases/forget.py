@@ -58,24 +58,26 @@ class Remains:
 
 
 async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
+    """An id is that of a memory, of a document or, where it is neither, of an event."""
     named = await _find_memories(scope, wanted.ids)
     documents = await _find_documents(scope, wanted)
-    known = {memory.id for memory in named} | {entry_id for entry_id, _ in documents}
+    known = {memory.id for memory in named}
+    known.update(entry_id for entry_id, _ in documents)
+    event_ids = [entry_id for entry_id in wanted.ids if entry_id not in known]
     events = await scope.sessions.find_events_to_forget(
-        event_ids=[entry_id for entry_id in wanted.ids if entry_id not in known],
-        session_id=wanted.session_id,
-        match=wanted.match,
+        event_ids=event_ids, session_id=wanted.session_id, match=wanted.match
     )
-    matching: list[Memory] = []
+    memories = list(named)
     if wanted.match is not None:
-        matching = list(await scope.memories.list_memories_with_text(wanted.match))
-    stored = {memory.id: memory for memory in [*named, *matching] if memory.erased_at is None}
+        memories += await scope.memories.list_memories_with_text(wanted.match)
+    stored = {memory.id: memory for memory in memories if memory.erased_at is None}
     return Erasable(tuple(events), tuple(stored.values()), tuple(documents))
 
 
 async def erase(scope: Scope, wanted: ToForget, found: Erasable) -> int:
     """Erase it for good, and return how many events that were."""
-    erased = await scope.sessions.forget_events([event.id for event in found.events])
+    event_ids = [event.id for event in found.events]
+    erased = await scope.sessions.forget_events(event_ids)
     for memory in found.memories:
         await scope.memories.forget(memory.id)
     for entry_id, _ in found.documents:
@@ -86,15 +88,14 @@ async def erase(scope: Scope, wanted: ToForget, found: Erasable) -> int:
 
 
 async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
+    """Where what was erased may still be."""
     path = sqlite_path(app.settings.database)
-    places = [
-        *_find_in_spool(app, wanted.match),
-        *_find_unscrubbed(app, path),
-        *_find_context_files(app, wanted.match, worktree),
-    ]
+    places = _find_in_spool(app, wanted.match)
+    places += _find_unscrubbed(app, path)
+    places += _find_context_files(app, wanted.match, worktree)
     sessions = await _find_sessions(app.scope, wanted)
     backups = migrate.backups(path) if path else []
-    return Remains(tuple(sessions), tuple(backups), tuple(places))
+    return Remains(sessions=tuple(sessions), backups=tuple(backups), files=tuple(places))
 
 
 # --- what is stored -------------------------------------------------------------------------------
@@ -102,8 +103,12 @@ async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
 
 async def _find_memories(scope: Scope, ids: tuple[str, ...]) -> list[Memory]:
     """Those of the ids that are memories, forgotten ones among them."""
-    found = [await scope.memories.find_memory(memory_id) for memory_id in ids]
-    return [memory for memory in found if memory is not None]
+    memories = []
+    for memory_id in ids:
+        memory = await scope.memories.find_memory(memory_id)
+        if memory is not None:
+            memories.append(memory)
+    return memories
 
 
 async def _find_documents(scope: Scope, wanted: ToForget) -> list[tuple[str, str]]:
@@ -135,22 +140,27 @@ async def _find_sessions(scope: Scope, wanted: ToForget) -> list[str]:
 def _find_in_spool(app: App, match: str | None) -> list[str]:
     if match is not None:
         return app.spool.places_with_text(match)
-    return [app.spool.rejected] if app.spool.count_rejected() else []
+    if app.spool.count_rejected() == 0:
+        return []
+    return [app.spool.rejected]
 
 
 def _find_unscrubbed(app: App, path: str | None) -> list[str]:
     """SQLite's log, while a reader keeps it from being emptied."""
     owes_scrub = getattr(app.database, "owes_scrub", False)
-    return [f"{path}-wal"] if owes_scrub else []
+    if not owes_scrub:
+        return []
+    return [f"{path}-wal"]
 
 
 def _find_context_files(app: App, match: str | None, worktree: str) -> list[str]:
     """Files of the repository are the person's to change, and git's history keeps them."""
-    context_folder = load_user_settings(app.settings.home).context_folder
-    folder = os.path.join(worktree, context_folder)
+    user = load_user_settings(app.settings.home)
+    folder = os.path.join(worktree, user.context_folder)
     if match is None or not os.path.isdir(folder):
         return []
-    text = json.dumps(match, ensure_ascii=False)[1:-1].encode()
+    quoted = json.dumps(match, ensure_ascii=False)
+    text = quoted[1:-1].encode()
     names = [name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
     paths = [os.path.join(folder, name) for name in names]
     return [path for path in paths if _holds(path, text)]

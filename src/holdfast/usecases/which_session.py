@@ -79,13 +79,17 @@ def identify_caller(
     own = [client for client in list_clients() if name in (None, client.NAME)]
     named = [_get_variable(environment, client.PROJECT_VARIABLE) for client in own]
     folder = next(filter(None, named), folder)
-    worktree = None if folder is None else _find_worktree(folder)
+    worktree = None
+    if folder is not None:
+        worktree = _find_worktree(folder)
     for client in list_clients():
-        native_id = as_label(_get_nested(meta, client.NATIVE_ID_META))
+        value = _get_nested(meta, client.NATIVE_ID_META)
+        native_id = as_label(value)
         if native_id:
             return Caller(client.NAME, native_id, worktree)
     for client in own:
-        native_id = as_label(_get_variable(environment, client.NATIVE_ID_VARIABLE))
+        variable = _get_variable(environment, client.NATIVE_ID_VARIABLE)
+        native_id = as_label(variable)
         if native_id:
             return Caller(client.NAME, native_id, worktree)
     return Caller(name, None, worktree)
@@ -96,8 +100,9 @@ def find_client_name(introduced_as: object) -> str | None:
     label = as_label(introduced_as)
     if label is None:
         return None
+    folded = label.casefold()
     for client in list_clients():
-        if label.casefold().startswith(client.INTRODUCED_AS) or label.casefold() == client.NAME:
+        if folded.startswith(client.INTRODUCED_AS) or folded == client.NAME:
             return client.NAME
     return label
 
@@ -107,9 +112,15 @@ def as_label(text: object) -> str | None:
     if not isinstance(text, str):
         return None
     start = text[: 10 * LABEL_CHARS]
-    printable = [character if character.isprintable() else " " for character in start]
-    line = " ".join("".join(printable).split())
+    printable = "".join(map(_blank_unprintable, start))
+    line = " ".join(printable.split())
     return line[:LABEL_CHARS].strip() or None
+
+
+def _blank_unprintable(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " "
 
 
 def _get_variable(environment: Mapping[str, str] | None, name: str | None) -> str | None:
@@ -120,9 +131,13 @@ def _get_variable(environment: Mapping[str, str] | None, name: str | None) -> st
 
 def _get_nested(meta: Mapping[str, Any] | None, names: Sequence[str]) -> object:
     """The value at the end of a path of names; None where the path does not exist."""
-    found: object = meta if names else None
+    if not names:
+        return None
+    found: object = meta
     for name in names:
-        found = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(found, dict):
+            return None
+        found = found.get(name)
     return found
 
 
@@ -146,8 +161,10 @@ async def find_session(scope: Scope, session_id: object, caller: Caller) -> Sess
         return SessionChoice(native)
     if caller.worktree is None:
         return await _find_without_worktree(scope, caller)
+    # First those of the client, then those of any.
     for client in dict.fromkeys((caller.client, None)):
-        if found := await sessions.find_current_sessions(caller.worktree, client):
+        found = await sessions.find_current_sessions(caller.worktree, client)
+        if found:
             return _choose_newest(found)
     return SessionChoice()
 
@@ -156,7 +173,8 @@ async def _find_without_worktree(scope: Scope, caller: Caller) -> SessionChoice:
     """As on a server: the client's open sessions that belong to no worktree and no native id."""
     if caller.client is None:
         return SessionChoice()
-    return _choose_newest(await scope.sessions.find_unplaced_sessions(caller.client))
+    found = await scope.sessions.find_unplaced_sessions(caller.client)
+    return _choose_newest(found)
 
 
 async def start_session(scope: Scope, caller: Caller, user_id: str) -> Session:
@@ -191,15 +209,20 @@ async def write_in_session(
     choice = await find_session(scope, session_id, caller)
     chosen = choice.session
     if chosen is not None:
-        return await write(scope, request, lambda inside: verb(inside, chosen)), choice
+        done = await write(scope, request, lambda inside: verb(inside, chosen))
+        return done, choice
 
     async def start_and_run(inside: Scope) -> R:
         # Looked for once more, because another call may have started one since.
-        found = (await find_session(inside, session_id, caller)).session
-        return await verb(inside, found or await start_session(inside, caller, user_id))
+        found = await find_session(inside, session_id, caller)
+        session = found.session
+        if session is None:
+            session = await start_session(inside, caller, user_id)
+        return await verb(inside, session)
 
     async with starting or nullcontext():
-        return await write(scope, replace(request, is_whole=True), start_and_run), choice
+        done = await write(scope, replace(request, is_whole=True), start_and_run)
+        return done, choice
 
 
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:

@@ -1,4 +1,9 @@
-"""One working tree, opened once per verb: its repository, its settings and its files."""
+"""One working tree, opened once per verb: its repository, its settings and its files.
+
+The flag is checked before git is started, and again when the repository is known. Paths come from
+callers and from files that others may write, so they are read inside the tree only, and never from
+git's own folder.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
-from holdfast.workstreams import errors, evidence, flag, rules
+from holdfast.workstreams import errors, evidence, flag, line_runs, rules
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.model import Key
@@ -36,9 +41,12 @@ class Checkout:
     folder: str
 
     def key(self, workstream_id: str | None) -> Key:
+        """On the branch that is checked out; a workstream without a name has the branch's."""
         branch = self.repository.branch
-        chosen = branch if workstream_id is None else rules.check_workstream_id(workstream_id)
-        return Key(self.repository.repo, branch, chosen)
+        name = branch
+        if workstream_id is not None:
+            name = rules.check_workstream_id(workstream_id)
+        return Key(self.repository.repo, branch, name)
 
     def read_text(self, path: str) -> str | None:
         """A file's text as evidence compares it; None where it is not a file of the checkout."""
@@ -54,13 +62,16 @@ class Checkout:
     def find_path(self, path: str) -> str:
         """A path from the top, given relative to the caller's folder or to the top."""
         here = make_relative(path, self.repository.root, self.folder)
-        return here if self.read_text(here) is not None else path
+        if self.read_text(here) is None:
+            return path
+        return here
 
     def take_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
         """A place that a caller names, with the hashes of its text now."""
         named = self._parse_evidence(shown)
-        named = replace(named, path=self.find_path(named.path))
-        return evidence.take_evidence(named, self.read_text(named.path))
+        path = self.find_path(named.path)
+        text = self.read_text(path)
+        return evidence.take_evidence(replace(named, path=path), text)
 
     def _parse_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
         if not isinstance(shown, str):
@@ -87,7 +98,7 @@ class Checkout:
         text = self.read_text(path)
         if text is None:
             return None
-        return evidence.hash_lines(evidence.split_lines(text))
+        return line_runs.hash_lines(line_runs.split_lines(text))
 
 
 def open_checkout(
@@ -96,11 +107,10 @@ def open_checkout(
     """The checkout, or a refusal; where sharing is off, git is not started."""
     user = load_user_settings(home)
     settings_file = os.path.join(home, NAME)
-    said = environment.get(flag.NAME)
+    variable = environment.get(flag.NAME)
     place = os.path.realpath(folder)
-    if not flag.is_shared(
-        asked=share, environment=said, chosen=user.shares_anything(), repository_says=None
-    ):
+    chosen = user.shares_anything()
+    if not flag.is_shared(asked=share, environment=variable, chosen=chosen, repository_says=None):
         says = ASKS if _is_asked_for(place, user) else ""
         raise errors.SharedContextOffError(settings_file, says=says)
     repository = git.find_repository(place)
@@ -108,19 +118,27 @@ def open_checkout(
         raise errors.NoRepositoryError(folder)
     _check_excludes(repository)
     own = WorkstreamFiles(repository.root, _check_folder(user.context_folder))
-    config = own.find_config()
-    configured = flag.find_flag_in_config(config) if config else None
+    configured = _find_flag(own)
     chosen = user.shares(repository.repo)
-    if not flag.is_shared(asked=share, environment=said, chosen=chosen, repository_says=configured):
+    if not flag.is_shared(
+        asked=share, environment=variable, chosen=chosen, repository_says=configured
+    ):
         says = _CONFIGURED[configured]
         raise errors.SharedContextOffError(settings_file, repo=repository.repo, says=says)
     return Checkout(repository, own, user, place)
 
 
+def _find_flag(files: WorkstreamFiles) -> bool | None:
+    config = files.find_config()
+    if not config:
+        return None
+    return flag.find_flag_in_config(config)
+
+
 def _is_asked_for(folder: str, user: UserSettings) -> bool:
     """Whether a file in the repository asks for what only a person can allow."""
-    config = WorkstreamFiles(find_worktree(folder), user.context_folder).find_config()
-    return bool(config and flag.find_flag_in_config(config))
+    files = WorkstreamFiles(find_worktree(folder), user.context_folder)
+    return _find_flag(files) is True
 
 
 def _check_excludes(repository: git.Repository) -> None:
@@ -128,14 +146,15 @@ def _check_excludes(repository: git.Repository) -> None:
     path = os.path.join(repository.common_dir, "info", "exclude")
     with contextlib.suppress(OSError):
         found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
+        is_file = stat.S_ISREG(found.st_mode)
+        if not is_file or found.st_size > FILE_BYTES:
             raise PathOutsideError(path, "is not a file that git can read", "Remove it.")
 
 
 def _check_folder(folder: str) -> str:
     """The context folder in a canonical form, because what is below it is left out of hashes."""
     try:
-        steps = confined.checked_steps(folder.rstrip("/"))
+        steps = confined.check_steps(folder.rstrip("/"))
     except PathOutsideError as error:
         raise InvalidValueError("context_folder", folder, error.problem) from None
     if GIT_FOLDER in map(str.casefold, steps):

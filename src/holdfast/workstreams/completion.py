@@ -51,6 +51,7 @@ from holdfast.workstreams.completion_words import (
     SOME,
     STILL_TO,
     WISH,
+    find_first_word,
     is_adverb,
     is_participle,
     split_words,
@@ -82,12 +83,15 @@ class _Word:
 
 def find_completion(text: str) -> Completion | None:
     """The words by which a text says that something is done; None where it does not say so."""
-    statements = _list_statements(_remove_quotations(text[:TEXT_CHARS]))
-    found = [word for sentence in statements for word in _find_claims(sentence)]
+    plain = _remove_quotations(text[:TEXT_CHARS])
+    found: list[_Word] = []
+    for sentence in _list_statements(plain):
+        found += _find_claims(sentence)
     if not found:
         return None
     places = tuple((word.start, word.end) for word in found)
-    return Completion(tuple(text[start:end] for start, end in places), places)
+    words = tuple(text[start:end] for start, end in places)
+    return Completion(words, places)
 
 
 _TOKEN = re.compile(
@@ -113,6 +117,7 @@ _IDLE = re.compile(
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE_ENDS = split_words(". ! ? ; …")
 _ITEM = "•"
+_FAILURES = ("failed", "failures", "errors")
 _CODE_BEFORE, _CODE_AFTER = "#@$./\\=<{~-", "(=/>{\\"
 _CONTRACTED = (
     ("n't", "not"),
@@ -154,34 +159,46 @@ def _list_statements(text: str) -> Iterator[list[_Word]]:
     is_planned = False
     for sentence in _split_sentences(text):
         is_item = sentence[0].text == _ITEM
+        ending = sentence[-1].text
         is_planned = _is_plan(sentence) or (is_planned and is_item)
-        if not is_planned and sentence[-1].text != "?":
-            yield sentence[is_item:]
-        is_planned = is_planned and (is_item or sentence[-1].text == ":")
+        if not is_planned and ending != "?":
+            yield _remove_item_mark(sentence)
+        is_planned = is_planned and (is_item or ending == ":")
+
+
+def _remove_item_mark(sentence: list[_Word]) -> list[_Word]:
+    if sentence[0].text == _ITEM:
+        return sentence[1:]
+    return sentence
 
 
 def _split_sentences(text: str) -> Iterator[list[_Word]]:
     sentence: list[_Word] = []
     for word in _split_words(text):
-        if word.text == "\n" or (word.text == _ITEM and sentence):
-            yield from [sentence] if sentence else []
+        if word.text in ("\n", _ITEM):
+            if sentence:
+                yield sentence
             sentence = []
         if word.text != "\n":
             sentence.append(word)
         if word.text in _SENTENCE_ENDS:
             yield sentence
             sentence = []
-    yield from [sentence] if sentence else []
+    if sentence:
+        yield sentence
 
 
 def _split_words(text: str) -> Iterator[_Word]:
     for found in _TOKEN.finditer(text):
+        start, end = found.span()
         if found["item"]:
-            yield _Word(_ITEM, found.start(), found.end())
+            yield _Word(_ITEM, start, end)
         elif found["newline"]:
             # A line that goes on in small letters was only wrapped.
-            if found[0].count("\n") > 1 or not text[found.end() : found.end() + 1].islower():
-                yield _Word("\n", found.start(), found.end())
+            goes_on = text[end : end + 1].islower()
+            is_wrapped = goes_on and found[0].count("\n") == 1
+            if not is_wrapped:
+                yield _Word("\n", start, end)
         else:
             yield from _spell_out(found, text)
 
@@ -189,7 +206,8 @@ def _split_words(text: str) -> Iterator[_Word]:
 def _spell_out(found: re.Match[str], text: str) -> Iterator[_Word]:
     """A word in small letters, two where it is contracted."""
     start, end = found.span()
-    word = found.group().casefold().replace("’", "'").replace(" ", "")
+    folded = found.group().casefold()
+    word = folded.replace("’", "'").replace(" ", "")
     has_code_before = start > 0 and text[start - 1] in _CODE_BEFORE
     has_code_after = end < len(text) and text[end] in _CODE_AFTER
     is_name = has_code_before or has_code_after
@@ -203,8 +221,9 @@ def _split_contraction(word: str) -> tuple[str, str]:
     if word in _WITH_IS:
         return word[:-2], "is"
     for ending, meaning in _CONTRACTED:
-        if word.endswith(ending) and len(word) > len(ending):
-            return word.removesuffix(ending), meaning
+        stem = word.removesuffix(ending)
+        if stem and stem != word:
+            return stem, meaning
     return word, ""
 
 
@@ -229,68 +248,90 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     is_governed = was_held_back = False
     previous: list[str] = []
     in_all = [word.text for word in sentence]
-    has_failures, has_names = _has_failures(in_all), bool(NAMING.intersection(in_all))
+    has_failures = _has_failures(in_all)
+    has_names = bool(NAMING.intersection(in_all))
     for joined_by, words in _split_clauses(sentence):
         texts = [word.text for word in words]
         is_governed = is_governed and joined_by != "but"
         inherits = was_held_back and _is_continuation(joined_by, texts, previous)
         is_listed = has_names and len(texts) == 1
-        for position, word in enumerate(words):
-            is_claim = (
-                not word.is_name
-                and is_completion(texts, position)
-                and not (has_failures and "pass" in word.text)
-            )
-            if is_claim and not (
-                is_governed or inherits or is_listed or _is_held_back(texts, position)
-            ):
-                yield word
+        if not (is_governed or inherits or is_listed):
+            yield from _list_asserted(words, has_failures=has_failures)
         was_held_back = inherits or _is_held_back(texts, len(texts))
         is_governed = is_governed or _is_governing(texts)
         previous = texts
 
 
+def _list_asserted(clause: Sequence[_Word], *, has_failures: bool) -> Iterator[_Word]:
+    """The words of completion that a clause asserts; "40 passed, 2 failed" is not a success."""
+    texts = [word.text for word in clause]
+    for position, word in enumerate(clause):
+        if word.is_name or not is_completion(texts, position):
+            continue
+        if has_failures and "pass" in word.text:
+            continue
+        if not _is_held_back(texts, position):
+            yield word
+
+
 def _split_clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
-    joined_by, clause = "", list[_Word]()
+    """Each with the word or mark that joins it to the one before."""
+    joined_by = ""
+    clause: list[_Word] = []
     for word in sentence:
-        if word.text not in CLAUSE_ENDS and len(clause) < CLAUSE_WORDS:
-            clause += [word] if word.text[0].isalnum() or word.text[0] in "[#✅✔☑" else []
+        is_end = word.text in CLAUSE_ENDS
+        if not is_end and len(clause) < CLAUSE_WORDS:
+            if _has_meaning(word):
+                clause.append(word)
             continue
         if clause:
             yield joined_by, clause
-        joined_by, clause = (word.text, []) if word.text in CLAUSE_ENDS else (",", [word])
+        if is_end:
+            joined_by, clause = word.text, []
+        else:
+            joined_by, clause = ",", [word]
     if clause:
         yield joined_by, clause
+
+
+def _has_meaning(word: _Word) -> bool:
+    """A word, a number, a reference or a tick; other marks only separate."""
+    first = word.text[0]
+    return first.isalnum() or first in "[#✅✔☑"
 
 
 def _is_continuation(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
     """Whether a clause has no verb group of its own, so that the one before it decides."""
     if joined_by in ("nor", "then"):
         return True
-    first = next((text for text in texts if not is_adverb(text)), "")
-    return joined_by in JOINED and is_participle(first) and any(map(is_participle, previous))
+    has_participle = is_participle(find_first_word(texts))
+    follows_participle = any(map(is_participle, previous))
+    return joined_by in JOINED and has_participle and follows_participle
 
 
 def _is_governing(texts: Sequence[str]) -> bool:
     """A condition whose consequence depends on it; not "once it was updated, …", a past event."""
-    first = next((text for text in texts if not is_adverb(text) or text in GOVERNING), "")
+    if texts[:2] == ["as", "soon"]:
+        return True
+    candidates = (text for text in texts if text in GOVERNING or not is_adverb(text))
+    first = next(candidates, "")
     has_past_verb = bool({"was", "were", "had", "did"}.intersection(texts))
     is_past = has_past_verb or any(text.endswith("ed") for text in texts[2:])
-    return (first in GOVERNING and not is_past) or texts[:2] == ["as", "soon"]
+    return first in GOVERNING and not is_past
 
 
 def _has_failures(texts: Sequence[str]) -> bool:
-    return any(
-        a.isdecimal() and int(a[:9]) > 0 and b in ("failed", "failures", "errors")
-        for a, b in pairwise(texts)
-    )
+    """ "2 failed"; not "0 errors"."""
+    counts = [count for count, word in pairwise(texts) if word in _FAILURES]
+    return any(count.isdecimal() and int(count[:9]) > 0 for count in counts)
 
 
 # --- what holds a word back -----------------------------------------------------------------------
 
 
 def _is_held_back(texts: Sequence[str], position: int) -> bool:
-    before, after = texts[:position], texts[position + 1 : position + 2]
+    before = texts[:position]
+    after = texts[position + 1 : position + 2]
     return (
         any(_is_holding_back(texts, at, position) for at in range(position))
         or _is_request(before)
@@ -300,7 +341,7 @@ def _is_held_back(texts: Sequence[str], position: int) -> bool:
 
 
 def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
-    """Whether the word at a place denies, plans, supposes or reports whatever follows it."""
+    """Whether the word at a place denies, plans, supposes or reports what follows it."""
     word = texts[at]
     following = texts[at + 1] if at + 1 < len(texts) else ""
     if word in NEGATION or word in MODAL:
@@ -311,51 +352,59 @@ def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
     if word == "to":
         return following in STILL_TO and texts[max(0, at - 1)] not in REACHED
     if word in REPORT:
-        return following not in BE and (at == 0 or texts[at - 1] not in ("i", "we"))
+        is_ours = at > 0 and texts[at - 1] in ("i", "we")
+        return following not in BE and not is_ours
     return word in CONDITION or word in WISH or (word, following) in PHRASES
 
 
 def _is_in_relative(texts: Sequence[str], at: int, position: int) -> bool:
     """ "The bug that did not reproduce is fixed": the negation belongs to the bug."""
-    relative = {"that", "which", "who"}.intersection(texts[max(1, at - 2) : at])
-    return bool(relative and BE.intersection(texts[at:position]))
+    shortly_before = texts[max(1, at - 2) : at]
+    has_relative = bool({"that", "which", "who"}.intersection(shortly_before))
+    return has_relative and bool(BE.intersection(texts[at:position]))
 
 
 def _is_over(texts: Sequence[str]) -> bool:
     """ "After the rebase all tests pass": a second subject begins after the aside."""
+    begins_subject = DETERMINER | PRONOUN
+    continues_phrase = PREPOSITION | DETERMINER
     return any(
-        text in DETERMINER | PRONOUN and before not in PREPOSITION | DETERMINER
+        text in begins_subject and before not in continues_phrase
         for before, text in pairwise(texts)
     )
 
 
 def _is_request(before: Sequence[str]) -> bool:
-    first = next((text for text in before if not is_adverb(text)), "")
-    return first in REQUEST
+    return find_first_word(before) in REQUEST
 
 
 def _is_partial(before: Sequence[str]) -> bool:
     """ "Almost", "80%", "3 of 5", "most of it"; "the second half of it" is a whole."""
-    if PARTIAL.intersection(before[-3:]) or any(
-        text.endswith("%") and text != "100%" for text in before
-    ):
+    if PARTIAL.intersection(before[-3:]) or SOME.intersection(before[:1]):
         return True
-    if SOME.intersection(before[:1]) or any(
-        int(part) < int(whole) for part, whole in _list_fractions(before)
-    ):
+    if any(text.endswith("%") and text != "100%" for text in before):
         return True
-    return any(
-        (second in SOME and third == "of" and first not in ORDINAL)
-        or (second == "only" and third.isdecimal())
-        for first, second, third in zip(["", *before], before, before[1:], strict=False)
-    )
+    if any(part < whole for part, whole in _list_fractions(before)):
+        return True
+    return _has_share(before)
 
 
-def _list_fractions(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _has_share(before: Sequence[str]) -> bool:
+    """ "Most of", "only 3"."""
+    for first, second, third in zip(["", *before], before, before[1:], strict=False):
+        is_part = second in SOME and third == "of" and first not in ORDINAL
+        is_number = second == "only" and third.isdecimal()
+        if is_part or is_number:
+            return True
+    return False
+
+
+def _list_fractions(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """ "3/5" and "3 of 5"."""
     for text in texts:
-        part, slash, whole = text.partition("/")
-        if slash and part.isdecimal() and whole.isdecimal():
-            yield part[:9], whole[:9]
+        part, _, whole = text.partition("/")
+        if part.isdecimal() and whole.isdecimal():
+            yield int(part[:9]), int(whole[:9])
     for part, word, whole in zip(texts, texts[1:], texts[2:], strict=False):
-        if part.isdecimal() and word == "of" and whole.isdecimal():
-            yield part[:9], whole[:9]
+        if word == "of" and part.isdecimal() and whole.isdecimal():
+            yield int(part[:9]), int(whole[:9])

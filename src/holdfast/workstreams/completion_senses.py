@@ -1,4 +1,9 @@
-"""What a word of completion means in its clause: "the fixed costs" and "it is fixed" differ."""
+"""What a word of completion means in its clause: "the fixed costs" and "it is fixed" differ.
+
+Each word has a sense, a function that decides by the words around it whether the word reports
+finished work. Only the neighbours are looked at; whether the clause denies, plans or supposes what
+it says is decided in `completion`.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +27,20 @@ from holdfast.workstreams.completion_words import (
     TICKED,
     WORK,
     WORKS_AS,
-    is_adverb,
+    find_first_word,
     is_content,
     split_words,
 )
+
+_ALREADY = split_words("now already finally again")
+_IS_NOW = BE - {"been", "got"}
+_PASSES_ON = split_words("to through as by into along over")
+_NOT_SUBJECT = DETERMINER - split_words("this that all both")
+_CONFIRMS = split_words(
+    "now again fine correctly properly perfectly flawlessly everywhere reliably"
+)
+_PURPOSES = split_words("review production release merge merging use testing qa ship deploy go")
+_NAMES_OF_CHANGE = split_words("this that it which commit patch pr change")
 
 
 class WordPlace:
@@ -33,16 +48,19 @@ class WordPlace:
 
     def __init__(self, texts: Sequence[str], at: int):
         self.word = texts[at]
-        self.before, self.after = texts[:at], texts[at + 1 :]
-        self.previous = texts[at - 1] if at else ""
-        self.next = texts[at + 1] if at + 1 < len(texts) else ""
-        self.left = next((text for text in reversed(self.before) if not is_adverb(text)), "")
-        self.between = frozenset(self.before) & split_words("now already finally again")
+        self.before = texts[:at]
+        self.after = texts[at + 1 :]
+        self.previous = next(reversed(self.before), "")
+        self.next = next(iter(self.after), "")
+        self.left = find_first_word(reversed(self.before))
+        self.between = _ALREADY.intersection(self.before)
 
 
 def is_completion(texts: Sequence[str], at: int) -> bool:
     sense = _SENSES.get(texts[at])
-    return bool(sense and sense(WordPlace(texts, at)))
+    if sense is None:
+        return False
+    return sense(WordPlace(texts, at))
 
 
 def _is_done(place: WordPlace) -> bool:
@@ -59,15 +77,17 @@ def _is_attribute(place: WordPlace) -> bool:
     if not is_content(place.next):
         return False
     if place.left:
-        return place.left in DETERMINER | PREPOSITION | (BE - {"been", "got"}) or place.left in (
-            "use",
-            "uses",
-        )
-    second = place.after[1] if len(place.after) > 1 else ""
-    is_subject = (
-        place.next.endswith("s") and is_content(second) and not second.endswith(("ing", "ed"))
-    )
-    return (is_subject and second not in LOOSE) or _has_finite_verb(place.after)
+        return place.left in DETERMINER | PREPOSITION | _IS_NOW | {"use", "uses"}
+    return _is_plural_subject(place.after) or _has_finite_verb(place.after)
+
+
+def _is_plural_subject(after: Sequence[str]) -> bool:
+    """ "Merged cells need …": a noun in the plural and a verb in the present tense."""
+    if len(after) < 2:
+        return False
+    noun, verb = after[:2]
+    is_present = is_content(verb) and not verb.endswith(("ing", "ed"))
+    return noun.endswith("s") and is_present and verb not in LOOSE
 
 
 def _has_finite_verb(after: Sequence[str]) -> bool:
@@ -81,25 +101,22 @@ def _has_finite_verb(after: Sequence[str]) -> bool:
 
 def _is_description(place: WordPlace) -> bool:
     """How a program works or what it did as it ran, and not work that is finished."""
-    is_ours = bool({"i", "we"}.intersection(place.before))
     if place.word == "implemented" and place.next == "by":
         return True
-    if place.left in BE - {"been", "got"}:
+    if place.left in _IS_NOW:
         if place.word in ("closed", "released") and not _is_work(place.before):
             return True
-        is_told = (
-            place.left in ("was", "were")
-            or is_ours
-            or place.between
-            or place.after[:2] == ["as", "well"]
-        )
-        return not is_told and place.next in DESCRIBED.get(place.word, ())
+        return not _is_report(place) and place.next in DESCRIBED.get(place.word, ())
     has_subject = is_content(place.left) and place.left not in HAVE
-    return (
-        has_subject
-        and place.word in RUNS
-        and place.next in HOW | {"in", "after", "within", "without", "on"}
-    )
+    describes_run = place.next in HOW | {"in", "after", "within", "without", "on"}
+    return has_subject and place.word in RUNS and describes_run
+
+
+def _is_report(place: WordPlace) -> bool:
+    """What happened once, or what we did, and not how something works."""
+    is_past = place.left in ("was", "were")
+    is_ours = bool({"i", "we"}.intersection(place.before))
+    return is_past or is_ours or bool(place.between) or place.after[:2] == ["as", "well"]
 
 
 def _is_idiom(place: WordPlace) -> bool:
@@ -108,9 +125,9 @@ def _is_idiom(place: WordPlace) -> bool:
         return False
     if not place.before and place.next in BE:
         return True
-    return place.previous in ("of", "than", "as") or (
-        place.word == "done" and place.next in ("for", "deal")
-    )
+    if place.word == "done" and place.next in ("for", "deal"):
+        return True
+    return place.previous in ("of", "than", "as")
 
 
 def _is_changed(place: WordPlace) -> bool:
@@ -120,102 +137,90 @@ def _is_changed(place: WordPlace) -> bool:
     if not place.left or place.left in {"i", "we", "been", "got"} | HAVE:
         return True
     if place.left in BE:
-        return (
-            bool(place.between)
-            or place.next == "now"
-            or (place.left in ("was", "were") and place.next != "by")
-        )
-    plain = all(is_content(text) or text in DETERMINER for text in place.before)
-    return not place.next and plain and len(place.before) <= 3
+        is_past_event = place.left in ("was", "were") and place.next != "by"
+        return is_past_event or bool(place.between) or place.next == "now"
+    is_plain = all(is_content(text) or text in DETERMINER for text in place.before)
+    return is_plain and not place.next and len(place.before) <= 3
 
 
 def _is_complete(place: WordPlace) -> bool:
     if is_content(place.next):
         return False
-    return (
-        place.left in BE - {"be"}
-        or (not place.next and is_content(place.left))
-        or place.previous == "100%"
-    )
+    ends_clause = not place.next and is_content(place.left)
+    return ends_clause or place.left in BE - {"be"} or place.previous == "100%"
 
 
 def _is_passed(place: WordPlace) -> bool:
     """Tests pass; a function passes something on."""
-    has_subject = bool(TESTS.intersection(place.before)) or (
-        place.word == "passed" and place.previous.isdecimal()
-    )
-    passes_on = place.next in DETERMINER | PRONOUN | split_words(
-        "to through as by into along over"
-    ) or is_content(place.next)
-    return has_subject and not passes_on
+    has_count = place.word == "passed" and place.previous.isdecimal()
+    has_tests = bool(TESTS.intersection(place.before))
+    takes_object = place.next in DETERMINER | PRONOUN | _PASSES_ON or is_content(place.next)
+    return (has_count or has_tests) and not takes_object
 
 
 def _is_green(place: WordPlace) -> bool:
+    if is_content(place.next):
+        return False
     is_state = place.left in BE or (not place.next and place.previous == "all")
-    return (
-        is_state
-        and not is_content(place.next)
-        and bool((TESTS | {"all"}).intersection(place.before))
-    )
+    has_tests = bool((TESTS | {"all"}).intersection(place.before))
+    return is_state and has_tests
 
 
 def _is_working(place: WordPlace) -> bool:
+    """ "It works now", "uploads work again", "the cache is working"."""
     if place.word == "working":
-        is_ours = {"i", "we", "you", "they", "am"}.intersection(place.before)
-        return (
-            place.left in BE
-            and not is_ours
-            and place.next not in ("on", "with", "for")
-            and not is_content(place.next)
-        )
-    has_subject = bool(place.left) and place.left not in DETERMINER - split_words(
-        "this that all both"
-    )
-    says_so = split_words(
-        "now again fine correctly properly perfectly flawlessly everywhere reliably"
-    )
+        return _is_functioning(place)
+    has_subject = bool(place.left) and place.left not in _NOT_SUBJECT
+    is_confirmed = place.next in _CONFIRMS or bool(place.between)
     if place.word == "work":
-        return (
-            has_subject
-            and place.left not in FINITE
-            and (place.next in says_so or bool(place.between))
-        )
-    ends = not place.next and has_subject
-    return ends or place.next in says_so or bool(place.between) or place.after[:2] in WORKS_AS
+        return has_subject and is_confirmed and place.left not in FINITE
+    ends_clause = has_subject and not place.next
+    return ends_clause or is_confirmed or place.after[:2] in WORKS_AS
+
+
+def _is_functioning(place: WordPlace) -> bool:
+    """A thing is working; a person is working on it."""
+    if {"i", "we", "you", "they", "am"}.intersection(place.before):
+        return False
+    has_object = place.next in ("on", "with", "for") or is_content(place.next)
+    return place.left in BE and not has_object
 
 
 def _is_ready(place: WordPlace) -> bool:
-    purposes = split_words("review production release merge merging use testing qa ship deploy go")
-    is_handed_on = place.next in ("for", "to") and bool(purposes.intersection(place.after[1:2]))
-    return (
-        place.left in BE - {"be", "get"}
-        and not {"i", "we", "you"}.intersection(place.before)
-        and is_handed_on
-    )
+    """ "It is ready for review"; people who are ready have finished nothing."""
+    if {"i", "we", "you"}.intersection(place.before):
+        return False
+    has_purpose = bool(_PURPOSES.intersection(place.after[1:2]))
+    is_handed_on = place.next in ("for", "to") and has_purpose
+    return is_handed_on and place.left in BE - {"be", "get"}
 
 
 def _is_in_place(place: WordPlace) -> bool:
-    return (
-        place.previous == "in"
-        and bool(BE.intersection(place.before[-3:-1]))
-        and not is_content(place.next)
-    )
+    """ "The index is now in place"."""
+    if place.previous != "in" or is_content(place.next):
+        return False
+    return bool(BE.intersection(place.before[-3:-1]))
 
 
 def _is_fixing(place: WordPlace) -> bool:
     """ "Fixes #12", "this fixes the race"."""
     if place.next.startswith("#"):
         return True
-    names_change = not place.left or place.left in split_words(
-        "this that it which commit patch pr change"
-    )
-    return place.word in ("fixes", "solves") and names_change and place.next in DETERMINER | {"it"}
+    names_change = not place.left or place.left in _NAMES_OF_CHANGE
+    has_object = place.next in DETERMINER | {"it"}
+    return place.word in ("fixes", "solves") and names_change and has_object
+
+
+def _is_live(place: WordPlace) -> bool:
+    is_confirmed = bool(place.between) or place.next in ("now", "on", "in")
+    return is_confirmed and place.left in BE
 
 
 def _is_work(before: Sequence[str]) -> bool:
-    return bool((WORK | {"i", "we"}).intersection(before)) or any(
-        text[0] == "#" or set(text) == {"q"} for text in before
-    )
+    """Whether work is named, by a word for it, a reference (#12) or a quotation (all q)."""
+    if (WORK | {"i", "we"}).intersection(before):
+        return True
+    return any(text[0] == "#" or set(text) == {"q"} for text in before)
 
 
 _SENSES: dict[str, Callable[[WordPlace], bool]] = {
@@ -227,9 +232,7 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(split_words("fixes solves closes resolves"), _is_fixing),
     "complete": _is_complete,
     "green": _is_green,
-    "live": lambda place: (
-        place.left in BE and (bool(place.between) or place.next in ("now", "on", "in"))
-    ),
+    "live": _is_live,
     "ready": _is_ready,
     "place": _is_in_place,
 }

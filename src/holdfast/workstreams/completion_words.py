@@ -1,6 +1,12 @@
-"""The words by which a text says that something is done, and those that negate it."""
+"""The words by which a text says that something is done, and those that negate it.
+
+They are data: `completion` and `completion_senses` decide by them, and know no words of their own
+beyond a few that only one rule needs. English only.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def split_words(words: str) -> frozenset[str]:
@@ -140,6 +146,12 @@ def is_adverb(text: str) -> bool:
     return text in ADVERB or text.endswith("ly")
 
 
+def find_first_word(texts: Iterable[str]) -> str:
+    """The first that is not an adverb; empty where all are."""
+    return next((text for text in texts if not is_adverb(text)), "")
+
+
 def is_content(text: str) -> bool:
-    """Most likely a noun: whatever has letters and is none of the small words of the language."""
-    return text[:1].isalpha() and not is_adverb(text) and text not in SMALL
+    """Most likely a noun: it has letters and is not one of the small words of the language."""
+    is_word = text[:1].isalpha()
+    return is_word and not is_adverb(text) and text not in SMALL

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from holdfast.ground.text import cut, term_safe
 from holdfast.workstreams.document import Document
-from holdfast.workstreams.entries import ContextFields, Decision
+from holdfast.workstreams.entries import ContextFields, Decision, Summary
+from holdfast.workstreams.model import Key
 
 TEXT_CHARS = 600
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|!]")
@@ -20,30 +21,47 @@ NOTE = (
 def render(documents: Mapping[str, Document]) -> str:
     lines = ["# Context summary", "", NOTE]
     for phase, document in documents.items():
-        for key, fields in sorted(document.contexts.items()):
-            workstream, branch = _escape(key.workstream_id), _escape(key.branch)
-            lines += ["", f"## {workstream} ({phase}, {branch})", *_write_body(fields)]
+        for key in sorted(document.contexts):
+            heading = _write_heading(key, phase)
+            lines += ["", heading, *_write_body(document.contexts[key])]
     return "\n".join(lines) + "\n"
 
 
+def _write_heading(key: Key, phase: str) -> str:
+    workstream = _escape(key.workstream_id)
+    branch = _escape(key.branch)
+    return f"## {workstream} ({phase}, {branch})"
+
+
 def _write_body(fields: ContextFields) -> list[str]:
-    summary, run = fields.working_summary, fields.last_run
     lines = [""]
+    summary = fields.working_summary
     if summary and summary.text:
-        text = _escape(summary.text, TEXT_CHARS)
-        lines += [text, "", f"Saved {_escape(summary.updated_at)}.", ""]
-    lines += [_write_decision(decision) for decision in fields.open_decisions or ()]
-    lines += [f"- claimed: {_escape(claim.claim)}" for claim in fields.evidence_ledger or ()]
-    lines += [f"- to do: {_escape(item)}" for item in fields.checklist or ()]
+        lines += _write_summary(summary)
+    for decision in fields.open_decisions or ():
+        lines.append(_write_decision(decision))
+    for claim in fields.evidence_ledger or ():
+        lines.append(f"- claimed: {_escape(claim.claim)}")
+    for item in fields.checklist or ():
+        lines.append(f"- to do: {_escape(item)}")
+    run = fields.last_run
     if run and run.is_failed:
-        lines.append(f"- failed at {_escape(run.failed_step)}: {_escape(run.error)}")
+        step = _escape(run.failed_step)
+        lines.append(f"- failed at {step}: {_escape(run.error)}")
     return lines
+
+
+def _write_summary(summary: Summary) -> list[str]:
+    text = _escape(summary.text, TEXT_CHARS)
+    saved_at = _escape(summary.updated_at)
+    return [text, "", f"Saved {saved_at}.", ""]
 
 
 def _write_decision(decision: Decision) -> str:
     name = _escape(decision.id)
     status = _escape(decision.status)
-    line = f"- {name} {status}: {_escape(decision.text)}"
+    text = _escape(decision.text)
+    line = f"- {name} {status}: {text}"
     if decision.because:
         line += f" Because: {_escape(decision.because)}"
     return line
@@ -51,6 +69,7 @@ def _write_decision(decision: Decision) -> str:
 
 def _escape(value: object, max_chars: int = 200) -> str:
     """One line that every Markdown reader shows as plain text."""
-    words = term_safe(str(value or "")).split()
+    text = term_safe(str(value or ""))
+    words = text.split()
     line = cut(" ".join(words), max_chars)
     return _MARKUP.sub(r"\\\g<0>", line)

@@ -49,12 +49,13 @@ class Document:
     problem: str | None = None  # why it may only be read
 
     def with_context(self, key: Key, fields: ContextFields) -> Document:
-        contexts = {**self.contexts, key: replace(fields, key=key.to_dict())}
+        keyed = replace(fields, key=key.to_dict())
+        contexts = {**self.contexts, key: keyed}
         return Document(self.revision + 1, contexts, self.others)
 
 
 class ParsedFile(NamedTuple):
-    """The top of a file as JSON, or why there is none."""
+    """The top of a file as JSON, or why it cannot be used."""
 
     top: dict[str, Any]
     problem: str | None = None
@@ -64,14 +65,28 @@ class ParsedFile(NamedTuple):
 
 
 def to_bytes(document: Document) -> bytes:
-    lines = [to_line(document.contexts[key].to_dict()) for key in sorted(document.contexts)]
+    contexts = _write_contexts(document)
+    others = _write_others(document)
+    return f'{{"contexts": [\n{contexts}],\n{others}\n}}\n'.encode()
+
+
+def _write_contexts(document: Document) -> str:
+    if not document.contexts:
+        return ""
+    by_key = [document.contexts[key] for key in sorted(document.contexts)]
+    lines = [to_line(fields.to_dict()) for fields in by_key]
     # The comma leads, so that a new last line leaves the one before it as it was.
-    contexts = "\n,".join(lines)
-    end = "\n" if lines else ""
+    return "\n,".join(lines) + "\n"
+
+
+def _write_others(document: Document) -> str:
+    """The top-level fields beside the contexts, one per line."""
     top = {**document.others, "revision": document.revision, "schema_version": SCHEMA_VERSION}
-    rest = [f"{json.dumps(name)}: {to_line(value)}" for name, value in sorted(top.items())]
-    others = ",\n".join(rest)
-    return f'{{"contexts": [\n{contexts}{end}],\n{others}\n}}\n'.encode()
+    lines = []
+    for name in sorted(top):
+        quoted = json.dumps(name)
+        lines.append(f"{quoted}: {to_line(top[name])}")
+    return ",\n".join(lines)
 
 
 def from_bytes(data: bytes, path: str) -> Document:
@@ -82,29 +97,33 @@ def from_bytes(data: bytes, path: str) -> Document:
         return Document(problem=f"{path} {NOT_OURS.format(problem='it is not UTF-8')}.")
     sides = _split_sides(text)
     parsed = [_parse(side, path) for side in sides or [text]]
-    problem = next((each.problem for each in parsed if each.problem), None)
-    if problem:
-        return Document(problem=f"{path} {problem}.")
-    if sides:
-        return _to_document(_merge_tops([each.top for each in parsed]), f"{path} {CONFLICT}.")
-    return _to_document(parsed[0].top)
+    problems = [each.problem for each in parsed if each.problem]
+    if problems:
+        return Document(problem=f"{path} {problems[0]}.")
+    if not sides:
+        return _to_document(parsed[0].top)
+    merged = _merge_tops([each.top for each in parsed])
+    return _to_document(merged, problem=f"{path} {CONFLICT}.")
 
 
 def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
     """What a merge driver writes: both sides by id, or None where one of them cannot be read."""
-    own, other = from_bytes(ours, path), from_bytes(theirs, path)
+    own = from_bytes(ours, path)
+    other = from_bytes(theirs, path)
     if own.problem or other.problem:
         return None
-    merged = dict(own.contexts)
+    contexts = dict(own.contexts)
     for key, fields in other.contexts.items():
-        if key in merged:
-            fields = merge_contexts(merged[key], fields)
-        merged[key] = fields
+        if key in contexts:
+            fields = merge_contexts(contexts[key], fields)
+        contexts[key] = fields
     revision = max(own.revision, other.revision) + 1
-    return to_bytes(Document(revision, merged, {**other.others, **own.others}))
+    others = {**other.others, **own.others}
+    return to_bytes(Document(revision, contexts, others))
 
 
 def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document:
+    """Lines with the same key were kept from two sides of a merge, so they are merged here."""
     contexts: dict[Key, ContextFields] = {}
     for value in top["contexts"]:
         key = _read_key(value)
@@ -114,10 +133,11 @@ def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document
         else:
             contexts[key] = renumber(fields)
     others = {name: value for name, value in top.items() if name not in TOP_NAMES}
-    return Document(top["revision"], contexts, others, problem)
+    return Document(revision=top["revision"], contexts=contexts, others=others, problem=problem)
 
 
 def _read_key(context: Mapping[str, Any]) -> Key:
+    """A context without a name of its own is the branch's."""
     key = context["key"]
     repo = str(key.get("repo") or "")
     branch = str(key.get("branch") or "")
@@ -148,7 +168,8 @@ def _check_top(top: object) -> ParsedFile:
 
 
 def _check_contexts(top: dict[str, Any]) -> ParsedFile:
-    contexts, revision = top.get("contexts"), top.get("revision", 0)
+    contexts = top.get("contexts")
+    revision = top.get("revision", 0)
     if not isinstance(contexts, list) or not all(map(_is_context, contexts)):
         return _make_not_ours("`contexts` is not a list of contexts")
     if not _is_number(revision) or revision < 0:
@@ -177,7 +198,9 @@ def _find_unwritable(top: dict[str, Any]) -> str | None:
 
 
 def _is_context(value: object) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("key"), dict):
+    if not isinstance(value, dict):
+        return False
+    if not isinstance(value.get("key"), dict):
         return False
     return ContextFields.from_dict(value).has_right_form()
 
@@ -229,15 +252,17 @@ def _parse_lines(text: str, path: str) -> ParsedFile:
 
 def _parse_line(line: str) -> dict[str, Any] | None:
     """A context, or a name with its value."""
-    whole = line if line.startswith("{") else "{" + line + "}"
+    if not line.startswith("{"):
+        line = "{" + line + "}"
     try:
-        value: dict[str, Any] = json.loads(whole)
+        value: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError):
         return None
     return value
 
 
 def _merge_tops(tops: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """All contexts of all of them, the highest numbers, and of other fields the last value."""
     merged: dict[str, Any] = {}
     for top in tops:
         contexts = [*merged.get("contexts", []), *top.get("contexts", [])]

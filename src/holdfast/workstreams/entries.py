@@ -52,8 +52,9 @@ class Checkpoint(Record):
     @property
     def uncommitted(self) -> Mapping[str, Any] | None:
         """What was not committed then; None where it was too much to keep."""
-        is_unknown = "dirty" in self.extra
-        return None if is_unknown else self.dirty or {}
+        if "dirty" in self.extra:
+            return None
+        return self.dirty or {}
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,9 @@ class Pointer:
     @classmethod
     def parse(cls, text: str) -> Pointer:
         path, mark, symbol = text.partition("#")
-        return cls(path, symbol if mark else None)
+        if not mark:
+            return cls(path)
+        return cls(path, symbol)
 
     def __str__(self) -> str:
         if self.symbol is None:
@@ -227,8 +230,8 @@ class ContextFields(Record):
 
     @property
     def summarised_at(self) -> str:
-        summary = self.working_summary
-        return (summary and summary.updated_at) or ""
+        summary = self.working_summary or Summary()
+        return summary.updated_at or ""
 
     @property
     def changed_at(self) -> str:

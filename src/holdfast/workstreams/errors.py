@@ -36,9 +36,17 @@ class NoteNotFoundError(NotFound):
 
     def __init__(self, note_id: object, known: Sequence[str]):
         self.note_id = note_id
-        names = [*known[:10], *(["…"] if len(known) > 10 else [])]
-        there = f"There are {', '.join(names)}." if names else "There are none."
-        super().__init__(f"No claim or decision {shown(note_id)} is noted here. {there}")
+        others = _describe_known(known)
+        super().__init__(f"No claim or decision {shown(note_id)} is noted here. {others}")
+
+
+def _describe_known(ids: Sequence[str]) -> str:
+    if not ids:
+        return "There are none."
+    names = list(ids[:10])
+    if len(ids) > 10:
+        names.append("…")
+    return f"There are {', '.join(names)}."
 
 
 class ContextChangedError(Conflict):
@@ -66,16 +74,15 @@ class SharedContextOffError(Refused):
         says: str = "",
     ) -> None:
         setting = f'"shared_context": true in {settings_file}'
-        sentences = [
-            "Shared context is off, so nothing is kept in this repository.",
-            says,
-            f"Switch it on with SHARED_CONTEXT_ENABLED=true, or with {setting}.",
-            f"This repository is called {repo} there." if repo else "",
-        ]
-        super().__init__(
-            " ".join(sentence for sentence in sentences if sentence),
-            next_actions=[Action("shared_context.try" if repo else "repository.name")],
-        )
+        sentences = ["Shared context is off, so nothing is kept in this repository."]
+        if says:
+            sentences.append(says)
+        sentences.append(f"Switch it on with SHARED_CONTEXT_ENABLED=true, or with {setting}.")
+        next_action = Action("repository.name")
+        if repo:
+            sentences.append(f"This repository is called {repo} there.")
+            next_action = Action("shared_context.try")
+        super().__init__(" ".join(sentences), next_actions=[next_action])
 
 
 class EvidenceMissingError(Refused):
@@ -85,7 +92,9 @@ class EvidenceMissingError(Refused):
 
     def __init__(self, claim: str, word: str | None):
         self.claim, self.word = claim, word
-        because = f"says {shown(word)}" if word else "is of kind completion"
+        because = "is of kind completion"
+        if word:
+            because = f"says {shown(word)}"
         super().__init__(
             f"Claim {shown(claim)} {because} and has no evidence.",
             next_actions=[Action("workstream.claim"), Action("prove")],
@@ -99,7 +108,9 @@ class ProofFailedError(Refused):
 
     def __init__(self, claim: str, command: str, exit_code: object):
         self.claim, self.command = claim, command
-        how = f"ended with exit code {exit_code}" if exit_code != 0 else "ran while files changed"
+        how = "ran while files changed"
+        if exit_code != 0:
+            how = f"ended with exit code {exit_code}"
         super().__init__(
             f"Claim {shown(claim)} has no valid evidence: {shown(command)} {how}. "
             "Run it until it passes, then claim.",

@@ -5,16 +5,12 @@ to exist, and its text is noted as hashes, so that the repository's own text is 
 every read the file is compared again: `ok` is the same text at the same place, `moved` the same
 text elsewhere in the file, `changed` anything else, `gone` a file or a symbol that is missing now.
 In doubt a claim is not shown as true.
-
-Lines are what editors and git count: they end with LF or CRLF and nothing else. Line ends, a byte
-order mark and the last newline are not part of the text.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,6 +19,7 @@ from holdfast.ground import canonical
 from holdfast.ground.text import plural
 from holdfast.workstreams import symbols
 from holdfast.workstreams.errors import EvidenceNotThereError
+from holdfast.workstreams.line_runs import cut_run, find_runs, hash_lines, hash_run, split_lines
 from holdfast.workstreams.records import Record, custom_field, number_field, read_texts, text_field
 from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 
@@ -42,7 +39,6 @@ _NAMED = re.compile(rf"(?P<path>.+)#(?P<symbol>{symbols.SYMBOL.pattern})", re.DO
 _ALONE = re.compile(_LINES)
 _HASHES = ("text_hash", "shape_hash", "run_hash", "file_hash")
 _HASH = re.compile(r"[0-9a-f]{16,64}")
-_PRIME, _BASE = (1 << 61) - 1, 1_000_003
 
 
 @dataclass(frozen=True)
@@ -69,17 +65,19 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """The seed's keys first; what is not known is left out."""
+        lines = str(self.lines) if self.lines else None
+        copies = self.copies if self.copies > 1 else None
         known = {
             "path": self.path,
-            "lines": str(self.lines) if self.lines else None,
+            "lines": lines,
             "symbol": self.symbol,
             "text_hash": self.text_hash,
             "shape_hash": self.shape_hash,
             "run_hash": self.run_hash,
             "file_hash": self.file_hash,
-            "copies": self.copies if self.copies > 1 else None,
+            "copies": copies,
         }
-        present = {key: value for key, value in known.items() if value is not None}
+        present = {name: value for name, value in known.items() if value is not None}
         return {**present, **self.extra}
 
     @classmethod
@@ -97,8 +95,10 @@ class Evidence:
             **hashes,
         )
         known = found.to_dict()
-        missing = object()
-        extra = {key: item for key, item in value.items() if known.get(key, missing) != item}
+        extra = {}
+        for name, item in value.items():
+            if name not in known or known[name] != item:
+                extra[name] = item
         return replace(found, extra=extra)
 
     def has_right_form(self) -> bool:
@@ -115,7 +115,9 @@ class BrokenEvidence:
     @property
     def path(self) -> str | None:
         found = self.value.get("path")
-        return found if isinstance(found, str) else None
+        if not isinstance(found, str):
+            return None
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self.value)
@@ -129,11 +131,15 @@ NotedEvidence = Evidence | BrokenEvidence
 
 def _read_command(value: Any) -> tuple[str, ...] | str | None:
     """A list of words as we write it, or one text as a person may write it."""
-    return value if isinstance(value, str) else read_texts(value)
+    if isinstance(value, str):
+        return value
+    return read_texts(value)
 
 
 def _write_command(command: tuple[str, ...] | str) -> list[str] | str:
-    return command if isinstance(command, str) else list(command)
+    if isinstance(command, str):
+        return command
+    return list(command)
 
 
 @dataclass(frozen=True)
@@ -244,13 +250,17 @@ def _parse_lines(value: object) -> Lines | None:
 
 
 def _check_symbol(value: object) -> str | None:
-    if value is None or (isinstance(value, str) and symbols.SYMBOL.fullmatch(value)):
+    if value is None:
+        return None
+    if isinstance(value, str) and symbols.SYMBOL.fullmatch(value):
         return value
     raise InvalidValueError("symbol", value, "is not a name; write it as name or Class.method")
 
 
 def _check_hash(name: str, value: object) -> str | None:
-    if value is None or (isinstance(value, str) and _HASH.fullmatch(value)):
+    if value is None:
+        return None
+    if isinstance(value, str) and _HASH.fullmatch(value):
         return value
     raise InvalidValueError(name, value, "is not a hash of ours; give the evidence again")
 
@@ -287,27 +297,35 @@ def take_evidence(named: Evidence, text: str | None) -> Evidence:
 def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
     name = noted.symbol or ""
     found = symbols.read_symbol(text, noted.path, name)
-    if isinstance(found, UnreadableSource):
-        raise EvidenceNotThereError(str(noted), f"the file {found.why}; give lines, as in :10-20")
     if found is None:
-        problem = f"the file has no symbol {name}"
-        others = symbols.list_namesakes(text, noted.path, name)
-        if others:
-            problem += f"; it has {', '.join(others[:3])}"
+        raise EvidenceNotThereError(str(noted), _describe_missing_symbol(noted, text))
+    if isinstance(found, UnreadableSource):
+        problem = f"the file {found.why}; give lines, as in :10-20"
         raise EvidenceNotThereError(str(noted), problem)
-    run = _cut_run(lines, found.lines)
-    return replace(noted, lines=found.lines, text_hash=hash_lines(run), shape_hash=found.shape)
+    text_hash = hash_lines(cut_run(lines, found.lines))
+    return replace(noted, lines=found.lines, text_hash=text_hash, shape_hash=found.shape)
+
+
+def _describe_missing_symbol(noted: Evidence, text: str) -> str:
+    name = noted.symbol or ""
+    problem = f"the file has no symbol {name}"
+    others = symbols.list_namesakes(text, noted.path, name)
+    if others:
+        names = ", ".join(others[:3])
+        problem += f"; it has {names}"
+    return problem
 
 
 def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidence:
     if wanted.last > len(lines):
-        raise EvidenceNotThereError(str(noted), f"the file has {plural(len(lines), 'line')}")
-    run = _cut_run(lines, wanted)
+        count = plural(len(lines), "line")
+        raise EvidenceNotThereError(str(noted), f"the file has {count}")
+    run = cut_run(lines, wanted)
     if not any(line.strip() for line in run):
         raise EvidenceNotThereError(str(noted), "these lines are blank")
-    run_hash = _hash_run(run)
-    copies = sum(1 for _ in _find_places(lines, len(run), run_hash))
-    return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=copies)
+    run_hash = hash_run(run)
+    places = list(find_runs(lines, len(run), run_hash))
+    return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=len(places))
 
 
 # --- judging --------------------------------------------------------------------------------------
@@ -337,14 +355,16 @@ def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> Eviden
         return EvidenceJudgement("changed", why=f"the file {now.why}")
     if not _is_same(evidence, now, lines):
         return EvidenceJudgement("changed", now.lines, "the symbol was edited")
-    verdict: Verdict = "ok" if now.lines == evidence.lines else "moved"
-    return EvidenceJudgement(verdict, now.lines)
+    if now.lines != evidence.lines:
+        return EvidenceJudgement("moved", now.lines)
+    return EvidenceJudgement("ok", now.lines)
 
 
 def _is_same(evidence: Evidence, now: Symbol, lines: Sequence[str]) -> bool:
     if now.shape == evidence.shape_hash:
         return True
-    return hash_lines(_cut_run(lines, now.lines)) == evidence.text_hash
+    run = cut_run(lines, now.lines)
+    return hash_lines(run) == evidence.text_hash
 
 
 def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> EvidenceJudgement:
@@ -352,17 +372,17 @@ def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> Evid
 
     Where fewer copies are left than there were, the missing one may be the one that was meant.
     """
-    if hash_lines(_cut_run(lines, noted)) == evidence.text_hash:
+    at_same_place = cut_run(lines, noted)
+    if hash_lines(at_same_place) == evidence.text_hash:
         return EvidenceJudgement("ok", noted)
     count = noted.last - noted.first + 1
-    starts = _find_places(lines, count, evidence.run_hash)
-    places = [Lines(start, start + count - 1) for start in starts]
+    places = list(find_runs(lines, count, evidence.run_hash))
     same = _find_nearest_same(evidence, noted, lines, places)
     edited = EvidenceJudgement("changed", why="the lines were edited")
     if same is None or len(places) < evidence.copies:
         return edited
     is_only_one = evidence.copies == len(places) == 1
-    if not _is_distinctive(_cut_run(lines, same), is_only_one):
+    if not _is_distinctive(cut_run(lines, same), is_only_one=is_only_one):
         return edited
     return EvidenceJudgement("moved", same)
 
@@ -372,7 +392,8 @@ def _find_nearest_same(
 ) -> Lines | None:
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))
     for place in nearest[:TRIES]:
-        if hash_lines(_cut_run(lines, place)) == evidence.text_hash:
+        run = cut_run(lines, place)
+        if hash_lines(run) == evidence.text_hash:
             return place
     return None
 
@@ -390,54 +411,7 @@ def judge_command(evidence: CommandEvidence, tree_now: str | None) -> EvidenceJu
     return EvidenceJudgement("ok")
 
 
-# --- lines ----------------------------------------------------------------------------------------
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines as editors number them: form feeds, U+2028 and lone CRs do not end one."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    return lines if lines[-1] else lines[:-1]
-
-
-def _cut_run(lines: Sequence[str], place: Lines) -> Sequence[str]:
-    return lines[place.first - 1 : place.last]
-
-
-def hash_lines(lines: Sequence[str]) -> str:
-    data = "\n".join(lines).encode("utf-8", "surrogatepass")
-    return canonical.new_sha256(data).hexdigest()
-
-
-def _is_distinctive(lines: Sequence[str], is_only_one: bool) -> bool:
+def _is_distinctive(lines: Sequence[str], *, is_only_one: bool) -> bool:
     needed = 1 if is_only_one else DISTINCTIVE_CHARS
-    return sum(map(str.isalnum, "".join(lines))) >= needed
-
-
-def _find_places(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[int]:
-    """The line numbers where so many lines with this hash begin, in one pass over the file.
-
-    A rolling hash: each step adds the next line and removes the oldest. It is fast and not safe, so
-    the caller compares the real hash at each place.
-    """
-    if count > len(lines):  # also a count that was edited by hand
-        return
-    hashes = [_hash_line(line) for line in lines]
-    leaving = [*[0] * count, *hashes]
-    rolled = 0
-    outgoing = pow(_BASE, count, _PRIME)
-    wanted = int(run_hash or "-1", 16)
-    for end, (new, old) in enumerate(zip(hashes, leaving, strict=False), 1):
-        rolled = (rolled * _BASE + new - old * outgoing) % _PRIME
-        if rolled == wanted and end >= count:
-            yield end - count + 1
-
-
-def _hash_run(run: Sequence[str]) -> str:
-    rolled = 0
-    for line in run:
-        rolled = (rolled * _BASE + _hash_line(line)) % _PRIME
-    return f"{rolled:016x}"
-
-
-def _hash_line(line: str) -> int:
-    return zlib.crc32(line.encode("utf-8", "surrogatepass")) + 1  # a blank line counts too
+    letters_and_digits = [letter for letter in "".join(lines) if letter.isalnum()]
+    return len(letters_and_digits) >= needed

@@ -1,4 +1,8 @@
-"""Find the context that is meant, and describe where it differs from the expected one. Pure."""
+"""Find the context that is meant, and describe where it differs from the expected one. Pure.
+
+A line of work may have notes under the earlier name of its repository, on another branch, or only
+in the log of this machine. What is found elsewhere is used, and a note says so.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,14 @@ FROM_THE_LOG = "This is from the log of this machine: the files of this checkout
 
 
 def get_context(document: Document, key: Key, phase: str) -> RepoContext:
-    fields = document.contexts.get(key) or ContextFields()
-    return RepoContext(key, phase, fields, document.revision, document.problem)
+    """The context with this key; an empty one where nothing is noted yet."""
+    return RepoContext(
+        key=key,
+        phase=phase,
+        fields=document.contexts.get(key) or ContextFields(),
+        revision=document.revision,
+        read_only=document.problem,
+    )
 
 
 def follow_renamed_repository(document: Document, key: Key) -> Document:
@@ -27,16 +37,22 @@ def follow_renamed_repository(document: Document, key: Key) -> Document:
     earlier = [known for known in same_work if "/" not in known.repo]
     if len(earlier) != 1:
         return document
-    names = dict.fromkeys(earlier, key)
-    contexts = {names.get(known, known): fields for known, fields in document.contexts.items()}
+    contexts = {}
+    for known, fields in document.contexts.items():
+        name = key if known in earlier else known
+        contexts[name] = fields
     return replace(document, contexts=contexts)
 
 
 def find_on_other_branch(document: Document, key: Key) -> Key | None:
     """The same line of work on another branch; of several the one that was changed last."""
-    names = (key.repo, key.workstream_id)
-    found = [known for known in document.contexts if (known.repo, known.workstream_id) == names]
-    return max(found, key=lambda known: document.contexts[known].updated_at or "", default=None)
+    same_repo = [known for known in document.contexts if known.repo == key.repo]
+    found = [known for known in same_repo if known.workstream_id == key.workstream_id]
+
+    def get_updated_at(known: Key) -> str:
+        return document.contexts[known].updated_at or ""
+
+    return max(found, key=get_updated_at, default=None)
 
 
 def list_decisions_of_other_branches(
@@ -45,16 +61,19 @@ def list_decisions_of_other_branches(
     """Decisions of a merged branch, or of the one that this branch began on, hold here too."""
     own = {decision.text for decision in context.decisions}
     same_repo = [key for key in document.contexts if key.repo == context.key.repo]
-    found = [
-        JudgedDecision(decision, of=key.branch)
-        for key in same_repo
-        if key.branch != context.key.branch
-        for decision in get_context(document, key, context.phase).decisions
-    ]
+    found: list[JudgedDecision] = []
+    for key in same_repo:
+        if key.branch != context.key.branch:
+            decisions = get_context(document, key, context.phase).decisions
+            found += [JudgedDecision(decision, of=key.branch) for decision in decisions]
     others = [judged for judged in found if judged.decision.text not in own]
-    others.sort(key=lambda judged: judged.decision.changed_at)
+    others.sort(key=_get_changed_at)
     latest = {judged.decision.text: judged for judged in others}
-    return sorted(latest.values(), key=lambda judged: judged.decision.changed_at, reverse=True)
+    return sorted(latest.values(), key=_get_changed_at, reverse=True)
+
+
+def _get_changed_at(judged: JudgedDecision) -> str:
+    return judged.decision.changed_at
 
 
 # --- notes for the reader -------------------------------------------------------------------------
@@ -62,7 +81,9 @@ def list_decisions_of_other_branches(
 
 def describe_lost(found: RepoContext, kept: RepoContext | None) -> tuple[str, ...]:
     """The file counts; but what was saved here and is not in it may have been lost by mistake."""
-    lost = list_lost(found.fields, kept.fields) if kept else []
+    if kept is None:
+        return ()
+    lost = list_lost(found.fields, kept.fields)
     if not lost:
         return ()
     hint = "`holdfast workstream restore` puts it back."
@@ -70,13 +91,15 @@ def describe_lost(found: RepoContext, kept: RepoContext | None) -> tuple[str, ..
 
 
 def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
-    """Which other contexts have notes, where this one has none."""
+    """Which other contexts have notes, where this one is empty."""
     on_branch = {known.workstream_id for known in document.contexts if known.branch == key.branch}
     branches = {known.branch for known in document.contexts if known.branch != key.branch}
     others = sorted(on_branch | branches)
     if not others:
         return ()
-    what = "this branch" if key.workstream_id == key.branch else f"workstream {key.workstream_id}"
+    what = f"workstream {key.workstream_id}"
+    if key.workstream_id == key.branch:
+        what = "this branch"
     return (f"Nothing is noted for {what}; there are notes for {_list_names(others)}.",)
 
 
@@ -85,10 +108,12 @@ def describe_branch(key: Key) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMES_SHOWN])
+    text = ", ".join(names[:NAMES_SHOWN])
     left_out = len(names) - NAMES_SHOWN
-    return f"{shown} and {left_out} more" if left_out > 0 else shown
+    if left_out > 0:
+        text += f" and {left_out} more"
+    return text
 
 
 def _is_same_work(first: Key, second: Key) -> bool:
-    return (first.branch, first.workstream_id) == (second.branch, second.workstream_id)
+    return first.branch == second.branch and first.workstream_id == second.workstream_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 
 from holdfast.errors import InvalidValueError
 
@@ -21,7 +21,9 @@ ON, OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 def parse_flag(name: str, given: object) -> bool:
     """A yes or a no in any usual spelling: 0 and "false" are a no. Anything else is refused."""
-    word = str(given).strip().casefold() if isinstance(given, str | int) else ""
+    word = ""
+    if isinstance(given, str | int):
+        word = str(given).strip().casefold()
     if word not in ON + OFF:
         raise InvalidValueError(name, given, "is neither true nor false")
     return word in ON
@@ -48,9 +50,8 @@ def find_flag_in_config(text: str) -> bool | None:
     off does not count. The file is not trusted, so only so many places of it are read, and only so
     much of each.
     """
-    uncommented = [
-        line for line in text.removeprefix("\ufeff").splitlines() if not _is_comment(line)
-    ]
+    lines = text.removeprefix("\ufeff").splitlines()
+    uncommented = [line for line in lines if not _is_comment(line)]
     flags: set[bool] = set()
     for number, end in islice(_find_flags(uncommented), MOST_PLACES):
         line = uncommented[number]
@@ -80,22 +81,34 @@ def _find_flags(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _parse_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
     """A value on its line, in braces or in a block below: its own word, or that of `enabled`."""
-    if rest.strip() in ("", "{"):
-        is_open = "{" in rest or (bool(below) and below[0].lstrip().startswith("{"))
-        block = below if is_open else _list_block(below, indent)
-        rest = "\n".join([rest, *block])
-    elif rest.count("{") > rest.count("}"):
-        rest = "\n".join([rest, *below])
-    value = _cut_at_closing_brace(rest[:VALUE_CHARS])
+    whole = "\n".join([rest, *_list_value_lines(rest, below, indent)])
+    value = _cut_at_closing_brace(whole[:VALUE_CHARS])
     own = _SCALAR.match(value)
     words = own.groups() if own else _ENABLED.findall(value)
     folded = [word.casefold() for word in words]
     return {word in ON for word in folded if word in ON + OFF}
 
 
+def _list_value_lines(rest: str, below: Sequence[str], indent: int) -> Sequence[str]:
+    """The lines after the first that may belong to a value; none where it ends on its line."""
+    is_empty = not rest.strip()
+    opens_below = bool(below) and below[0].lstrip().startswith("{")
+    is_open = rest.count("{") > rest.count("}")
+    if is_open or (is_empty and opens_below):
+        return below
+    if is_empty:
+        return _list_block(below, indent)
+    return ()
+
+
 def _list_block(below: Sequence[str], indent: int) -> list[str]:
     """The lines that are blank or indented more than the name."""
-    return list(takewhile(lambda line: not line.strip() or _count_indent(line) > indent, below))
+    block = []
+    for line in below:
+        if line.strip() and _count_indent(line) <= indent:
+            break
+        block.append(line)
+    return block
 
 
 def _cut_at_closing_brace(value: str) -> str:

@@ -1,4 +1,9 @@
-"""Judge a repo context on a checkout: how stale its summary is, and which claims still hold."""
+"""Judge a repo context on a checkout: how stale its summary is, and which claims still hold.
+
+The file holds what was written, never a verdict: that depends on the checkout and is made on every
+read. Here is what needs git and the contents of files; the decisions themselves are pure and are in
+`staleness` and `evidence`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_repository
 from holdfast.workstreams import evidence, rules
 from holdfast.workstreams.checkout import FILE_BYTES, Checkout
-from holdfast.workstreams.document import Document, from_bytes
+from holdfast.workstreams.document import from_bytes
 from holdfast.workstreams.entries import Checkpoint, Claim
 from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
 from holdfast.workstreams.model import (
@@ -31,7 +36,8 @@ NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
 
 def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> JudgedContext:
     then = context.checkpoint.git_head
-    state = checkout.read_state(then if git_repository.is_commit(then) else None)
+    since = then if git_repository.is_commit(then) else None
+    state = checkout.read_state(since)
     default = git.find_default_branch(checkout.repository)
     claims = [judge_claim(checkout, claim, state.contents_id) for claim in context.ledger]
     decisions = [JudgedDecision(decision) for decision in context.decisions]
@@ -49,8 +55,8 @@ def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> 
 
 def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedClaim:
     """`tree` is the hash of all tracked files now; only commands are judged by it."""
-    files = [_judge_file(checkout, shown) for shown in claim.files or ()]
-    commands = [_judge_command(shown, tree) for shown in claim.commands or ()]
+    files = [_judge_file(checkout, noted) for noted in claim.files or ()]
+    commands = [_judge_command(noted, tree) for noted in claim.commands or ()]
     return JudgedClaim(
         id=claim.id or "",
         claim=claim.words,
@@ -62,13 +68,14 @@ def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedCla
 
 def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Checkpoint:
     """The state of the repository now, as far as a later reader has to compare with it."""
-    dirty = _list_blobs(state)
+    blobs = _list_blobs(state)
+    dirty = blobs if len(blobs) <= rules.DIRTY_FILES_KEPT else None
     files = {path: checkout.hash_contents(path) for path in context.list_noted_files()}
     content = {
         "git_head": state.head,
         "tracked_files_hash": state.contents_id,
         "files": files,
-        "dirty": dirty if len(dirty) <= rules.DIRTY_FILES_KEPT else None,
+        "dirty": dirty,
     }
     # With its nulls: they mean that there was no commit, or too much to keep.
     return Checkpoint.from_dict(content)
@@ -81,17 +88,25 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
     """`state` is compared with the checkpoint's commit where that is its `base`."""
     then = context.checkpoint.git_head
     is_known = then is not None and state.base == then
-    uncommitted = state.changed if state.base == state.head else checkout.read_state().changed
-    changed = _list_changed_paths(context.checkpoint, state) if is_known else None
+    uncommitted = state.changed
+    if state.base != state.head:
+        uncommitted = checkout.read_state().changed
+    changed: set[str] | None = None
+    commits: int | None = None
+    if is_known:
+        changed = _list_changed_paths(context.checkpoint, state)
+        commits = _count_commits(checkout, then, state)
     noted: list[NotedChange] = []
     if context.summary:
-        noted = _list_noted_changes(checkout, context, changed, set(uncommitted))
+        noted = _list_noted_changes(
+            checkout, context, changed=changed, uncommitted=set(uncommitted)
+        )
     return judge_staleness(
         context,
         tree=state.contents_id,
         changed=changed,
         noted=noted,
-        commits=_count_commits(checkout, then, state) if is_known else None,
+        commits=commits,
         uncommitted=len(uncommitted),
     )
 
@@ -108,12 +123,16 @@ def _list_changed_paths(checkpoint: Checkpoint, state: git.TreeState) -> set[str
     if then is None:
         return None
     now = _list_blobs(state)
-    return {path for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
+    paths = now.keys() | then.keys()
+    return {path for path in paths if now.get(path) != then.get(path)}
 
 
 def _list_blobs(state: git.TreeState) -> dict[str, str]:
     """What is not committed, by name; a name that is not UTF-8 is escaped for JSON."""
-    return {_as_readable(path): change.new_blob or "" for path, change in state.changed.items()}
+    blobs = {}
+    for path, change in state.changed.items():
+        blobs[_as_readable(path)] = change.new_blob or ""
+    return blobs
 
 
 def _as_readable(text: str) -> str:
@@ -121,11 +140,14 @@ def _as_readable(text: str) -> str:
 
 
 def _list_noted_changes(
-    checkout: Checkout, context: RepoContext, changed: set[str] | None, uncommitted: set[str]
+    checkout: Checkout, context: RepoContext, *, changed: set[str] | None, uncommitted: set[str]
 ) -> list[NotedChange]:
+    """Each noted file that changed; git is asked who changed it only for the first ones."""
     found = _find_changes(checkout, context, changed or set())
-    since = context.checkpoint.git_head if changed is not None else None
-    lines = git.numstat(checkout.repository, since, list(found)) if since and found else {}
+    since = context.checkpoint.git_head
+    lines: Mapping[str, git.LineCount] = {}
+    if since and found and changed is not None:
+        lines = git.numstat(checkout.repository, since, list(found))
     named = list(found)[:NAMED_CHANGES]
     committed = {path for path in named if path not in uncommitted and found[path] != "new"}
     return [
@@ -154,14 +176,18 @@ def _find_change(
         return _name_change(then[path], now)
     if path not in changed:
         return None
+    if now is None and path not in then:
+        return "gone"
     # Where the contents are the same, its mode or its line ends differ, which only git sees.
-    return "gone" if now is None and path not in then else "changed"
+    return "changed"
 
 
 def _name_change(then: object, now: str | None) -> str:
     if now is None:
         return "gone"
-    return "new" if then is None else "changed"
+    if then is None:
+        return "new"
+    return "changed"
 
 
 def _make_noted_change(
@@ -170,12 +196,13 @@ def _make_noted_change(
     change = NotedChange(path, what)
     if lines:
         change = replace(change, added=lines.added, removed=lines.removed)
-    last = git.last_change(checkout.repository, path) if is_committed else None
-    if last:
-        change = replace(
-            change, is_committed=True, commit=last.commit, author=_as_readable(last.author)
-        )
-    return change
+    if not is_committed:
+        return change
+    last = git.last_change(checkout.repository, path)
+    if last is None:
+        return change
+    author = _as_readable(last.author)
+    return replace(change, is_committed=True, commit=last.commit, author=author)
 
 
 # --- claims and rules -----------------------------------------------------------------------------
@@ -184,20 +211,29 @@ def _make_noted_change(
 def _judge_file(checkout: Checkout, noted: NotedEvidence) -> JudgedEvidence:
     if isinstance(noted, BrokenEvidence):
         return JudgedEvidence(noted.problem, "gone")
-    judged = evidence.judge_evidence(noted, checkout.read_text(noted.path))
-    return JudgedEvidence(str(noted), judged.verdict, noted.path, judged.lines_now, judged.why)
+    text_now = checkout.read_text(noted.path)
+    judged = evidence.judge_evidence(noted, text_now)
+    return JudgedEvidence(
+        text=str(noted),
+        verdict=judged.verdict,
+        path=noted.path,
+        lines=judged.lines_now,
+        why=judged.why,
+    )
 
 
-def _judge_command(shown: CommandEvidence, tree: str | None) -> JudgedEvidence:
-    judged = evidence.judge_command(shown, tree)
-    return JudgedEvidence(f"{shown.text} → exit {shown.exit_code}", judged.verdict, why=judged.why)
+def _judge_command(noted: CommandEvidence, tree: str | None) -> JudgedEvidence:
+    judged = evidence.judge_command(noted, tree)
+    text = f"{noted.text} → exit {noted.exit_code}"
+    return JudgedEvidence(text, judged.verdict, why=judged.why)
 
 
 def _list_pinned_rules(
     checkout: Checkout, phase: str, default: git.Branch | None
 ) -> tuple[str, ...]:
     """The person's own, then those of the default branch, so not of a branch under review."""
-    own = rules.check_rules(checkout.settings.rules_for(checkout.repository.repo))
+    of_person = checkout.settings.rules_for(checkout.repository.repo)
+    own = rules.check_rules(of_person)
     committed = _list_default_branch_rules(checkout, phase, default)
     shared = [rule for rule in committed if rule not in own]
     try:
@@ -213,7 +249,9 @@ def _list_default_branch_rules(
         return []
     path = f"{checkout.files.folder}/{name_context_file(phase)}"
     data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
-    document = from_bytes(data, path) if data else Document()
+    if not data:
+        return []
+    document = from_bytes(data, path)
     found = _list_texts(document.others.get("pinned_rules"))
     for fields in document.contexts.values():
         found += fields.pinned_rules or ()

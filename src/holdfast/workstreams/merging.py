@@ -42,8 +42,9 @@ def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields
     if first == second:
         return renumber(first)
     older, newer = sorted([first, second], key=_rank_side)
+    whole = _overlay(older, newer)
     merged = replace(
-        _overlay(older, newer),
+        whole,
         open_decisions=_merge_lists(older.open_decisions, newer.open_decisions, _merge_decisions),
         evidence_ledger=_merge_lists(older.evidence_ledger, newer.evidence_ledger, _merge_claims),
         checklist=_merge_lists(older.checklist, newer.checklist, _unite),
@@ -65,12 +66,12 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
     older, newer = sorted([kept, file], key=lambda side: side.changed_at)
     summarised = max([file, kept], key=lambda side: side.summarised_at)
     whole = _overlay(older, newer)
-    errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost)
+    errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost_errors)
     recovered = replace(
         whole,
         open_decisions=_merge_lists(file.open_decisions, kept.open_decisions, _add_lost),
         evidence_ledger=_merge_lists(file.evidence_ledger, kept.evidence_ledger, _add_lost),
-        last_errors=None if errors is None else errors[-ERRORS_KEPT:],
+        last_errors=errors,
         working_summary=summarised.working_summary or whole.working_summary,
         checkpoint=summarised.checkpoint or whole.checkpoint,
         pinned_rules=file.pinned_rules,
@@ -82,10 +83,12 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
 def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
     """The names of what this machine saved and the file has lost (by `git checkout .`, say)."""
     whole = recover_context(file, kept)
-    decisions = _list_lost_entries(file.open_decisions or (), whole.open_decisions or ())
-    claims = _list_lost_entries(file.evidence_ledger or (), whole.evidence_ledger or ())
-    others = [word for name, word in _WHOLE.items() if getattr(whole, name) != getattr(file, name)]
-    return [*decisions, *claims, *others]
+    lost = _list_lost_entries(file.open_decisions, whole.open_decisions)
+    lost += _list_lost_entries(file.evidence_ledger, whole.evidence_ledger)
+    for name, word in _WHOLE.items():
+        if getattr(whole, name) != getattr(file, name):
+            lost.append(word)
+    return lost
 
 
 def renumber(context: ContextFields) -> ContextFields:
@@ -97,20 +100,25 @@ def renumber(context: ContextFields) -> ContextFields:
     renumbered: list[Decision] = []
     for decision in _sort_entries(decisions):
         if decision.id in taken:
-            decision = replace(decision, id=next_decision_id([*decisions, *renumbered]))
+            new_id = next_decision_id([*decisions, *renumbered])
+            decision = replace(decision, id=new_id)
         taken.add(decision.id)
         renumbered.append(decision)
     return replace(context, open_decisions=tuple(renumbered))
 
 
 def next_decision_id(decisions: Iterable[Decision]) -> str:
-    found = [_DECISION_ID.fullmatch(decision.id or "") for decision in decisions]
-    numbers = [int(match["number"]) for match in found if match]
-    highest = max(numbers, default=0)
+    """One more than the highest; ids that a person wrote in another form do not count."""
+    highest = 0
+    for decision in decisions:
+        found = _DECISION_ID.fullmatch(decision.id or "")
+        if found:
+            highest = max(highest, int(found["number"]))
     return f"D{highest + 1}"
 
 
 def to_line(value: object) -> str:
+    """One line of JSON that is the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
@@ -118,15 +126,20 @@ def to_line(value: object) -> str:
 
 
 def _rank_side(side: ContextFields) -> tuple[str, str]:
+    """By time; at the same moment by contents, so that the order of the two does not matter."""
     return side.changed_at, to_line(side.to_dict())
 
 
 def _overlay(older: ContextFields, newer: ContextFields) -> ContextFields:
     """The newer one; what it does not have is taken from the older."""
-    names = [each.name for each in fields(ContextFields) if each.name != "extra"]
-    values = {name: getattr(newer, name) for name in names}
-    missing = {name: getattr(older, name) for name, value in values.items() if value is None}
-    return ContextFields(**{**values, **missing}, extra={**older.extra, **newer.extra})
+    values: dict[str, Any] = {}
+    for each in fields(ContextFields):
+        value = getattr(newer, each.name)
+        if value is None:
+            value = getattr(older, each.name)
+        values[each.name] = value
+    values["extra"] = {**older.extra, **newer.extra}
+    return ContextFields(**values)
 
 
 def _merge_lists(
@@ -151,12 +164,14 @@ def _choose_summary(
     lost = loser.working_summary
     if not lost or not lost.text or lost.text == _find_summary_text(winner):
         return merged
-    others = _unite(loser.other_summaries or (), (*(winner.other_summaries or ()), lost))
+    others_of_winner = winner.other_summaries or ()
+    others = _unite(loser.other_summaries or (), [*others_of_winner, lost])
     return replace(merged, other_summaries=others)
 
 
 def _find_summary_text(side: ContextFields) -> str | None:
-    return side.working_summary.text if side.working_summary else None
+    summary = side.working_summary or Summary()
+    return summary.text
 
 
 def _rank_summary(side: ContextFields) -> tuple[str, str]:
@@ -166,8 +181,12 @@ def _rank_summary(side: ContextFields) -> tuple[str, str]:
 
 
 def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun | None:
-    runs = [run for run in (older, newer) if run]
-    return max(runs, key=lambda run: run.made_at, default=None)
+    """At the same moment the one of the older side."""
+    if older is None or newer is None:
+        return older or newer
+    if newer.made_at > older.made_at:
+        return newer
+    return older
 
 
 # --- entries --------------------------------------------------------------------------------------
@@ -186,48 +205,65 @@ def _choose_later_claim(first: Claim, second: Claim) -> Claim:
 
 
 def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
-    by_time = sorted(_unite(older, newer), key=lambda run: run.made_at)
+    """The last ones of both."""
+    runs = _unite(older, newer)
+    by_time = sorted(runs, key=lambda run: run.made_at)
     return tuple(by_time[-ERRORS_KEPT:])
 
 
 def _merge_entries(
     entries: Iterable[NotedEntry], choose: Callable[[NotedEntry, NotedEntry], NotedEntry]
 ) -> tuple[NotedEntry, ...]:
+    """Each once; `choose` decides between two versions of one entry."""
     found: dict[str, NotedEntry] = {}
     for entry in entries:
         known = found.get(entry.identity)
-        found[entry.identity] = choose(known, entry) if known else entry
+        if known:
+            entry = choose(known, entry)
+        found[entry.identity] = entry
     return _sort_entries(found.values())
 
 
 def _choose_later_decision(first: Decision, second: Decision) -> Decision:
-    """The later one; what the earlier said is added to the history."""
+    """The later one; what the earlier one was is added to the history."""
     older, newer = sorted([first, second], key=_rank_entry)
     if newer.status is None:
         return newer
-    known = _unite(older.history or (), (*(newer.history or ()), older.as_past))
+    history_of_newer = newer.history or ()
+    known = _unite(older.history or (), [*history_of_newer, older.as_past])
     past = tuple(each for each in known if each != newer.as_past)
-    return replace(newer, history=past) if past else newer
+    if not past:
+        return newer
+    return replace(newer, history=past)
 
 
 def _add_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
     """An entry that a later one with the same words has replaced is not lost."""
     found = {entry.identity: entry for entry in file}
     by_time = sorted(file, key=lambda entry: entry.changed_at)
-    last_said = {entry.words: entry.changed_at for entry in by_time}
+    last_written = {entry.words: entry.changed_at for entry in by_time}
     for entry in kept:
-        known = found.get(entry.identity)
-        since = known.changed_at if known else last_said.get(entry.words)
+        since = last_written.get(entry.words)
+        if entry.identity in found:
+            since = found[entry.identity].changed_at
         if since is None or entry.changed_at > since:
             found[entry.identity] = entry
     return _sort_entries(found.values())
 
 
-def _list_lost_entries(file: Sequence[StandingEntry], whole: Iterable[StandingEntry]) -> list[str]:
+def _add_lost_errors(file: Sequence[NotedRun], kept: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
+    return _add_lost(file, kept)[-ERRORS_KEPT:]
+
+
+def _list_lost_entries(
+    file: Sequence[StandingEntry] | None, whole: Sequence[StandingEntry] | None
+) -> list[str]:
     """By number. A withdrawn entry that is not in the file is not lost."""
-    known = {entry.identity for entry in file}
-    lost = [entry for entry in whole if entry not in file]
-    return [str(entry.id) for entry in lost if entry.identity in known or not entry.withdrawn_at]
+    in_file = file or ()
+    known = {entry.identity for entry in in_file}
+    missing = [entry for entry in whole or () if entry not in in_file]
+    lost = [entry for entry in missing if entry.identity in known or not entry.withdrawn_at]
+    return [str(entry.id) for entry in lost]
 
 
 def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
@@ -237,8 +273,8 @@ def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:
 def _rank_entry(entry: Decision | Claim) -> tuple[str, str, str]:
     """By its words before its history, which grows with a merge and must not decide the next."""
     known = entry.to_dict()
-    says = {name: known[name] for name in PAST_NAMES if known.get(name)}
-    return entry.updated_at or "", to_line(says), to_line(known)
+    words = {name: known[name] for name in PAST_NAMES if known.get(name)}
+    return entry.updated_at or "", to_line(words), to_line(known)
 
 
 def _unite(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:

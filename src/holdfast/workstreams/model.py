@@ -60,7 +60,9 @@ class RepoContext:
     def summary(self) -> Summary | None:
         """The working summary, or None where nothing was saved yet."""
         found = self.fields.working_summary
-        return found if found and found.text else None
+        if found is None or not found.text:
+            return None
+        return found
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -90,7 +92,9 @@ class RepoContext:
     def failed_run(self) -> NotedRun | None:
         """The last run, where that failed."""
         run = self.fields.last_run
-        return run if run and run.is_failed else None
+        if run is None or not run.is_failed:
+            return None
+        return run
 
     @property
     def last_errors(self) -> list[NotedRun]:
@@ -99,10 +103,10 @@ class RepoContext:
     def list_noted_files(self) -> list[str]:
         """Every file that the document names: pointers first, then evidence."""
         entries: list[Claim | Decision] = [*self.ledger, *self.decisions]
-        evidence = [shown.path for entry in entries for shown in entry.files or ()]
-        pointers = [pointer.path for pointer in self.pointers]
-        named = dict.fromkeys([*pointers, *evidence])
-        return [path for path in named if path]
+        paths: list[str | None] = [pointer.path for pointer in self.pointers]
+        for entry in entries:
+            paths += [evidence.path for evidence in entry.files or ()]
+        return [path for path in dict.fromkeys(paths) if path]
 
     def with_fields(self, **changes: Any) -> RepoContext:
         return replace(self, fields=replace(self.fields, **changes))
@@ -110,7 +114,12 @@ class RepoContext:
     def to_dict(self) -> dict[str, Any]:
         noted = self.fields.to_dict()
         noted.pop("key", None)
-        return {"key": self.key.to_dict(), "phase": self.phase, "revision": self.revision, **noted}
+        return {
+            "key": self.key.to_dict(),
+            "phase": self.phase,
+            "revision": self.revision,
+            **noted,
+        }
 
 
 def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
@@ -118,7 +127,8 @@ def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
     words, the last.
     """
     known = list(entries)
-    latest = {entry.words: entry for entry in sorted(known, key=lambda entry: entry.changed_at)}
+    by_time = sorted(known, key=lambda entry: entry.changed_at)
+    latest = {entry.words: entry for entry in by_time}
     return [entry for entry in known if entry is latest[entry.words] and not entry.withdrawn_at]
 
 
@@ -162,8 +172,11 @@ class Staleness:
     uncommitted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        changed = [change.to_dict() for change in self.changed]
-        return {**_to_values(self), "reasons": list(self.reasons), "changed": changed}
+        return {
+            **_to_values(self),
+            "reasons": list(self.reasons),
+            "changed": [change.to_dict() for change in self.changed],
+        }
 
 
 @dataclass(frozen=True)
@@ -189,7 +202,7 @@ class JudgedEvidence:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim has the verdict of its worst evidence; without evidence it is only said."""
+    """A claim has the verdict of its worst evidence; without evidence it is only `said`."""
 
     id: str
     claim: str
@@ -199,7 +212,7 @@ class JudgedClaim:
 
     @property
     def verdict(self) -> str:
-        verdicts = [shown.verdict for shown in self.evidence]
+        verdicts = [judged.verdict for judged in self.evidence]
         return max(verdicts, key=VERDICTS.index, default="said")
 
     @property
@@ -207,12 +220,11 @@ class JudgedClaim:
         return self.verdict in ("ok", "moved")
 
     def to_dict(self) -> dict[str, Any]:
-        evidence = [shown.to_dict() for shown in self.evidence]
         return {
             **_to_values(self),
             "verdict": self.verdict,
             "holds": self.holds,
-            "evidence": evidence,
+            "evidence": [judged.to_dict() for judged in self.evidence],
         }
 
 
@@ -232,7 +244,9 @@ class JudgedDecision:
 
     def to_dict(self) -> dict[str, Any]:
         entry = self.decision.to_dict()
-        return entry if self.of is None else {**entry, "of": self.of}
+        if self.of is not None:
+            entry["of"] = self.of
+        return entry
 
 
 @dataclass(frozen=True)
@@ -259,8 +273,11 @@ class Proof:
     @classmethod
     def from_dict(cls, proof_id: str, content: Mapping[str, Any]) -> Proof:
         """As the journal has it; names that a later version added are not ours."""
-        known = {each.name: content[each.name] for each in fields(cls) if each.name in content}
-        return cls(**{**known, "id": proof_id, "command": tuple(content["command"])})
+        names = [each.name for each in fields(cls)]
+        known = {name: content[name] for name in names if name in content}
+        known["id"] = proof_id
+        known["command"] = tuple(content["command"])
+        return cls(**known)
 
     def to_content(self) -> dict[str, Any]:
         """For the journal, which keeps the id beside it."""
@@ -272,16 +289,18 @@ class Proof:
         return {**_to_values(self), "command": list(self.command), "passed": self.passed}
 
     def to_evidence(self) -> CommandEvidence:
-        names = ("exit_code", "tree", "ran_at", "output_hash", "duration_ms")
+        names = ("command", "exit_code", "tree", "ran_at", "output_hash", "duration_ms")
         content = self.to_content()
         known = {name: content[name] for name in names}
-        return CommandEvidence.from_dict({"command": list(self.command), "proof": self.id, **known})
+        return CommandEvidence.from_dict({**known, "proof": self.id})
 
     def to_short_dict(self, tree: str) -> dict[str, Any]:
         """Without its output, and with whether it ran on these contents."""
-        known = self.to_dict()
         names = ("id", "command", "exit_code", "ran_at", "branch", "passed")
-        return {**{name: known[name] for name in names}, "is_of_this_tree": self.tree == tree}
+        known = self.to_dict()
+        short = {name: known[name] for name in names}
+        short["is_of_this_tree"] = self.tree == tree
+        return short
 
 
 @dataclass(frozen=True)
@@ -316,7 +335,9 @@ class JudgedContext:
 
     def _summary_to_dict(self) -> dict[str, Any] | None:
         summary = self.context.summary
-        return {**summary.to_dict(), "stale": self.staleness.stale} if summary else None
+        if summary is None:
+            return None
+        return {**summary.to_dict(), "stale": self.staleness.stale}
 
 
 @dataclass(frozen=True)
@@ -329,7 +350,7 @@ class ListedContext:
     judged: JudgedContext | None
 
     def to_dict(self) -> dict[str, Any]:
-        context = self.judged.to_dict() if self.judged else None
+        context = self.judged.to_dict() if self.judged else None  # None: of another branch
         return {
             "key": self.key.to_dict(),
             "phase": self.phase,

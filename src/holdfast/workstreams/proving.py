@@ -18,7 +18,7 @@ from holdfast.ground import canonical
 
 TAIL_BYTES = 4_000
 ARGUMENTS_BYTES = 16_000
-NOT_FOUND, NOT_RUNNABLE = 127, 126  # as shells say it
+NOT_FOUND, NOT_RUNNABLE = 127, 126  # as in shells
 BY_SIGNAL = 128
 
 
@@ -46,17 +46,14 @@ def check_command(command: Sequence[str]) -> tuple[str, ...]:
 def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> CommandRun:
     """Until it ends; its output is shown at once."""
     began = time.monotonic()
-    digest, tail = canonical.new_sha256(), b""
+    digest = canonical.new_sha256()
+    tail = b""
     try:
         process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
     except OSError as error:
-        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
-        message = f"{command[0]}: {error.strerror}\n".encode()
-        show(message)
-        output_hash = canonical.new_sha256(message).hexdigest()
-        return CommandRun(code, 0, output_hash, message.decode(errors="replace"))
+        return _report_not_started(command, error, show)
     assert process.stdout is not None
     with _ChildDecidesAboutInterrupts():
         while part := os.read(process.stdout.fileno(), 1 << 16):
@@ -65,12 +62,29 @@ def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], obj
             tail = (tail + part)[-TAIL_BYTES:]
         code = process.wait()
     process.stdout.close()
-    duration = int((time.monotonic() - began) * 1000)
+    if code < 0:
+        code = BY_SIGNAL - code
+    seconds = time.monotonic() - began
     return CommandRun(
-        code if code >= 0 else BY_SIGNAL - code,
-        duration,
-        digest.hexdigest(),
-        tail.decode(errors="replace"),
+        exit_code=code,
+        duration_ms=int(seconds * 1000),
+        output_hash=digest.hexdigest(),
+        output_tail=tail.decode(errors="replace"),
+    )
+
+
+def _report_not_started(
+    command: Sequence[str], error: OSError, show: Callable[[bytes], object]
+) -> CommandRun:
+    """A command that cannot be run counts as one that failed, with the message as its output."""
+    code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
+    message = f"{command[0]}: {error.strerror}\n".encode()
+    show(message)
+    return CommandRun(
+        exit_code=code,
+        duration_ms=0,
+        output_hash=canonical.new_sha256(message).hexdigest(),
+        output_tail=message.decode(errors="replace"),
     )
 
 

@@ -47,14 +47,17 @@ class Record:
 
     def has_right_form(self) -> bool:
         """Whether every field that we rely on has its form; what we do not know may be anything."""
-        return all(self._is_right(name, form) for name, form in _list_forms(type(self)).items())
+        forms = _list_forms(type(self))
+        return all(self._is_right(name, form) for name, form in forms.items())
 
     def _is_right(self, name: str, form: Form) -> bool:
+        """A value in `extra` does not have its form; one that was read may hold records."""
         if name in self.extra and form.is_required:
             return self.extra[name] is None and not form.is_list
         value = getattr(self, name)
         parts = value if isinstance(value, tuple) else (value,)
-        return all(part.has_right_form() for part in parts if hasattr(part, "has_right_form"))
+        records = [part for part in parts if hasattr(part, "has_right_form")]
+        return all(record.has_right_form() for record in records)
 
 
 # --- fields ---------------------------------------------------------------------------------------
@@ -83,9 +86,14 @@ def texts_field() -> Any:
 
 def record_field(read_record: Callable[[Mapping[str, Any]], Record]) -> Any:
     def read(value: Any) -> Record | None:
-        return read_record(value) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        return read_record(value)
 
-    return _field(Form(read, lambda record: record.to_dict()))
+    def write(record: Record) -> dict[str, Any]:
+        return record.to_dict()
+
+    return _field(Form(read, write))
 
 
 def records_field(read_item: Callable[[Mapping[str, Any]], Any]) -> Any:
@@ -113,8 +121,11 @@ def _field(form: Form) -> Any:
 
 
 def _list_forms(kind: type[Record]) -> dict[str, Form]:
-    own = [each for each in fields(kind) if "form" in each.metadata]
-    return {each.name: each.metadata["form"] for each in own}
+    forms = {}
+    for each in fields(kind):
+        if "form" in each.metadata:
+            forms[each.name] = each.metadata["form"]
+    return forms
 
 
 def _keep_value(value: Any) -> Any:
@@ -123,7 +134,9 @@ def _keep_value(value: Any) -> Any:
 
 def _read_kind(kind: type) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
-        return value if isinstance(value, kind) else None
+        if not isinstance(value, kind):
+            return None
+        return value
 
     return read
 

@@ -30,7 +30,12 @@ from holdfast.workstreams.entries import (
     Summary,
 )
 from holdfast.workstreams.evidence import CommandEvidence, Evidence
-from holdfast.workstreams.merging import ERRORS_KEPT, next_decision_id, recover_context
+from holdfast.workstreams.merging import (
+    ERRORS_KEPT,
+    NotedEntry,
+    next_decision_id,
+    recover_context,
+)
 from holdfast.workstreams.model import (
     PHASES,
     ContextChange,
@@ -42,6 +47,7 @@ SUMMARY_CHARS = 8_000
 TEXT_CHARS = 1_000
 ERROR_CHARS = 4_000
 LABEL_CHARS = 200
+POINTER_CHARS = 400
 RULES_CHARS = 350
 CHECKLIST_ITEMS = 50
 POINTERS = 50
@@ -76,8 +82,9 @@ def check_workstream_id(workstream_id: str) -> str:
 
 
 def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
+    """Pinned rules; all of them together are bounded."""
     checked = tuple(_check_line("Pinned rule", rule, RULES_CHARS) for rule in rules)
-    size = sum(map(len, checked))
+    size = sum(len(rule) for rule in checked)
     if size > RULES_CHARS:
         problem = f"are more than {RULES_CHARS}: they stand in every bundle whole"
         raise InvalidValueError("Pinned rules", f"{size} characters", problem)
@@ -85,8 +92,10 @@ def check_rules(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_revision(revision: object) -> None:
+    if revision is None:
+        return
     is_number = isinstance(revision, int) and not isinstance(revision, bool) and revision >= 0
-    if revision is not None and not is_number:
+    if not is_number:
         raise InvalidValueError("expected_revision", revision, "is not a number from 0 on")
 
 
@@ -108,15 +117,16 @@ def decide(
     """
     known = context.fields.open_decisions or ()
     earlier = _find_decision(context, decision_id, text)
-    wanted = _check_wording(earlier, text, status, because)
-    repeated = next((decision for decision in known if decision.uid == stamp.uid), None)
+    wanted = _check_wording(earlier, text=text, status=status, because=because)
+    repeated = _find_repeated(known, stamp)
     if repeated:
         _check_same_request(repeated.text, wanted.text, stamp)
         return ContextChange(context, repeated)
     if earlier and wanted.is_same_as(earlier):
         return ContextChange(context, earlier)
     if earlier:
-        entry = replace(earlier, history=(*(earlier.history or ()), earlier.as_past))
+        past = earlier.history or ()
+        entry = replace(earlier, history=(*past, earlier.as_past))
     else:
         new_id = decision_id or next_decision_id(known)
         entry = Decision(id=new_id, uid=stamp.uid, created_at=stamp.now)
@@ -140,12 +150,13 @@ class Wording:
     because: str | None
 
     def is_same_as(self, decision: Decision) -> bool:
-        has_reason = self.because is None or self.because == decision.because
-        return has_reason and (self.text, self.status) == (decision.text, decision.status)
+        is_same_reason = self.because is None or self.because == decision.because
+        is_same_text = self.text == decision.text
+        return is_same_reason and is_same_text and self.status == decision.status
 
 
 def _check_wording(
-    earlier: Decision | None, text: str | None, status: str | None, because: str | None
+    earlier: Decision | None, *, text: str | None, status: str | None, because: str | None
 ) -> Wording:
     if text is None and earlier:
         text = earlier.text
@@ -195,7 +206,7 @@ def claim(
     """A claim that something is done needs something that shows it."""
     text = _check_line("Claim", text, TEXT_CHARS)
     known = context.fields.evidence_ledger or ()
-    repeated = next((each for each in known if each.uid == stamp.uid), None)
+    repeated = _find_repeated(known, stamp)
     if repeated:
         _check_same_request(repeated.claim, text, stamp)
         return ContextChange(context, repeated)
@@ -205,8 +216,8 @@ def claim(
         uid=stamp.uid,
         claim=text,
         kind=_check_kind(text, kind, evidence),
-        files=tuple(shown for shown in evidence if isinstance(shown, Evidence)),
-        commands=tuple(shown for shown in evidence if isinstance(shown, CommandEvidence)),
+        files=tuple(item for item in evidence if isinstance(item, Evidence)),
+        commands=tuple(item for item in evidence if isinstance(item, CommandEvidence)),
         claimed_at=stamp.now,
         by=stamp.by,
     )
@@ -229,20 +240,21 @@ def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | Comma
     found = find_completion(_remove_unseen(text))
     if not found and kind != "completion":
         return kind or "statement"
-    _check_shown(text, found.word if found else None, evidence)
+    word = found.word if found else None
+    _require_evidence(text, word, evidence)
     return "completion"
 
 
-def _check_shown(
+def _require_evidence(
     text: str, word: str | None, evidence: Sequence[Evidence | CommandEvidence]
 ) -> None:
     """A command that failed shows that it is not done; a file alone shows that there is a file."""
-    commands = [shown for shown in evidence if isinstance(shown, CommandEvidence)]
+    commands = [item for item in evidence if isinstance(item, CommandEvidence)]
     for command in commands:
         if command.exit_code != 0 or not command.tree:
             raise errors.ProofFailedError(text, command.text, command.exit_code)
-    files = [shown for shown in evidence if isinstance(shown, Evidence)]
-    places = [shown for shown in files if shown.lines or shown.symbol]
+    files = [item for item in evidence if isinstance(item, Evidence)]
+    places = [file for file in files if file.lines or file.symbol]
     if not places and not commands:
         raise errors.EvidenceMissingError(text, word)
 
@@ -261,7 +273,8 @@ def _is_quoted_whole(text: str) -> bool:
     if len(text) <= 2:
         return False
     marks = (text[0], text[-1])
-    return marks in QUOTES and not set(marks) & set(text[1:-1])
+    has_marks_inside = not set(marks).isdisjoint(text[1:-1])
+    return marks in QUOTES and not has_marks_inside
 
 
 # --- other notes ----------------------------------------------------------------------------------
@@ -273,44 +286,67 @@ def withdraw(
     """Withdraw a claim or a decision, by id or words. It is kept, so that no merge restores it."""
     standing: list[Decision | Claim] = [*context.decisions, *context.ledger]
     words = " ".join(note.split())
-    found = next((entry for entry in standing if words in (entry.id, entry.words or None)), None)
+    found = next((entry for entry in standing if _is_named(entry, words)), None)
     if found is None:
-        raise errors.NoteNotFoundError(note, [str(entry.id) for entry in standing])
+        names = [str(entry.id) for entry in standing]
+        raise errors.NoteNotFoundError(note, names)
     entry = replace(found, withdrawn_at=now, updated_at=now, withdrawn_by=by)
     fields = context.fields
-    decisions = tuple(entry if each is found else each for each in fields.open_decisions or ())
-    claims = tuple(entry if each is found else each for each in fields.evidence_ledger or ())
     changed = context.with_fields(
-        open_decisions=decisions or fields.open_decisions,
-        evidence_ledger=claims or fields.evidence_ledger,
+        open_decisions=_replace_entry(fields.open_decisions, found, entry),
+        evidence_ledger=_replace_entry(fields.evidence_ledger, found, entry),
         updated_at=now,
     )
     return ContextChange(changed, entry)
 
 
+def _is_named(entry: Decision | Claim, words: str) -> bool:
+    """By its id or its words; an entry without words cannot be named by them."""
+    if words == entry.id:
+        return True
+    return bool(entry.words) and words == entry.words
+
+
+def _replace_entry(
+    entries: Sequence[Decision | Claim] | None, old: Decision | Claim, new: Decision | Claim
+) -> Sequence[Decision | Claim] | None:
+    """The old one is known by its identity: an entry that is only equal stays."""
+    if entries is None:
+        return None
+    return tuple(new if entry is old else entry for entry in entries)
+
+
 def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> ContextChange[None]:
     """Add what this machine saved and the file has lost."""
-    fields = recover_context(context.fields, kept.fields) if kept else context.fields
-    if fields == context.fields:
+    if kept is None:
         return ContextChange(context, None)
-    return ContextChange(replace(context, fields=replace(fields, updated_at=now), notes=()), None)
+    recovered = recover_context(context.fields, kept.fields)
+    if recovered == context.fields:
+        return ContextChange(context, None)
+    fields = replace(recovered, updated_at=now)
+    return ContextChange(replace(context, fields=fields, notes=()), None)
 
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> ContextChange[None]:
+    """What is left to do, as a whole: an item that is not given again is removed."""
     if len(items) > CHECKLIST_ITEMS:
         raise InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
     checked = [_check_line("Checklist item", item, TEXT_CHARS) for item in items]
     steps = tuple(dict.fromkeys(checked))
-    return ContextChange(context.with_fields(checklist=steps, updated_at=now), None)
+    changed = context.with_fields(checklist=steps, updated_at=now)
+    return ContextChange(changed, None)
 
 
 def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> ContextChange[None]:
-    lines = [_check_line("Pointer", str(pointer), LABEL_CHARS * 2) for pointer in pointers]
+    """Add files that the next reader should look at."""
+    texts = [str(pointer) for pointer in pointers]
+    lines = [_check_line("Pointer", text, POINTER_CHARS) for text in texts]
     checked = [Pointer.parse(line) for line in lines]
     union = tuple(dict.fromkeys([*context.pointers, *checked]))
     if len(union) > POINTERS:
         raise InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
-    return ContextChange(context.with_fields(file_pointers=union, updated_at=now), None)
+    changed = context.with_fields(file_pointers=union, updated_at=now)
+    return ContextChange(changed, None)
 
 
 # --- the summary ----------------------------------------------------------------------------------
@@ -334,11 +370,10 @@ def save(
     if expected is not None and expected != context.revision:
         raise errors.ContextChangedError(expected, context.revision)
     text = check_summary(summary.text)
+    saved = Summary(text=text, updated_at=now, by=by, verified_by=summary.verified_by, stale=False)
     fields = replace(
         context.fields,
-        working_summary=Summary(
-            text=text, updated_at=now, by=by, verified_by=summary.verified_by, stale=False
-        ),
+        working_summary=saved,
         checkpoint=replace(checkpoint, summary_hash=hash_summary(text)),
         other_summaries=None,
         updated_at=now,
@@ -348,7 +383,8 @@ def save(
         fields = replace(fields, feature_request=label)
     if context.failed_run:
         fields = replace(fields, last_run=NotedRun(status="ok", at=now))
-    return ContextChange(RepoContext(context.key, context.phase, fields, context.revision), None)
+    changed = RepoContext(context.key, context.phase, fields, context.revision)
+    return ContextChange(changed, None)
 
 
 def check_summary(summary: str) -> str:
@@ -386,26 +422,28 @@ def fail(
     """
     error = _check_text("error", _cut_middle(error), ERROR_CHARS)
     known = context.fields.last_errors or ()
-    repeated = next((run for run in known if run.uid == stamp.uid), None)
+    repeated = _find_repeated(known, stamp)
     if repeated:
         _check_same_request(repeated.error, error, stamp)
         return ContextChange(context, None)
+    failed_step = _check_line("step", _cut_end(step), TEXT_CHARS)
     run = NotedRun(
         status="failed",
-        failed_step=_check_line("step", _cut_end(step), TEXT_CHARS),
+        failed_step=failed_step,
         error=error,
         next_action=_check_line("next_action", _cut_end(next_action), TEXT_CHARS),
         at=stamp.now,
         uid=stamp.uid,
     )
-    others = [
-        each for each in known if (each.failed_step, each.error) != (run.failed_step, run.error)
-    ]
-    kept = (*others, NotedRun(failed_step=run.failed_step, error=run.error, at=run.at, uid=run.uid))
-    changed = context.with_fields(
-        last_run=run, last_errors=kept[-ERRORS_KEPT:], updated_at=stamp.now
-    )
+    others = [each for each in known if not _is_same_failure(each, run)]
+    noted = NotedRun(failed_step=run.failed_step, error=run.error, at=run.at, uid=run.uid)
+    kept = (*others, noted)[-ERRORS_KEPT:]
+    changed = context.with_fields(last_run=run, last_errors=kept, updated_at=stamp.now)
     return ContextChange(changed, None)
+
+
+def _is_same_failure(first: NotedRun, second: NotedRun) -> bool:
+    return first.failed_step == second.failed_step and first.error == second.error
 
 
 def succeed(context: RepoContext, *, now: str) -> ContextChange[None]:
@@ -423,8 +461,10 @@ def _cut_middle(error: object) -> object:
     text = error.replace("\x00", "\\x00").strip()
     if len(text) <= ERROR_CHARS:
         return text
-    left_out = f"\n… {len(text) - ERROR_CHARS * 3 // 4:,} characters are left out here …\n"
-    return text[: ERROR_CHARS // 4] + left_out + text[-ERROR_CHARS // 2 :]
+    beginning = text[: ERROR_CHARS // 4]
+    end = text[-ERROR_CHARS // 2 :]
+    left_out = len(text) - ERROR_CHARS * 3 // 4
+    return f"{beginning}\n… {left_out:,} characters are left out here …\n{end}"
 
 
 def _cut_end(text: object) -> object:
@@ -436,6 +476,14 @@ def _cut_end(text: object) -> object:
 # --- small pieces ---------------------------------------------------------------------------------
 
 
+def _find_repeated(entries: Iterable[NotedEntry], stamp: Stamp) -> NotedEntry | None:
+    """The entry that the same request has written already."""
+    for entry in entries:
+        if entry.uid == stamp.uid:
+            return entry
+    return None
+
+
 def _check_same_request(earlier: str | None, text: str, stamp: Stamp) -> None:
     """A repeated request finds its entry; the same key for another text is a mistake."""
     if earlier != text:
@@ -444,7 +492,8 @@ def _check_same_request(earlier: str | None, text: str, stamp: Stamp) -> None:
 
 def _check_line(name: str, value: object, max_chars: int) -> str:
     """One line: ends of lines and runs of spaces become one space."""
-    return " ".join(_check_text(name, value, max_chars).split())
+    words = _check_text(name, value, max_chars).split()
+    return " ".join(words)
 
 
 def _check_text(name: str, value: object, max_chars: int) -> str:

@@ -85,7 +85,8 @@ class WorkstreamService:
 
     async def load(self, phase: str, workstream_id: str | None = None) -> JudgedContext:
         """What was noted, with this checkout's verdict on each part of it."""
-        return await self._judge(await self._find_target(phase, workstream_id))
+        target = await self._find_target(phase, workstream_id)
+        return await self._judge(target)
 
     async def list_judged(self) -> list[ListedContext]:
         """Every workstream in the files of this checkout; judged where it is of its own branch."""
@@ -94,8 +95,10 @@ class WorkstreamService:
         for phase in PHASES:
             document = await off_loop(checkout.files.load, phase)
             judged = await self._judge_own_branch(checkout, document, phase)
-            for key, fields in sorted(document.contexts.items()):
-                listed.append(ListedContext(key, phase, fields.updated_at, judged.get(key)))
+            for key in sorted(document.contexts):
+                updated_at = document.contexts[key].updated_at
+                context = ListedContext(key, phase, updated_at, judged=judged.get(key))
+                listed.append(context)
         return listed
 
     # --- decisions and claims ---------------------------------------------------------------------
@@ -121,7 +124,8 @@ class WorkstreamService:
                 context, words, decision_id=decision_id, status=status, because=reason, stamp=stamp
             )
 
-        return (await self._find_and_write(phase, workstream_id, decide)).entry
+        written = await self._find_and_write(phase, workstream_id, decide)
+        return written.entry
 
     async def claim(
         self,
@@ -144,10 +148,12 @@ class WorkstreamService:
         def claim(context: RepoContext) -> ContextChange[Claim]:
             return rules.claim(context, words, taken, kind=kind, stamp=stamp)
 
-        entry = (await self._write(target, claim)).entry
+        written = await self._write(target, claim)
+        entry = written.entry
         tree = None
         if entry.commands:  # only they are judged by the tree, which costs two processes
-            tree = (await off_loop(checkout.read_state)).contents_id
+            state = await off_loop(checkout.read_state)
+            tree = state.contents_id
         return await off_loop(judging.judge_claim, checkout, entry, tree)
 
     async def withdraw(
@@ -160,7 +166,8 @@ class WorkstreamService:
         def withdraw(context: RepoContext) -> ContextChange[Decision | Claim]:
             return rules.withdraw(context, named, by=by, now=now)
 
-        return (await self._find_and_write(phase, workstream_id, withdraw)).entry
+        written = await self._find_and_write(phase, workstream_id, withdraw)
+        return written.entry
 
     async def restore(
         self, *, phase: str = "implementation", workstream_id: str | None = None
@@ -172,7 +179,8 @@ class WorkstreamService:
         def restore(context: RepoContext) -> ContextChange[None]:
             return rules.restore(context, target.kept, now=now)
 
-        return (await self._write(target, restore)).context
+        written = await self._write(target, restore)
+        return written.context
 
     # --- other notes ------------------------------------------------------------------------------
 
@@ -189,7 +197,8 @@ class WorkstreamService:
         def set_checklist(context: RepoContext) -> ContextChange[None]:
             return rules.set_checklist(context, steps, now=now)
 
-        return (await self._find_and_write(phase, workstream_id, set_checklist)).context
+        written = await self._find_and_write(phase, workstream_id, set_checklist)
+        return written.context
 
     async def point(
         self,
@@ -206,7 +215,8 @@ class WorkstreamService:
         def point(context: RepoContext) -> ContextChange[None]:
             return rules.point(context, pointers, now=now)
 
-        return (await self._write(target, point)).context
+        written = await self._write(target, point)
+        return written.context
 
     async def save(
         self,
@@ -230,7 +240,12 @@ class WorkstreamService:
         label = self._redact(feature_request)
         state = await off_loop(target.checkout.read_state)
         verified_by = await self._find_verification(target.checkout, state, by_hand=by_hand)
-        saved = SummaryToSave(text, label, verified_by, expected_revision)
+        saved = SummaryToSave(
+            text=text,
+            feature_request=label,
+            verified_by=verified_by,
+            expected_revision=expected_revision,
+        )
 
         def save(context: RepoContext) -> ContextChange[None]:
             checkpoint = judging.make_checkpoint(target.checkout, context, state)
@@ -238,9 +253,9 @@ class WorkstreamService:
                 context, saved, checkpoint=checkpoint, by=self.settings.developer, now=now
             )
 
-        written = (await self._write(target, save)).context
+        written = await self._write(target, save)
         notes = await off_loop(_try_to_write_dashboard, target.checkout, state.head)
-        return replace(written, notes=notes)
+        return replace(written.context, notes=notes)
 
     async def fail(
         self,
@@ -259,16 +274,19 @@ class WorkstreamService:
         def fail(context: RepoContext) -> ContextChange[None]:
             return rules.fail(context, **cleaned, stamp=stamp)
 
-        return (await self._find_and_write(phase, workstream_id, fail)).context
+        written = await self._find_and_write(phase, workstream_id, fail)
+        return written.context
 
     async def succeed(
         self, *, phase: str = "implementation", workstream_id: str | None = None
     ) -> RepoContext:
         now = _now()
-        changed = await self._find_and_write(
-            phase, workstream_id, lambda context: rules.succeed(context, now=now)
-        )
-        return changed.context
+
+        def succeed(context: RepoContext) -> ContextChange[None]:
+            return rules.succeed(context, now=now)
+
+        written = await self._find_and_write(phase, workstream_id, succeed)
+        return written.context
 
     async def keep_client_session(
         self,
@@ -305,7 +323,8 @@ class WorkstreamService:
     ) -> Proof:
         """Run a command and keep how it ended, bound to the contents that it ran on."""
         checkout = await off_loop(self._open)
-        folder, words = checkout.folder, tuple(command)
+        folder = checkout.folder
+        words = tuple(command)
         if again is not None:
             if words:
                 problem = "is one too many: --again names a command already"
@@ -318,11 +337,12 @@ class WorkstreamService:
         run = await off_loop(proving.run_command, checked, folder, show)
         run = replace(run, output_tail=self._redact(run.output_tail))
         after = await off_loop(checkout.read_state)
-        proof = _make_proof(checkout, checked, folder, run, before, after)
+        proof = _make_proof(checkout, checked, folder=folder, run=run, before=before, after=after)
         return await self.journal.keep_proof(proof)
 
     async def get_proof(self, proof_id: str) -> Proof:
-        return await self._get_proof(await off_loop(self._open), proof_id)
+        checkout = await off_loop(self._open)
+        return await self._get_proof(checkout, proof_id)
 
     # --- inside: finding --------------------------------------------------------------------------
 
@@ -343,36 +363,57 @@ class WorkstreamService:
         That one is the same line of work: it keeps its key, and is written there.
         """
         key = checkout.key(workstream_id)
-        found = finding.get_context(finding.follow_renamed_repository(document, key), key, phase)
+        renamed = finding.follow_renamed_repository(document, key)
+        found = finding.get_context(renamed, key, phase)
         kept = await self.journal.find_kept(key, phase)
-        target = Target(checkout, workstream_id, document, found, kept)
+        target = Target(
+            checkout=checkout,
+            workstream_id=workstream_id,
+            document=document,
+            context=found,
+            kept=kept,
+        )
         if document.problem:
             return target
         if not found.is_empty:
-            return replace(target, context=replace(found, notes=finding.describe_lost(found, kept)))
+            lost = finding.describe_lost(found, kept)
+            return replace(target, context=replace(found, notes=lost))
         if kept is not None:
             from_log = replace(kept, revision=document.revision, notes=(finding.FROM_THE_LOG,))
             return replace(target, context=from_log)
-        elsewhere = None if workstream_id is None else finding.find_on_other_branch(document, key)
+        return await self._find_on_other_branch(target)
+
+    async def _find_on_other_branch(self, target: Target) -> Target:
+        """Only what the caller names is looked for there; without a name the branch is meant."""
+        document = target.document
+        key, phase = target.context.key, target.context.phase
+        elsewhere = None
+        if target.workstream_id is not None:
+            elsewhere = finding.find_on_other_branch(document, key)
         if elsewhere is None:
             notes = finding.describe_other_work(document, key)
-            return replace(target, context=replace(found, notes=notes))
-        there = finding.get_context(document, elsewhere, phase)
+            return replace(target, context=replace(target.context, notes=notes))
+        found = finding.get_context(document, elsewhere, phase)
         kept = await self.journal.find_kept(elsewhere, phase)
-        notes = (finding.describe_branch(elsewhere), *finding.describe_lost(there, kept))
-        return replace(target, context=replace(there, notes=notes), kept=kept)
+        lost = finding.describe_lost(found, kept)
+        notes = (finding.describe_branch(elsewhere), *lost)
+        return replace(target, context=replace(found, notes=notes), kept=kept)
 
     async def _judge(self, target: Target) -> JudgedContext:
         context = target.context
         known = await self.journal.list_proofs(target.checkout.repository.repo)
         proofs = [self._redact_proof(proof) for proof in known]
         judged = await off_loop(judging.judge, target.checkout, context, proofs)
-        other_phase = next(phase for phase in PHASES if phase != context.phase)
-        other = await self.journal.find_context(context.key, other_phase)
-        decisions = other.decisions if other else []
-        of_phase = [JudgedDecision(decision, of=other_phase) for decision in decisions]
+        of_phase = await self._list_decisions_of_other_phase(context)
         of_branches = finding.list_decisions_of_other_branches(target.document, context)
         return replace(judged, shared_decisions=(*of_phase, *of_branches))
+
+    async def _list_decisions_of_other_phase(self, context: RepoContext) -> list[JudgedDecision]:
+        other_phase = next(phase for phase in PHASES if phase != context.phase)
+        other = await self.journal.find_context(context.key, other_phase)
+        if other is None:
+            return []
+        return [JudgedDecision(decision, of=other_phase) for decision in other.decisions]
 
     async def _judge_own_branch(
         self, checkout: Checkout, document: Document, phase: str
@@ -410,7 +451,8 @@ class WorkstreamService:
     async def _find_and_write(
         self, phase: str, workstream_id: str | None, rule: Rule[Written]
     ) -> ContextChange[Written]:
-        return await self._write(await self._find_target(phase, workstream_id), rule)
+        target = await self._find_target(phase, workstream_id)
+        return await self._write(target, rule)
 
     async def _write(self, target: Target, rule: Rule[Written]) -> ContextChange[Written]:
         """The rule comes before the first write, so that a refusal does not even make a folder."""
@@ -442,7 +484,8 @@ class WorkstreamService:
         if isinstance(shown, Mapping) and shown.get("proof"):
             shown = f"{PROOF}{shown['proof']}"
         if isinstance(shown, str) and shown.startswith(PROOF):
-            proof = await self._get_proof(checkout, shown.removeprefix(PROOF))
+            proof_id = shown.removeprefix(PROOF)
+            proof = await self._get_proof(checkout, proof_id)
             return self._redact_proof(proof).to_evidence()
         return await off_loop(checkout.take_evidence, shown)
 
@@ -450,18 +493,19 @@ class WorkstreamService:
         """Without secrets, because it will be committed. Rules refuse what is not text."""
         if not isinstance(text, str):
             return text
-        return redaction.redact(text, key=fence_key(self.settings.home)).text
+        key = fence_key(self.settings.home)
+        return redaction.redact(text, key=key).text
 
     def _redact_proof(self, proof: Proof) -> Proof:
         """Without the secrets in its command; to run it again it is read as it was."""
         key = fence_key(self.settings.home)
-        shown, _ = redaction.redact_value({"command": list(proof.command)}, key=key)
-        return replace(proof, command=tuple(shown["command"]))
+        redacted, _ = redaction.redact_value({"command": list(proof.command)}, key=key)
+        return replace(proof, command=tuple(redacted["command"]))
 
     def _stamp(self, request_id: str | None) -> Stamp:
         developer = self.settings.developer
         uid = ids.named_id("request", developer, request_id) if request_id else ids.new_id()
-        return Stamp(developer, uid, _now(), request_id)
+        return Stamp(by=developer, uid=uid, now=_now(), key=request_id)
 
 
 # --- small pieces ---------------------------------------------------------------------------------
@@ -470,13 +514,17 @@ class WorkstreamService:
 def _make_proof(
     checkout: Checkout,
     command: tuple[str, ...],
+    *,
     folder: str,
     run: proving.CommandRun,
     before: git.TreeState,
     after: git.TreeState,
 ) -> Proof:
     is_same_tree = before.contents_id == after.contents_id
+    tree = after.contents_id if is_same_tree else None
     inside = os.path.relpath(folder, checkout.repository.root)
+    if inside == os.curdir:
+        inside = ""
     return Proof(
         id=ids.new_id(),
         command=command,
@@ -484,12 +532,12 @@ def _make_proof(
         duration_ms=run.duration_ms,
         output_hash=run.output_hash,
         output_tail=run.output_tail,
-        tree=after.contents_id if is_same_tree else None,
+        tree=tree,
         head=after.head,
         ran_at=_now(),
         repo=checkout.repository.repo,
         branch=checkout.repository.branch,
-        folder="" if inside == os.curdir else inside,
+        folder=inside,
     )
 
 
@@ -504,14 +552,17 @@ def _try_to_write_dashboard(checkout: Checkout, head: str | None) -> tuple[str, 
 
 def _write_dashboard(checkout: Checkout, head: str | None) -> None:
     """For people; never read back. It stays out of git unless it was added."""
-    is_tracked = head is not None and _is_in_commit(checkout, head, DASHBOARD_PATH)
-    exclude_in = None if is_tracked else checkout.repository.common_dir
+    exclude_in: str | None = checkout.repository.common_dir
+    if head is not None and _is_in_commit(checkout, head, DASHBOARD_PATH):
+        exclude_in = None
     documents = {phase: checkout.files.load(phase) for phase in PHASES}
-    checkout.files.write_dashboard(dashboard.render(documents), exclude_in=exclude_in)
+    page = dashboard.render(documents)
+    checkout.files.write_dashboard(page, exclude_in=exclude_in)
 
 
 def _is_in_commit(checkout: Checkout, commit: str, path: str) -> bool:
-    return git.read_blob(checkout.repository, commit, path, max_bytes=FILE_BYTES) is not None
+    data = git.read_blob(checkout.repository, commit, path, max_bytes=FILE_BYTES)
+    return data is not None
 
 
 def _now() -> str:

@@ -1,6 +1,6 @@
 """What a workstream keeps: its files in the repository, and the journal beside them.
 
-The repository's file counts. Whatever is saved there is also written into the journal of this
+The repository's file counts. What is saved there is also written into the journal of this
 machine's store, so that a removed worktree or a branch that was never pushed loses nothing, and so
 that one phase can show the other's decisions without reading its file.
 """
@@ -100,7 +100,9 @@ class WorkstreamFiles:
                 data = place and place.find(CONFIG, max_bytes=CONFIG_BYTES)
         except HoldfastError:
             return None
-        return data.decode(errors="replace") if data else None
+        if not data:
+            return None
+        return data.decode(errors="replace")
 
     def write_dashboard(self, text: str, *, exclude_in: str | None) -> None:
         """`exclude_in` is git's own folder, where the page is excluded for this clone."""
@@ -115,7 +117,8 @@ class WorkstreamFiles:
     def find_sessions(self, phase: str, key: Key) -> dict[str, Any]:
         """The session of each client in this workstream, by the client's own id."""
         with self._open() as place:
-            found: dict[str, Any] = self._read_sessions(place, phase).get(_write_key(key), {})
+            known = self._read_sessions(place, phase)
+        found: dict[str, Any] = known.get(_write_key(key), {})
         return found
 
     def save_session(
@@ -130,7 +133,8 @@ class WorkstreamFiles:
                 session = {"id": native_id}
                 if local_path:
                     session["local_path"] = local_path
-                known[name] = {**known.get(name, {}), client: session}
+                earlier = known.get(name, {})
+                known[name] = {**earlier, client: session}
                 place.replace(name_sessions_file(phase), _sessions_to_bytes(known))
 
     # --- inside -----------------------------------------------------------------------------------
@@ -142,11 +146,11 @@ class WorkstreamFiles:
         """A file that cannot be read counts as missing: it only saves time."""
         data = place and place.find(name_sessions_file(phase), max_bytes=FILE_BYTES)
         try:
-            sessions = json.loads(data or b"{}")["sessions"]
-            return {
-                json.dumps(each["key"], sort_keys=True): dict(each["cli_sessions"])
-                for each in sessions
-            }
+            known = {}
+            for each in json.loads(data or b"{}")["sessions"]:
+                name = json.dumps(each["key"], sort_keys=True)
+                known[name] = dict(each["cli_sessions"])
+            return known
         except (ValueError, TypeError, KeyError, RecursionError):
             return {}
 
@@ -159,7 +163,8 @@ class WorkstreamFiles:
 
     def _prepare(self, place: Folder) -> None:
         """Write git's settings for the folder into the folder, unless they are there already."""
-        for name, text in ((".gitignore", IGNORED), (".gitattributes", ATTRIBUTES)):
+        wanted = {".gitignore": IGNORED, ".gitattributes": ATTRIBUTES}
+        for name, text in wanted.items():
             if place.find(name, max_bytes=FILE_BYTES) is None:
                 place.replace(name, text.encode())
 
@@ -195,7 +200,10 @@ def _write_key(key: Key) -> str:
 
 
 def _sessions_to_bytes(known: dict[str, Any]) -> bytes:
-    sessions = [{"key": json.loads(name), "cli_sessions": known[name]} for name in sorted(known)]
+    sessions = []
+    for name in sorted(known):
+        key = json.loads(name)
+        sessions.append({"key": key, "cli_sessions": known[name]})
     content = {"schema_version": 1, "sessions": sessions}
     text = json.dumps(content, indent=1, sort_keys=True)
     return f"{text}\n".encode()
@@ -215,7 +223,8 @@ class WorkstreamJournal:
         """As it was written, and beside it what the file has lost, so that it can be restored."""
         content = _make_content(context)
         if before is not None and list_lost(context.fields, before.fields):
-            content["kept"] = recover_context(context.fields, before.fields).to_dict()
+            whole = recover_context(context.fields, before.fields)
+            content["kept"] = whole.to_dict()
         subject = _make_subject(context.key, context.phase)
         try:
             await self.journal.add("repo_context", subject, content)
@@ -227,20 +236,22 @@ class WorkstreamJournal:
         found = await self._find_newest(key, phase)
         if not found:
             return None
-        return RepoContext(key, phase, ContextFields.from_dict(found["fields"]))
+        fields = ContextFields.from_dict(found["fields"])
+        return RepoContext(key, phase, fields)
 
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
         """Everything that was ever saved here, including what the file has lost."""
         found = await self._find_newest(key, phase)
         if not found:
             return None
-        fields = found.get("kept") or found["fields"]
-        return RepoContext(key, phase, ContextFields.from_dict(fields))
+        fields = ContextFields.from_dict(found.get("kept") or found["fields"])
+        return RepoContext(key, phase, fields)
 
     async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
         newest = await self.journal.newest("repo_context", _make_subject(key, phase))
-        last = next(iter(newest), None)
-        return last.content if last else None
+        if not newest:
+            return None
+        return newest[0].content
 
     async def keep_proof(self, proof: Proof) -> Proof:
         await self.journal.add("proof", [proof.repo], proof.to_content(), entry_id=proof.id)
@@ -262,7 +273,9 @@ class WorkstreamJournal:
 
 
 def _make_content(context: RepoContext) -> dict[str, Any]:
-    return {"fields": {**context.fields.to_dict(), "key": context.key.to_dict()}}
+    fields = context.fields.to_dict()
+    fields["key"] = context.key.to_dict()
+    return {"fields": fields}
 
 
 def _make_subject(key: Key, phase: str) -> list[str]:
@@ -274,6 +287,7 @@ def make_relative(path: str, root: str, folder: str) -> str:
     canonical.check_text("Path", path, max_bytes=4096)
     whole = os.path.normpath(os.path.join(folder, path))
     inside = os.path.relpath(whole, root)
-    if inside == os.pardir or inside.startswith(os.pardir + os.sep) or os.path.isabs(inside):
+    is_above = inside == os.pardir or inside.startswith(os.pardir + os.sep)
+    if is_above or os.path.isabs(inside):
         raise PathOutsideError(path, "is not in this repository", "Name a file that is.")
     return inside.replace(os.sep, "/")

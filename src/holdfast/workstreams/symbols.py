@@ -64,7 +64,9 @@ def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource 
     found = {node for other, node in _list_definitions(tree) if other == wanted}
     if not found:
         return None
-    roots = [*found] if len(found) == 1 else _list_with_conditions(tree, found)
+    roots = list(found)
+    if len(found) > 1:
+        roots = _list_with_conditions(tree, found)
     first = min(_find_lines(node).first for node in roots)
     last = max(_find_lines(node).last for node in found)
     return Symbol(Lines(first, last), _hash_shape(roots))
@@ -134,7 +136,10 @@ def _list_with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.st
 
 def _list_with_outer(tree: ast.Module, found: set[ast.stmt]) -> set[ast.AST]:
     """The definitions and every node around them."""
-    outer = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+    outer: dict[ast.AST, ast.AST] = {}
+    for node in ast.walk(tree):
+        for inner in ast.iter_child_nodes(node):
+            outer[inner] = node
     kept: set[ast.AST] = {*found}
     for definition in found:
         node = outer[definition]
@@ -163,14 +168,17 @@ def _list_kept(node: ast.AST, kept: set[ast.AST]) -> list[ast.AST]:
 def _remove_others(node: ast.AST, kept: set[ast.AST]) -> None:
     """Remove the rest of each branch, except what a `try` tries: it decides which side counts."""
     for name, inside in ast.iter_fields(node):
-        if isinstance(inside, list) and isinstance(next(iter(inside), None), _INNER):
-            is_tried = name == "body" and isinstance(node, ast.Try | ast.TryStar)
-            left = [part for part in inside if part in kept or (is_tried and not _defines(part))]
-            setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
+        if not _is_branch(inside):
+            continue
+        left = [part for part in inside if part in kept]
+        if name == "body" and isinstance(node, ast.Try | ast.TryStar):
+            left = [part for part in inside if part in kept or not isinstance(part, _Definition)]
+        setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
 
 
-def _defines(node: ast.AST) -> bool:
-    return isinstance(node, _Definition)
+def _is_branch(inside: object) -> bool:
+    """Whether a field of a node holds statements, handlers or cases."""
+    return isinstance(inside, list) and bool(inside) and isinstance(inside[0], _INNER)
 
 
 def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -179,11 +187,15 @@ def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
     while pending:
         prefix, scope = pending.pop()
         for node in ast.iter_child_nodes(scope):
-            if isinstance(node, _INNER):
-                if isinstance(node, ast.stmt):
-                    yield from ((prefix + name, node) for name in _list_names(node))
-                inner = f"{prefix}{node.name}." if isinstance(node, _Definition) else prefix
-                pending.append((inner, node))
+            if not isinstance(node, _INNER):
+                continue
+            if isinstance(node, ast.stmt):
+                for name in _list_names(node):
+                    yield prefix + name, node
+            if isinstance(node, _Definition):
+                pending.append((f"{prefix}{node.name}.", node))
+            else:
+                pending.append((prefix, node))
 
 
 def _list_names(node: ast.stmt) -> list[str]:
@@ -191,7 +203,10 @@ def _list_names(node: ast.stmt) -> list[str]:
         return [node.name]
     parts: list[Any] = []
     for target in _list_targets(node):
-        parts += target.elts if isinstance(target, ast.Tuple) else [target]
+        if isinstance(target, ast.Tuple):
+            parts += target.elts
+        else:
+            parts.append(target)
     return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
@@ -207,9 +222,10 @@ def _list_targets(node: ast.stmt) -> list[Any]:
 
 def _find_lines(node: ast.stmt) -> Lines:
     """Decorators belong to what they decorate."""
-    decorators = node.decorator_list if isinstance(node, _Definition) else []
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return Lines(first, node.end_lineno or node.lineno)
+    starts = [node.lineno]
+    if isinstance(node, _Definition):
+        starts += [decorator.lineno for decorator in node.decorator_list]
+    return Lines(min(starts), node.end_lineno or node.lineno)
 
 
 # --- shape ----------------------------------------------------------------------------------------
@@ -217,9 +233,11 @@ def _find_lines(node: ast.stmt) -> Lines:
 
 def _hash_shape(roots: list[ast.stmt]) -> str:
     digest = canonical.new_sha256()
-    for token in _list_tokens([_normalise_docstrings(root) for root in roots]):
+    normalised = [_normalise_docstrings(root) for root in roots]
+    for token in _list_tokens(normalised):
         data = token.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8) + data)
+        length = len(data).to_bytes(8)
+        digest.update(length + data)
     return digest.hexdigest()
 
 
@@ -230,7 +248,8 @@ def _normalise_docstrings(root: ast.stmt) -> ast.stmt:
             continue
         text = ast.get_docstring(node, clean=False)
         if text is not None:
-            node.body[0] = ast.Expr(ast.Constant(" ".join(text.split())))
+            words = " ".join(text.split())
+            node.body[0] = ast.Expr(ast.Constant(words))
     return root
 
 

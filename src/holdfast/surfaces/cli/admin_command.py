@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
-from holdfast.ground.settings import redacted, sqlite_path
+from holdfast.ground.settings import hide_password, sqlite_path
 from holdfast.storage import migrate
 from holdfast.surfaces.cli.running import Group, Output, answers
 
@@ -21,7 +21,7 @@ def migrate_() -> Output:
     """Bring the schema up to date, as the store's owner"""
     # Without `prints`: it stores spooled events first, and would migrate the schema unreported.
     with App() as app:
-        store = redacted(app.settings.database)
+        store = hide_password(app.settings.database)
         applied = _migrate(app)
     text = f"{store} is up to date"
     if applied:

@@ -6,7 +6,7 @@ import click
 
 from holdfast.app import App
 from holdfast.errors import HoldfastError
-from holdfast.ground.settings import Settings, redacted
+from holdfast.ground.settings import Settings, hide_password
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.accounting import Accounting
 from holdfast.surfaces import hook
@@ -27,7 +27,7 @@ def command(app: App) -> Output:
         **accounts.to_dict(),
         "workspace": settings.workspace,
         "developer": settings.developer,
-        "database": redacted(settings.database),
+        "database": hide_password(settings.database),
         "home": settings.home,
         "last_hook_failure": failure,
     }
@@ -41,7 +41,7 @@ def command(app: App) -> Output:
 def _describe_store(settings: Settings, accounts: Accounting) -> list[str]:
     counts = f"stored {accounts.stored:,} · spooled {accounts.spooled:,} · lost {accounts.lost:,}"
     return [
-        f"Store      {redacted(settings.database)}",
+        f"Store      {hide_password(settings.database)}",
         f"Data       {settings.home}",
         f"Developer  {settings.developer} in workspace {settings.workspace}",
         f"Sessions   {accounts.sessions:,}",

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from holdfast.bundles.quoting import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
-from holdfast.ground.settings import Settings, redacted, sqlite_path
+from holdfast.ground.settings import Settings, hide_password, sqlite_path
 from holdfast.ground.text import plural, term_safe
 from holdfast.surfaces.cli.actions import word_actions
 from holdfast.surfaces.console import links, showing
@@ -143,7 +143,7 @@ def store_name(settings: Settings) -> str:
     path = sqlite_path(settings.database)
     if path:
         return os.path.basename(path)
-    _, _, server = redacted(settings.database).rpartition("@")
+    _, _, server = hide_password(settings.database).rpartition("@")
     return server
 
 

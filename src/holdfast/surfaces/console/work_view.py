@@ -23,7 +23,7 @@ from holdfast.ground.errors import FileMissingError
 from holdfast.ground.text import cut, plural
 from holdfast.ground.worktree import find_worktree
 from holdfast.surfaces.console import applet, links, pictures, showing
-from holdfast.workstreams import evidence
+from holdfast.workstreams import evidence, line_runs
 from holdfast.workstreams.entries import DECISION_STATUSES, Claim
 from holdfast.workstreams.errors import ProofNotFoundError
 from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
@@ -382,7 +382,7 @@ class Reader:
             copy = root.read(path, max_bytes=applet.MOST_BYTES)
         except HoldfastError as error:
             return error
-        return evidence.split_lines(evidence.decode_text(copy.data))
+        return line_runs.split_lines(evidence.decode_text(copy.data))
 
 
 def _show_place(shown: JudgedEvidence, noted: NotedEvidence, reader: Reader) -> EvidencePlace:

@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
-from holdfast.ground.settings import redacted
+from holdfast.ground.settings import hide_password
 from holdfast.memories import model
 from holdfast.memories.rules import LIMIT, MIN_RELEVANCE, SOURCE_TYPES
 from holdfast.scope import Scope
@@ -107,4 +107,4 @@ async def _get_memory(scope: Scope, memory_id: str) -> model.Memory:
 async def refuse_adopted_memories(app: App) -> None:
     """A table without walls is for one person, not for a door that others can reach."""
     if app.database.engine == "postgres" and await app.scope.memories.is_adopted():
-        raise AdoptedMemoriesError(redacted(app.settings.database))
+        raise AdoptedMemoriesError(hide_password(app.settings.database))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.ground.off_loop import apart
+from holdfast.ground.off_loop import run_in_thread
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
 
@@ -25,4 +25,4 @@ def prefix_instruction(
             app, work = place
             return app.run(app.bundles(work).prefix(instruction, phase, workstream_id))
 
-    return apart(add_prefix)
+    return run_in_thread(add_prefix)

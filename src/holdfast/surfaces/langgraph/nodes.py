@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.app import App
-from holdfast.ground.off_loop import apart
+from holdfast.ground.off_loop import run_in_thread
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
 from holdfast.surfaces.langgraph.state import (
@@ -48,7 +48,7 @@ class _Node(ABC):
         self.folder, self.phase, self.settings = folder, phase, settings
 
     def __call__(self, state: Any) -> Update:
-        return apart(self._attempt, state)  # a notebook calls a graph on its loop
+        return run_in_thread(self._attempt, state)  # a notebook calls a graph on its loop
 
     def _attempt(self, state: Any) -> Update:
         try:

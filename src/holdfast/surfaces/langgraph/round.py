@@ -21,7 +21,7 @@ from holdfast.app import App
 from holdfast.bundles.round_service import RoundService
 from holdfast.bundles.rounds import CHAIR, RoundStep
 from holdfast.errors import Conflict, HoldfastError, InvalidValueError
-from holdfast.ground.off_loop import apart, off_loop
+from holdfast.ground.off_loop import off_loop, run_in_thread
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.langgraph.sharing import open_work, parse_share
 from holdfast.surfaces.langgraph.state import to_list
@@ -81,18 +81,18 @@ class _Nodes:
         self.folder, self.share, self.settings = folder, share, settings
 
     def begin(self, state: RoundState) -> RoundState:
-        step = apart(self._start, state)
+        step = run_in_thread(self._start, state)
         if step is None:
             return {}
         return {"role": step.role, "submissions": []}
 
     def turn(self, state: RoundState) -> RoundState:
         with self._abandon_on_failure(state):
-            step = apart(self._next, state)
+            step = run_in_thread(self._next, state)
             answer = self._ask(step)
             if inspect.isawaitable(answer):
-                answer = apart(asyncio.run, _wait_for(answer))
-            changed = apart(self._keep, state, step, answer)
+                answer = run_in_thread(asyncio.run, _wait_for(answer))
+            changed = run_in_thread(self._keep, state, step, answer)
         return changed  # noqa: RET504
 
     async def aturn(self, state: RoundState) -> RoundState:
@@ -146,7 +146,7 @@ class _Nodes:
         except (GraphBubbleUp, Conflict):  # an interrupt continues later, another process now
             raise
         except BaseException:
-            apart(self._abandon, state)
+            run_in_thread(self._abandon, state)
             raise
 
     @contextmanager
