@@ -29,8 +29,8 @@ def browser() -> Iterator[Browser]:
     """Not for longer than a file: as long as it is there, its loop runs in this thread, and no
     other one can.
     """
-    with running_browser() as one:
-        yield one
+    with running_browser() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

@@ -188,7 +188,7 @@ def test_marks_in_the_bundle_are_explained_in_the_words_of_the_bar(console: Cons
 
     expect(page.locator(".key.ok")).to_have_text("3 fresh")
     expect(page.locator("#bundle-text")).to_contain_text("[ok] Attempts")
-    expect(page.locator(".bundle")).to_contain_text("[ok] marks what is called fresh here")
+    expect(page.locator(".bundle")).to_contain_text("[ok] means fresh")
 
 
 def test_the_phase_is_switched_and_another_workstream_is_picked(console: Console, repo: Repo):
