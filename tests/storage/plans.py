@@ -42,7 +42,7 @@ READS_ALL = {
     "holdfast.last_beat": "a developer has one heartbeat",
 }
 SORTS: dict[str, str] = {}
-INNER = {"holdfast.act_for", "holdfast.tell"}
+INNER = {"holdfast.act_for", "holdfast.notify"}
 
 
 async def add_rows(scope: Scope) -> None:

@@ -163,16 +163,16 @@ async def test_without_a_worktree_only_the_clients_own_session_is_meant(sessions
 
 async def test_the_latest_session_is_one_that_says_something(sessions: SessionService):
     """A client's own session, just begun by its hooks, is not what a user wants to continue."""
-    telling = await sessions.create_session("a", "u1", worktree="/w")
-    await sessions.set_relevant_context(telling.id, "files", ["/r/a"])
-    await sessions.end_session(telling.id)
+    previous = await sessions.create_session("a", "u1", worktree="/w")
+    await sessions.set_relevant_context(previous.id, "files", ["/r/a"])
+    await sessions.end_session(previous.id)
     own = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/w")
     await sessions.append_event(own.id, "user_message", "user", "/workspace-resume")
     caller = Caller("a", "n-1", "/w")
 
     found = await find_latest(scope_of(sessions), caller)
     assert found is not None
-    assert found.id == telling.id
+    assert found.id == previous.id
     assert await find_latest(scope_of(sessions), Caller("a", "n-1", "/v")) is None
 
 
@@ -181,10 +181,10 @@ async def test_a_session_is_found_behind_any_number_of_other_sessions(sessions: 
     without a word.
     """
     mine = await sessions.create_session("a", "u1", client="a")
-    telling = await sessions.create_session(
+    previous = await sessions.create_session(
         "a", "u1", client="a", native_id="n-0", worktree="/w", name="Old one"
     )
-    await sessions.append_event(telling.id, "user_message", "user", "hello")
+    await sessions.append_event(previous.id, "user_message", "user", "hello")
     for number in range(100):
         await sessions.create_session("b", "u1", client="b", name=f"b {number}")
         await sessions.create_session(
@@ -197,7 +197,7 @@ async def test_a_session_is_found_behind_any_number_of_other_sessions(sessions: 
     assert (await find_session(scope_of(sessions), None, Caller("a"))).session == mine
     found = await find_latest(scope_of(sessions), Caller("b", None, "/w"))
     assert found is not None
-    assert found.id == telling.id
+    assert found.id == previous.id
     assert await find_latest(scope_of(sessions), Caller("a", "n-0", "/w")) is None
     await sessions.update_metadata(mine.id, {"envHint": "staging"})
     found = await find_latest(scope_of(sessions), Caller("a"))

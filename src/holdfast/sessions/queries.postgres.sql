@@ -91,7 +91,7 @@ begin
     if found then
         insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
         values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
-        perform holdfast.tell(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
+        perform holdfast.notify(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
     end if;
     return query
         select (context.as_row(s)).*
@@ -190,10 +190,10 @@ begin
 end
 $$;
 
--- telling_session
+-- session_to_continue
 -- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
 -- not the caller's own. Reads from the newest session to the first match.
-create or replace function context.telling_session(
+create or replace function context.session_to_continue(
     p_workspace text, p_developer text, p_worktree text, p_client text, p_native_id text
 ) returns setof context.session_row
 language plpgsql as $$
@@ -338,7 +338,7 @@ begin
     update context.sessions s set ended_at = clock_timestamp()
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id and s.ended_at is null;
     if found then
-        perform holdfast.tell(p_workspace, p_developer, 'session.ended', jsonb_build_object('session_id', p_id));
+        perform holdfast.notify(p_workspace, p_developer, 'session.ended', jsonb_build_object('session_id', p_id));
     end if;
     return query
         select s.ended_at from context.sessions s
@@ -358,7 +358,7 @@ begin
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
     returning s.revision into save_metadata.revision;
     if found and p_topic is not null then
-        perform holdfast.tell(p_workspace, p_developer, p_topic, p_data::jsonb);
+        perform holdfast.notify(p_workspace, p_developer, p_topic, p_data::jsonb);
     end if;
     if save_metadata.revision is not null then
         return next;

@@ -63,7 +63,7 @@ where workspace_id = $1 and developer_id = $2 and worktree is null and ended_at 
 order by started_at desc, id desc
 limit 2;
 
--- telling_session
+-- session_to_continue
 -- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
 -- not the caller's own. Reads from the newest session to the first match.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,

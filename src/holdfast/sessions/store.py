@@ -135,7 +135,7 @@ class SessionStore:
     async def find_to_continue(
         self, worktree: str | None, client: str | None, native_id: str | None
     ) -> Row | None:
-        query = QUERIES["telling_session"]
+        query = QUERIES["session_to_continue"]
         rows = await self.database.read(query, *self.owner, worktree, client, native_id)
         return get_first(rows)
 

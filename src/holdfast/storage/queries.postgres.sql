@@ -7,11 +7,11 @@ begin
 end
 $$;
 
--- tell
+-- notify
 -- Adds an entry to the outbox. Ids are assigned under a lock that is held until the commit, so that they appear in the
 -- order of the commits and a reader that has seen n misses none. With a bare sequence a reader can miss rows: a later
 -- id can be visible before an earlier one.
-create or replace function holdfast.tell(p_workspace text, p_developer text, p_topic text, p_data jsonb)
+create or replace function holdfast.notify(p_workspace text, p_developer text, p_topic text, p_data jsonb)
 returns void
 language plpgsql as $$
 begin

@@ -66,7 +66,7 @@ $$;
 comment on procedure holdfast.put_walls(text, text, text) is
     'Policies and triggers that every table of one developer''s rows needs; called by migrations.';
 comment on procedure holdfast.grant_functions(text[]) is
-    'The program may call these functions, and nobody else; called when functions are installed.';
+    'Only the program may call these functions; called when functions are installed.';
 revoke all on procedure holdfast.put_walls(text, text, text), holdfast.grant_functions(text[]) from public;
 
 -- --- what belongs to no room -----------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ create table holdfast.outbox (
     created_at timestamptz not null,
     primary key (workspace_id, id)
 );
-comment on table holdfast.outbox is 'What listeners are told, written in the transaction of the change itself';
+comment on table holdfast.outbox is 'Notices for listeners, written in the transaction of the change itself';
 
 create index outbox_by_owner on holdfast.outbox (workspace_id, developer_id, id);
 
