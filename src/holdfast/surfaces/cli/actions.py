@@ -76,12 +76,14 @@ def word_actions(actions: Iterable[Action]) -> list[str]:
 
 def advise(message: str, actions: Iterable[Action]) -> str:
     """For a person: what is wrong, then a sentence for each command."""
-    return " ".join([message, *map(_format_sentence, actions)])
+    sentences = [_format_sentence(action) for action in actions]
+    return " ".join([message, *sentences])
 
 
 def _format_sentence(action: Action) -> str:
     _, sentence = COMMANDS[action.verb]
-    return sentence.format(f"`{_format_command(action)}`")
+    command = _format_command(action)
+    return sentence.format(f"`{command}`")
 
 
 def _format_command(action: Action) -> str:
@@ -91,4 +93,6 @@ def _format_command(action: Action) -> str:
 
 
 def _quote(name: str, value: str) -> str:
-    return value if name in NOT_QUOTED else shlex.quote(value)
+    if name in NOT_QUOTED:
+        return value
+    return shlex.quote(value)

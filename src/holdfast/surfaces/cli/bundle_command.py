@@ -52,10 +52,10 @@ def rebuild(app: App, receipt: str) -> Output:
 
 
 @command.command("diff")
-@click.argument("one", metavar="ID")
-@click.argument("other", metavar="ID")
+@click.argument("first", metavar="ID")
+@click.argument("second", metavar="ID")
 @prints
-def diff(app: App, one: str, other: str) -> Output:
+def diff(app: App, first: str, second: str) -> Output:
     """Show what differs between two bundles"""
-    text = app.run(bundles(app).diff(one, other))
+    text = app.run(bundles(app).diff(first, second))
     return Output({"diff": text}, text or "They are the same.")

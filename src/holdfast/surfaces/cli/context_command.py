@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
@@ -14,7 +15,7 @@ from holdfast.surfaces.cli.running import (
     Group,
     Output,
     current_folder,
-    find_session,
+    find_session_id,
     here,
     prints,
 )
@@ -55,7 +56,7 @@ def set_(
             app.scope,
             request,
             verb,
-            session_id=_find_id(app, session_id),
+            session_id=find_session_id(app, session_id),
             caller=Caller(worktree=here()),
             user_id=app.settings.developer,
         )
@@ -72,22 +73,17 @@ def set_(
 @prints
 def show(app: App, name: str | None, session_id: str | None) -> Output:
     """Show all context sets, or one of them"""
-    chosen = which_session.find_session(
-        app.scope, _find_id(app, session_id), Caller(worktree=here())
-    )
-    choice = app.run(chosen)
-    session = choice.session
-    context = {}
-    if session is not None:
-        context = app.run(app.scope.sessions.get_relevant_context(session.id, name))
-    shown = {key: items for key, items in context.items() if items}
-    data = {"context": context, "session_id": session.id if session else None}
-    return Output(data, wording.format_context_sets(shown, name), choice.describe(ANOTHER))
-
-
-def _find_id(app: App, session_id: str | None) -> str | None:
-    """The whole id of a session that a person has named."""
-    return None if session_id is None else find_session(app, session_id).id
+    given = find_session_id(app, session_id)
+    caller = Caller(worktree=here())
+    choice = app.run(which_session.find_session(app.scope, given, caller))
+    data: dict[str, Any] = {"context": {}, "session_id": None}
+    if choice.session is not None:
+        found_id = choice.session.id
+        context = app.run(app.scope.sessions.get_relevant_context(found_id, name))
+        data = {"context": context, "session_id": found_id}
+    filled = {key: items for key, items in data["context"].items() if items}
+    text = wording.format_context_sets(filled, name)
+    return Output(data, text, choice.describe(ANOTHER))
 
 
 def _describe_changes(
@@ -100,7 +96,8 @@ def _describe_changes(
         warnings.append(change.warning)
     missing = [item for item in items if not os.path.exists(item)]
     if change.set_name == "files" and missing:
-        warnings.append(f"Kept, and not there now: {', '.join(missing)}")
+        listed = ", ".join(missing)
+        warnings.append(f"Kept, and not there now: {listed}")
     return warnings
 
 

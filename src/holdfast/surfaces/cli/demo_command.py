@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -58,7 +59,9 @@ def command(context: click.Context, serve: bool) -> int:
                 bold=True,
             )
         show(Output(facts, ""), as_json=context.meta["json"])
-        return stage.serve() if serve else 0
+        if serve:
+            return stage.serve()
+        return 0
     except KeyboardInterrupt:
         raise StoppedError(
             "Stopped. The story and its folder are gone; your own store was not touched."
@@ -88,13 +91,12 @@ class Stage:
 
     def run(self, *arguments: str, expect: int = 0, folder: str = "") -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
-        shown = shlex.join(("holdfast", *arguments))
-        self._show_typed("$", shown)
-        split = arguments.index("--") if "--" in arguments else len(arguments)
-        done = self._start([*arguments[:split], "--json", *arguments[split:]], None, folder)
+        typed = shlex.join(("holdfast", *arguments))
+        self._show_typed("$", typed)
+        done = self._start(_with_json(arguments), None, folder)
         answer: dict[str, Any] = json.loads(done.stdout)
         if done.returncode != expect:
-            raise HoldfastError(f"`{shown}` exited with {done.returncode}: {answer}")
+            raise HoldfastError(f"`{typed}` exited with {done.returncode}: {answer}")
         return answer
 
     def replay(self, client: str, event: str, **payload: Any) -> None:
@@ -143,9 +145,10 @@ class Stage:
 
     def serve(self) -> int:
         """The console on this store, in the foreground."""
-        roots = [root for root in (self.repository, self.folder) if os.path.isdir(root)]
-        shown = [part for root in roots for part in ("--root", root)]
-        command = [sys.executable, "-m", "holdfast", "serve", "--port", "0", *shown]
+        command = [sys.executable, "-m", "holdfast", "serve", "--port", "0"]
+        for root in (self.repository, self.folder):
+            if os.path.isdir(root):
+                command += ["--root", root]
         try:
             return subprocess.run(
                 command, cwd=self.folder, env=self._environment(), check=False
@@ -173,7 +176,8 @@ class Stage:
 
     def _show_typed(self, prompt: str, text: str) -> None:
         lines = textwrap.wrap(text, LINE_CHARS, break_long_words=False, break_on_hyphens=False)
-        self.say(f"  {prompt} " + "\n      ".join(lines), fg="cyan")
+        typed = "\n      ".join(lines)
+        self.say(f"  {prompt} {typed}", fg="cyan")
 
     def note(self, text: str) -> None:
         self.say(f"    {text}")
@@ -223,3 +227,12 @@ class Stage:
             "SHARED_CONTEXT_ENABLED": "true",
             "PYTHONWARNINGS": "ignore",
         }
+
+
+def _with_json(arguments: Sequence[str]) -> list[str]:
+    """What follows `--` belongs to the command that is run, so our option stands before it."""
+    own = list(arguments)
+    if "--" not in own:
+        return [*own, "--json"]
+    end = own.index("--")
+    return [*own[:end], "--json", *own[end:]]

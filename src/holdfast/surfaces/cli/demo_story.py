@@ -55,8 +55,10 @@ def monday(stage: Stage) -> str:
     stage.run("session", "state", WORK, "--set", STATE)
     notes = os.path.join(stage.folder, "retry-notes.md")
     _write(notes, "8 attempts, base 30 s, jitter 20 %\n")
-    change = stage.run("context", "set", "files", notes, os.path.join(stage.folder, "gone.md"))
-    stage.note(f"the next session will be reminded of {len(change['added'])} files")
+    gone = os.path.join(stage.folder, "gone.md")
+    change = stage.run("context", "set", "files", notes, gone)
+    count = len(change["added"])
+    stage.note(f"the next session will be reminded of {count} files")
     return str(session)
 
 
@@ -78,12 +80,11 @@ def friday(stage: Stage) -> None:
     )
     sessions = stage.run("session", "list")["sessions"]
     for session in sessions:
-        stage.note(
-            f"{session['name'] or session['chatmode']:<14} {session['last_sequence']} events"
-        )
+        name = session["name"] or session["chatmode"]
+        stage.note(f"{name:<14} {session['last_sequence']} events")
     stage.run("session", "end", WORK)
     refused = _append(stage, "user_message", "user", "late", expect=4)
-    stage.note(f"refused: {refused['message'].partition('. ')[0]}")
+    _note_refusal(stage, refused)
 
 
 def tuesday(stage: Stage) -> str:
@@ -91,7 +92,8 @@ def tuesday(stage: Stage) -> str:
     resumed = stage.run("session", "resume", WORK)
     for line in resumed["resume_text"].splitlines():
         stage.note(line)
-    stage.note(json.dumps(stage.run("session", "state", WORK)["scratchpad"]))
+    state = stage.run("session", "state", WORK)
+    stage.note(json.dumps(state["scratchpad"]))
     thread = stage.run("session", "thread", WORK)["sessions"]
     stage.note(f"one line of work, {len(thread)} sessions")
     secret = "sk-demo-4711"
@@ -110,7 +112,8 @@ def wednesday(stage: Stage) -> None:
     answer = stage.call_tool(
         "set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK
     )
-    stage.note(f"{answer['status']}: added {_list_names(answer['data']['added'])}")
+    added = _list_names(answer["data"]["added"])
+    stage.note(f"{answer['status']}: added {added}")
     answer = stage.call_tool("get_relevant_context", session_id=WORK)
     for name, items in answer["data"]["context"].items():
         stage.note(f"{name}: {_list_names(items)}")
@@ -123,40 +126,17 @@ def thursday(stage: Stage) -> None:
         return
     code = os.path.join(stage.repository, "retry.py")
     _make_repository(stage, code)
-    why = "ops will not run another one"
-    stage.run(
-        "workstream",
-        "decide",
-        "Redis streams",
-        "--status",
-        "rejected",
-        "--because",
-        why,
-        folder="payouts",
-    )
-    refused = stage.run("workstream", "claim", "The schedule is done", expect=5, folder="payouts")
-    stage.note(f"refused: {refused['message'].partition('. ')[0]}")
-    stage.run(
-        "workstream",
-        "claim",
-        "The schedule is done",
-        "--evidence",
-        "retry.py#schedule",
-        folder="payouts",
-    )
-    proof = stage.run(
-        "prove", "--", "git", "grep", "--quiet", "30", "--", "retry.py", folder="payouts"
-    )["proof"]
-    stage.note(f"exit {proof['exit_code']}, on exactly these files")
-    stage.run("workstream", "save", "--summary", "Retries double their pause.", folder="payouts")
+    _note_work(stage)
     _watch(stage, "nothing was changed")
     _write(code, "import random\n\n\n" + CODE)
     _watch(stage, "three lines were put above it")
     _write(code, CODE.replace("30", "45"))
     _watch(stage, "the pause was changed")
     stage.note("")
-    for line in stage.run("bundle", "show", folder="payouts")["text"].splitlines():
-        stage.note("\n      ".join(textwrap.wrap(line, LINE_CHARS)) or line)
+    bundle = _run_in_repository(stage, "bundle", "show")
+    for line in bundle["text"].splitlines():
+        wrapped = "\n      ".join(textwrap.wrap(line, LINE_CHARS))
+        stage.note(wrapped or line)
 
 
 def _make_repository(stage: Stage, code: str) -> None:
@@ -166,6 +146,30 @@ def _make_repository(stage: Stage, code: str) -> None:
     stage.git(repo, "init", "--quiet")
     stage.git(repo, "add", "retry.py")
     stage.git(repo, "commit", "--quiet", "--message", "Retry failed webhooks")
+
+
+def _note_work(stage: Stage) -> None:
+    """A decision, a claim without and with evidence, a proof, and a summary."""
+    rejected = ("--status", "rejected", "--because", "ops will not run another one")
+    _run_in_repository(stage, "workstream", "decide", "Redis streams", *rejected)
+    claim = ("workstream", "claim", "The schedule is done")
+    refused = _run_in_repository(stage, *claim, expect=5)
+    _note_refusal(stage, refused)
+    _run_in_repository(stage, *claim, "--evidence", "retry.py#schedule")
+    command = ("git", "grep", "--quiet", "30", "--", "retry.py")
+    proof = _run_in_repository(stage, "prove", "--", *command)["proof"]
+    stage.note(f"exit {proof['exit_code']}, on exactly these files")
+    summary = ("--summary", "Retries double their pause.")
+    _run_in_repository(stage, "workstream", "save", *summary)
+
+
+def _run_in_repository(stage: Stage, *arguments: str, expect: int = 0) -> dict[str, Any]:
+    return stage.run(*arguments, expect=expect, folder="payouts")
+
+
+def _note_refusal(stage: Stage, refused: dict[str, Any]) -> None:
+    reason, _, _ = refused["message"].partition(". ")
+    stage.note(f"refused: {reason}")
 
 
 def _append(stage: Stage, kind: str, role: str, content: str, *, expect: int = 0) -> dict[str, Any]:
@@ -178,7 +182,7 @@ def _list_names(paths: list[str]) -> str:
 
 
 def _watch(stage: Stage, what: str) -> None:
-    checked = stage.run("workstream", "check", folder="payouts")
+    checked = _run_in_repository(stage, "workstream", "check")
     claim = checked["claims"][0]
     state = "stale" if checked["stale"] else "fresh"
     stage.note(f"{what}: summary {state}, [{claim['verdict']}] {claim['claim']}")
@@ -193,11 +197,10 @@ def check_everything(stage: Stage, session: str, resumed: str) -> dict[str, Any]
     stage.chapter("The check.")
     verified = stage.run("session", "verify")
     status = stage.run("status")
-    checked = sum(session["checked"] for session in verified["sessions"])
+    sessions = verified["sessions"]
+    checked = sum(each["checked"] for each in sessions)
     verdict = "sound" if verified["ok"] else "damaged"
-    stage.note(
-        f"the chain of {checked} events in {len(verified['sessions'])} sessions is {verdict}"
-    )
+    stage.note(f"the chain of {checked} events in {len(sessions)} sessions is {verdict}")
     stage.note(f"stored {status['stored']} · spooled {status['spooled']} · lost {status['lost']}")
     return {
         "ok": verified["ok"],

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import click
 
 from holdfast.app import App
-from holdfast.ground.text import term_safe
+from holdfast.ground.text import plural, term_safe
 from holdfast.memories.model import Memory
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.errors import NobodyAnsweredError
-from holdfast.surfaces.cli.running import Command, Output, find_session, here, prints, run_write
+from holdfast.surfaces.cli.running import Command, Output, find_session_id, here, prints, run_write
 from holdfast.usecases import forget
 from holdfast.usecases.forget import Erasable, Remains, ToForget
 
@@ -54,7 +55,7 @@ def command(
             "Say what to forget: ids of events, memories or documents, --session or --match, "
             "one of the three"
         )
-    session = None if session_id is None else find_session(app, session_id).id
+    session = find_session_id(app, session_id)
     wanted = ToForget(event_ids, session, match)
     found = app.run(forget.find_erasable(app.scope, wanted))
     if dry_run:
@@ -84,7 +85,9 @@ def _describe_selection(wanted: ToForget) -> str:
     """Without the text: it is what should not be shown again."""
     if wanted.match is not None:
         return "--match TEXT"
-    return "ID…" if wanted.session_id is None else f"--session {wanted.session_id}"
+    if wanted.session_id is not None:
+        return f"--session {wanted.session_id}"
+    return "ID…"
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -93,10 +96,11 @@ def _describe_selection(wanted: ToForget) -> str:
 def _describe_found(found: Erasable, session_id: str | None) -> str:
     lines: list[str] = []
     if found.events:
-        lines.append(f"{wording.plural(len(found.events), 'event')}:")
-        lines.append(wording.format_events(found.events[:SHOWN_EVENTS]))
-    if len(found.events) > SHOWN_EVENTS:
-        lines.append(f"       … and {len(found.events) - SHOWN_EVENTS:,} more")
+        count = plural(len(found.events), "event")
+        lines += [f"{count}:", wording.format_events(found.events[:SHOWN_EVENTS])]
+    left_out = len(found.events) - SHOWN_EVENTS
+    if left_out > 0:
+        lines.append(f"       … and {left_out:,} more")
     if found.memories:
         lines.append(f"{_count_memories(found.memories)}:")
         lines += [wording.format_memory(memory) for memory in found.memories[:SHOWN_EVENTS]]
@@ -107,14 +111,15 @@ def _describe_found(found: Erasable, session_id: str | None) -> str:
 
 
 def _count_documents(found: Erasable) -> list[str]:
-    kinds = [kind for _, kind in found.documents]
-    present = [kind for kind in DOCUMENT_NAMES if kind in kinds]
-    return [wording.plural(kinds.count(kind), DOCUMENT_NAMES[kind]) for kind in present]
+    counts = Counter(kind for _, kind in found.documents)
+    present = [kind for kind in DOCUMENT_NAMES if kind in counts]
+    return [plural(counts[kind], DOCUMENT_NAMES[kind]) for kind in present]
 
 
 def _count_memories(memories: Sequence[Memory]) -> str:
-    noun = "memory" if len(memories) == 1 else "memories"
-    return f"{len(memories):,} {noun}"
+    count = len(memories)
+    noun = "memory" if count == 1 else "memories"
+    return f"{count:,} {noun}"
 
 
 def _make_output(
@@ -141,13 +146,15 @@ def _make_output(
 def _describe_result(
     wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
 ) -> list[str]:
-    is_nothing = found.is_empty and wanted.session_id is None
-    if is_nothing:
+    if found.is_empty and wanted.session_id is None:
         # Copies of the whole store matter only where there was something to erase.
         return [NOTHING, *_list_files(remains.files)]
-    first = _describe_preview(wanted, found) if dry_run else _describe_erased(wanted, found, erased)
-    held = _list_files([*remains.backups, *remains.files])
-    return [*first, *held, "Backups that you made yourself still hold it."]
+    lines = _describe_erased(wanted, found, erased)
+    if dry_run:
+        lines = _describe_preview(wanted, found)
+    lines += _list_files([*remains.backups, *remains.files])
+    lines.append("Backups that you made yourself still hold it.")
+    return lines
 
 
 def _list_files(paths: Sequence[str]) -> list[str]:
@@ -157,8 +164,10 @@ def _list_files(paths: Sequence[str]) -> list[str]:
 
 
 def _describe_preview(wanted: ToForget, found: Erasable) -> list[str]:
-    labels = [LABELS_STAY] if wanted.session_id else []
-    return ["Would erase:", _describe_found(found, wanted.session_id), *labels]
+    lines = ["Would erase:", _describe_found(found, wanted.session_id)]
+    if wanted.session_id:
+        lines.append(LABELS_STAY)
+    return lines
 
 
 def _describe_erased(wanted: ToForget, found: Erasable, erased: int) -> list[str]:
@@ -167,8 +176,9 @@ def _describe_erased(wanted: ToForget, found: Erasable, erased: int) -> list[str
         others = [_count_memories(found.memories), *others]
     counts = others
     if erased or not others:
-        counts = [wording.plural(erased, "event"), *others]
-    line = f"Erased {' and '.join(counts)}"
+        counts = [plural(erased, "event"), *others]
+    listed = " and ".join(counts)
+    line = f"Erased {listed}"
     if wanted.session_id is None:
         return [f"{line}."]
     return [f"{line} and the session's scratchpad, name and context sets.", LABELS_STAY]

@@ -18,30 +18,38 @@ def command(words: tuple[str, ...]) -> Output:
 
     context = click.Context(root, info_name=PROGRAM, **root.context_settings)
     if words == ("all",):
-        found = list(_list_commands(root, context))
+        found = list(_list_commands(context))
         return Output({"commands": found}, _format_table(found))
     for word in words:
-        group = context.command
-        if not isinstance(group, click.Group):
-            raise click.UsageError(f"{context.command_path!r} has no commands of its own", context)
-        _, found_command, _ = group.resolve_command(context, [word])
-        assert found_command is not None
-        context = click.Context(found_command, parent=context, info_name=word)
-    return Output({"commands": list(_list_commands(context.command, context))}, context.get_help())
+        context = _enter_command(context, word)
+    below = list(_list_commands(context))
+    return Output({"commands": below}, context.get_help())
+
+
+def _enter_command(context: click.Context, word: str) -> click.Context:
+    group = context.command
+    if not isinstance(group, click.Group):
+        raise click.UsageError(f"{context.command_path!r} has no commands of its own", context)
+    _, found, _ = group.resolve_command(context, [word])
+    assert found is not None
+    return click.Context(found, parent=context, info_name=word)
 
 
 def _format_table(found: list[dict[str, str]]) -> str:
-    names = [entry["command"].removeprefix(f"{PROGRAM} ") for entry in found]
-    width = max(len(name) for name in names)
-    rows = zip(names, found, strict=True)
-    return "\n".join(f"{name:<{width}} {entry['help']}" for name, entry in rows)
+    table = {entry["command"].removeprefix(f"{PROGRAM} "): entry["help"] for entry in found}
+    width = max(map(len, table))
+    lines = [f"{name:<{width}} {text}" for name, text in table.items()]
+    return "\n".join(lines)
 
 
-def _list_commands(command: click.Command, context: click.Context) -> Iterator[dict[str, str]]:
+def _list_commands(context: click.Context) -> Iterator[dict[str, str]]:
     """Everything that can be called from here on, with its one line of help."""
+    command = context.command
     if not isinstance(command, click.Group):
         yield {"command": context.command_path, "help": command.get_short_help_str(60)}
         return
     for name in command.list_commands(context):
-        if found := command.get_command(context, name):
-            yield from _list_commands(found, click.Context(found, parent=context, info_name=name))
+        found = command.get_command(context, name)
+        if found is not None:
+            below = click.Context(found, parent=context, info_name=name)
+            yield from _list_commands(below)

@@ -7,8 +7,8 @@ import os
 import click
 
 from holdfast.app import App
+from holdfast.ground.text import plural
 from holdfast.sessions.caco import import_caco
-from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, prints, run_write
 
 SOURCES = ("caco",)
@@ -30,7 +30,8 @@ def command(app: App, clients: tuple[str, ...]) -> Output:
     """
     folder = os.path.expanduser("~/.caco/sessions")
     report = run_write(app, "session.import", lambda scope: import_caco(scope.sessions, folder))
-    text = f"Imported {wording.plural(report.imported, 'session')}; {report.known:,} were known."
+    imported = plural(report.imported, "session")
+    text = f"Imported {imported}; {report.known:,} were known."
     if not (report.imported or report.known or report.problems):
         text = f"Nothing to import: {folder} holds no sessions."
     return Output(report.to_dict(), text, report.problems)

@@ -9,7 +9,7 @@ import click
 from holdfast.app import App
 from holdfast.ground import clock
 from holdfast.memories import rules
-from holdfast.memories.model import Memory
+from holdfast.memories.model import Memory, MemoryMatch
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Group, Output, prints, run_write
 
@@ -49,7 +49,8 @@ def remember(
         ),
     )
     done = "Remembered" if kept.is_new else "Known already, and believed more now"
-    return Output(kept.to_dict(), f"{done}:\n{wording.format_memory(kept.memory)}")
+    text = wording.format_memory(kept.memory)
+    return Output(kept.to_dict(), f"{done}:\n{text}")
 
 
 @command.command("recall")
@@ -67,14 +68,10 @@ def remember(
 @prints
 def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -> Output:
     """Show what answers a question, best first"""
-    found = app.run(
-        app.scope.memories.recall(" ".join(words), limit=limit, min_relevance=min_relevance)
-    )
-    data = {"memories": [recalled.to_dict() for recalled in found]}
-    lines = [
-        f"{wording.format_memory(recalled.memory)}  ({recalled.relevance:.0%})"
-        for recalled in found
-    ]
+    question = " ".join(words)
+    found = app.run(app.scope.memories.recall(question, limit=limit, min_relevance=min_relevance))
+    data = {"memories": [match.to_dict() for match in found]}
+    lines = [_describe_match(match) for match in found]
     return Output(data, "\n".join(lines) or NOTHING)
 
 
@@ -144,10 +141,18 @@ def export(app: App, file: str) -> Output:
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
 
 
+def _describe_match(match: MemoryMatch) -> str:
+    text = wording.format_memory(match.memory)
+    return f"{text}  ({match.relevance:.0%})"
+
+
 def _describe_listed(memory: Memory, now: datetime) -> str:
-    mark = "  (expired)" if memory.is_expired(now) else ""
-    return f"{wording.format_memory(memory)}{mark}"
+    text = wording.format_memory(memory)
+    if memory.is_expired(now):
+        text += "  (expired)"
+    return text
 
 
 def _describe_memory(done: str, memory: Memory) -> Output:
-    return Output(memory.to_dict(), f"{done}:\n{wording.format_memory(memory)}")
+    text = wording.format_memory(memory)
+    return Output(memory.to_dict(), f"{done}:\n{text}")

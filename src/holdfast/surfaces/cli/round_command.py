@@ -88,20 +88,22 @@ def close(
 @prints
 def abandon(app: App, workstream_id: str | None) -> Output:
     """End it without a result; submitted texts are kept"""
-    left = run_write(
+    ended = run_write(
         app, "round.abandon", lambda _: _rounds(app).abandon(workstream_id), effect="files"
     )
-    lines = [f"Abandoned: {left.topic}", *_list_results(left)]
-    return Output({"round": left.to_dict()}, "\n".join(lines))
+    lines = [f"Abandoned: {ended.topic}", *_list_results(ended)]
+    return Output({"round": ended.to_dict()}, "\n".join(lines))
 
 
 def _list_results(ended: Round) -> list[str]:
     decided = [f"Decided: {text}" for text in ended.decisions]
-    asked = [f"Open: {text}" for text in ended.questions]
-    return [*decided, *asked]
+    still_open = [f"Open: {text}" for text in ended.questions]
+    return [*decided, *still_open]
 
 
 def _describe_step(step: RoundStep) -> Output:
-    size = f", {step.least_chars} to {step.most_chars} characters" if step.most_chars else ""
-    text = f"Next: {step.role}{size}\n\n{step.instruction}"
+    head = f"Next: {step.role}"
+    if step.most_chars:
+        head += f", {step.least_chars} to {step.most_chars} characters"
+    text = f"{head}\n\n{step.instruction}"
     return Output({"round": step.to_dict()}, text, step.notes)

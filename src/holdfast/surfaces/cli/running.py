@@ -119,9 +119,11 @@ def _make_unknown_command_error(
     from difflib import get_close_matches
 
     above = context.command_path.removeprefix(PROGRAM).lstrip()
-    problem = f"There is no command {f'{above} {given}'.lstrip()!r}."
+    typed = f"{above} {given}".lstrip()
+    problem = f"There is no command {typed!r}."
     for name in get_close_matches(given, known, n=1):
-        problem += f" Did you mean {f'{above} {name}'.lstrip()!r}?"
+        meant = f"{above} {name}".lstrip()
+        problem += f" Did you mean {meant!r}?"
     return click.UsageError(problem, context)
 
 
@@ -189,6 +191,13 @@ def find_session(app: App, given: str) -> Session:
     return app.run(app.scope.sessions.get_session(session_id))
 
 
+def find_session_id(app: App, given: str | None) -> str | None:
+    """The whole id of a session that a person has named, or None where no session was named."""
+    if given is None:
+        return None
+    return find_session(app, given).id
+
+
 def _find_ids_by_prefix(app: App, prefix: str) -> list[str]:
     """Reads every session, which happens only where no session has that name."""
     if len(prefix) < SHORTEST_BEGINNING or not ID_CHARACTERS.issuperset(prefix):
@@ -199,7 +208,8 @@ def _find_ids_by_prefix(app: App, prefix: str) -> list[str]:
 
 def _note_ignored_settings(app: App) -> None:
     """A typo in the settings. A file that cannot be used at all is reported where it is needed."""
-    _, name, *_ = click.get_current_context().command_path.split()
+    typed = click.get_current_context().command_path
+    _, name, *_ = typed.split()
     if name not in READ_SETTINGS:
         return
     with contextlib.suppress(HoldfastError):
@@ -260,7 +270,7 @@ def _can_print(text: str) -> bool:
 def run(command: click.Command, arguments: list[str]) -> int:
     """Every way out of a command: its own exit code, a clear error, or a bug that says so."""
     mode = OutputMode()
-    asks_for_json = "--json" in _before_separator(arguments)
+    asks_for_json = "--json" in _cut_at_separator(arguments)
     _prepare_streams()
     try:
         result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=mode)
@@ -292,14 +302,22 @@ def _prepare_streams() -> None:
 
 
 def _refuse_usage(error: click.UsageError, *, as_json: bool) -> int:
-    where = error.ctx.command_path if error.ctx else PROGRAM
-    problem = " ".join(_usage_problem(error).split())  # a list of choices comes on several lines
-    end = "" if problem[-1:] in ".?" else "."
-    message = f"{problem}{end} See `{where} --help`."
-    return _fail("usage", message, [f"{where} --help"], 2, as_json=as_json)
+    help_command = f"{_find_command_path(error)} --help"
+    words = _describe_usage_problem(error).split()  # a list of choices comes on several lines
+    problem = " ".join(words)
+    if not problem.endswith((".", "?")):
+        problem += "."
+    message = f"{problem} See `{help_command}`."
+    return _fail("usage", message, [help_command], 2, as_json=as_json)
 
 
-def _usage_problem(error: click.UsageError) -> str:
+def _find_command_path(error: click.UsageError) -> str:
+    if error.ctx is None:
+        return PROGRAM
+    return error.ctx.command_path
+
+
+def _describe_usage_problem(error: click.UsageError) -> str:
     """Of several options that look alike the nearest is enough."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"No such option {error.option_name!r}. Did you mean {error.possibilities[0]!r}?"
@@ -312,18 +330,24 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _describe_os_error(error: OSError) -> str:
-    what = shown(error.filename) if error.filename else "The output"
+    what = "The output"
+    if error.filename:
+        what = shown(error.filename)
     reason = error.strerror or str(error)
     return f"{what} cannot be used: {reason.lower()}."
 
 
-def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
-    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+def _cut_at_separator(arguments: Sequence[str]) -> Sequence[str]:
+    if "--" not in arguments:
+        return arguments
+    return arguments[: arguments.index("--")]
 
 
 def _refuse(error: HoldfastError, *, as_json: bool) -> int:
     commands = word_actions(error.next_actions)
-    message = error.message if as_json else advise(error.message, error.next_actions)
+    message = error.message
+    if not as_json:
+        message = advise(error.message, error.next_actions)
     return _fail(error.code, message, commands, error.exit_code, as_json=as_json)
 
 

@@ -40,13 +40,15 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
         raise ExtraMissingError("holdfast serve", "server")
     from holdfast.surfaces.http.serving import Place, serve
 
-    folders = [_check_folder(root) for root in roots or (".",)]
+    shown = roots or (".",)
+    folders = [_check_folder(root) for root in shown]
+    place = Place(host, port, folders)
     as_json: bool = context.meta["json"]
 
     def announce(started: Started) -> None:
         show(_describe_started(started), as_json=as_json)
 
-    asyncio.run(serve(load_settings(), Place(host, port, folders), announce))
+    asyncio.run(serve(load_settings(), place, announce))
     return 0
 
 
@@ -57,7 +59,10 @@ def _check_folder(root: str) -> str:
 
 
 def _describe_started(started: Started) -> Output:
-    lines = [f"Open {started.login_url} (works once, for ten minutes)", "Stop with Ctrl-C"]
+    lines = [
+        f"Open {started.login_url} (works once, for ten minutes)",
+        "Stop with Ctrl-C",
+    ]
     warnings = []
     if started.is_open:
         warnings.append(f"Other machines can reach {started.url}; nothing is encrypted on the way")

@@ -13,7 +13,15 @@ from holdfast.ground.canonical import parse_json
 from holdfast.sessions.model import Session
 from holdfast.sessions.rules import EVENT_TYPES, ROLES, check_count
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, find_session, here, prints, run_write
+from holdfast.surfaces.cli.running import (
+    Group,
+    Output,
+    find_session,
+    find_session_id,
+    here,
+    prints,
+    run_write,
+)
 from holdfast.usecases.location import locate_branch
 
 SHOWN_EVENTS = 6
@@ -48,7 +56,8 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
         "session.start",
         lambda scope: scope.sessions.create_session(chatmode, worktree=worktree, **fields),
     )
-    return Output(session.to_dict(), session.id, _list_name_warnings(app, session))
+    warnings = _list_name_warnings(app, session)
+    return Output(session.to_dict(), session.id, warnings)
 
 
 @command.command("append")
@@ -68,7 +77,9 @@ def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Outpu
     """Append an event"""
     _check_given("--expected-sequence", fields["expected_sequence"])
     found = find_session(app, session_id)
-    fields["parts"] = None if parts is None else parse_json("--parts", parts)
+    fields["parts"] = None
+    if parts is not None:
+        fields["parts"] = parse_json("--parts", parts)
     event = run_write(
         app, "session.append", lambda scope: scope.sessions.append_event(found.id, **fields)
     )
@@ -139,11 +150,13 @@ def end(app: App, session_id: str) -> Output:
 def list_(app: App, limit: int, below: str | None) -> Output:
     """List sessions, newest first"""
     _check_given("--limit", limit, least=1)
-    last = None if below is None else find_session(app, below).id
+    last = find_session_id(app, below)
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
-    empty = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
     data = {"sessions": [session.to_dict() for session in sessions]}
-    return Output(data, wording.format_sessions(sessions) or empty)
+    text = wording.format_sessions(sessions)
+    if not sessions:
+        text = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
+    return Output(data, text)
 
 
 @command.command("rename")
@@ -198,7 +211,8 @@ def thread(app: App, session_id: str) -> Output:
         "sessions": [session.to_dict() for session in sessions],
         "events": [event.to_dict() for event in events],
     }
-    return Output(data, f"{wording.format_sessions(sessions)}\n\n{wording.format_events(events)}")
+    parts = [wording.format_sessions(sessions), wording.format_events(events)]
+    return Output(data, "\n\n".join(parts))
 
 
 @command.command("verify")
@@ -212,8 +226,8 @@ def verify(app: App, session_id: str | None) -> Output:
         results = [app.run(app.scope.sessions.verify_session(session.id)) for session in bar]
     is_sound = all(result.ok for result in results)
     data = {"ok": is_sound, "sessions": [result.to_dict() for result in results]}
-    text = wording.describe_verification(results)
-    return Output(data, text, exit_code=0 if is_sound else 5)
+    exit_code = 0 if is_sound else 5
+    return Output(data, wording.describe_verification(results), exit_code=exit_code)
 
 
 def _list_chosen(app: App, session_id: str | None) -> list[Session]:
@@ -236,5 +250,5 @@ def _list_name_warnings(app: App, session: Session) -> list[str]:
     if len(found) < 2:
         return []
     newest, _ = found
-    first = f"Another session is called {session.name!r} too."
-    return [f"{first} The name means the newest, {newest.id}; use the id for any other."]
+    same = f"Another session is called {session.name!r} too."
+    return [f"{same} The name means the newest, {newest.id}; use the id for any other."]

@@ -35,7 +35,8 @@ def command(app: App) -> Output:
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     warnings = _list_warnings(app, accounts)
-    return Output(data, "\n".join(lines), warnings, exit_code=5 if accounts.lost else 0)
+    exit_code = 5 if accounts.lost else 0
+    return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
 
 
 def _describe_store(settings: Settings, accounts: Accounting) -> list[str]:

@@ -20,31 +20,42 @@ ELSEWHERE = "No bundle was made in this checkout yet; this is the last one of al
 def command(app: App, receipt: str | None) -> Output:
     """Explain the last bundle: source, verdict, what was cut"""
     explained = app.run(bundles(app).explain(receipt, worktree=here()))
-    warnings = () if explained.is_here else (ELSEWHERE,)
+    warnings = [] if explained.is_here else [ELSEWHERE]
     return Output(explained.to_dict(), _describe(explained), warnings)
 
 
 def _describe(explained: BundleExplanation) -> str:
-    when = f"{explained.created_at:%Y-%m-%d %H:%MZ}"
-    chars = f"{explained.chars:,} of {explained.limit:,} characters"
-    size = f"{chars}, about {explained.tokens:,} tokens"
-    lines = [f"Receipt {explained.short_id} · {explained.phase} · {when} · {size}", ""]
+    lines = [_describe_head(explained), ""]
     lines += [_describe_line(line) for line in explained.lines]
     if explained.cut:
-        lines += ["", "Left out", *map(_describe_cut, explained.cut)]
+        lines += ["", "Left out"]
+        lines += [_describe_cut(left_out) for left_out in explained.cut]
     return "\n".join(lines)
 
 
+def _describe_head(explained: BundleExplanation) -> str:
+    parts = [
+        f"Receipt {explained.short_id}",
+        explained.phase,
+        f"{explained.created_at:%Y-%m-%d %H:%MZ}",
+        f"{explained.chars:,} of {explained.limit:,} characters, about {explained.tokens:,} tokens",
+    ]
+    return " · ".join(parts)
+
+
 def _describe_cut(left_out: Cut) -> str:
-    return f"  {_shorten(left_out.text)}\n      {left_out.source}: {left_out.reason}"
+    text = _shorten(left_out.text)
+    return f"  {text}\n      {left_out.source}: {left_out.reason}"
 
 
 def _describe_line(line: BundleLine) -> str:
     text = _shorten(line.text)
     if line.source is None:
         return text
-    verdict = f", {line.verdict}" if line.verdict else ""
-    return f"  {text}\n      from {line.source}{verdict}"
+    source = f"from {line.source}"
+    if line.verdict:
+        source += f", {line.verdict}"
+    return f"  {text}\n      {source}"
 
 
 def _shorten(text: str) -> str:

@@ -10,8 +10,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from holdfast.ground.text import cut
-from holdfast.ground.text import plural as plural
+from holdfast.ground.text import cut, plural
 from holdfast.memories.model import Memory
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
 from holdfast.storage.spool import Elsewhere, Unreadable
@@ -34,8 +33,9 @@ def format_json(value: object) -> str:
 def format_session(session: Session) -> str:
     state = "ended" if session.ended_at else "open "
     name = session.name or session.chatmode
-    start = f"{session.id}  {session.started_at:%m-%d %H:%M}"
-    return f"{start}  {state}  {session.last_sequence:>5,}  {name}"
+    started = f"{session.started_at:%m-%d %H:%M}"
+    events = f"{session.last_sequence:>5,}"
+    return f"{session.id}  {started}  {state}  {events}  {name}"
 
 
 def format_sessions(sessions: Sequence[Session]) -> str:
@@ -50,12 +50,17 @@ def describe_no_sessions(developer: str, workspace: str) -> str:
 
 
 def describe_end(session: Session, *, before: bool) -> str:
-    first = f"Session {session.id} had ended already." if before else f"Ended {session.id}."
-    return f"{first}\nTo continue: holdfast session resume {session.id}"
+    done = f"Ended {session.id}."
+    if before:
+        done = f"Session {session.id} had ended already."
+    return f"{done}\nTo continue: holdfast session resume {session.id}"
 
 
 def describe_session(session: Session) -> str:
-    """The facts that are there, one per line."""
+    """The facts that are known, one per line."""
+    ended = None
+    if session.ended_at:
+        ended = format_time(session.ended_at)
     facts = {
         "Session": session.id,
         "Name": session.name,
@@ -67,7 +72,7 @@ def describe_session(session: Session) -> str:
         "Client": session.client,
         "Worktree": session.worktree,
         "Started": format_time(session.started_at),
-        "Ended": format_time(session.ended_at) if session.ended_at else None,
+        "Ended": ended,
         "Events": f"{session.last_sequence:,}",
         "Resumed from": session.resumed_from,
         "Intent": session.metadata.get("currentIntent"),
@@ -106,8 +111,11 @@ def format_memory(memory: Memory) -> str:
 
 
 def format_event(event: SessionEvent) -> str:
-    text = "(erased)" if event.erased_at else _shorten(event.content)
-    return f"{event.sequence:>5}  {event.created_at:%H:%M:%S}  {event.type:<15}  {text}"
+    at = f"{event.created_at:%H:%M:%S}"
+    text = _shorten(event.content)
+    if event.erased_at:
+        text = "(erased)"
+    return f"{event.sequence:>5}  {at}  {event.type:<15}  {text}"
 
 
 def _shorten(text: str) -> str:
@@ -117,7 +125,8 @@ def _shorten(text: str) -> str:
 def describe_set_change(change: SetChange) -> str:
     if not change.items:
         return f"Cleared {change.set_name}"
-    lines = [f"{change.set_name}: {plural(len(change.items), 'item')}"]
+    count = plural(len(change.items), "item")
+    lines = [f"{change.set_name}: {count}"]
     lines += [f"  + {item}" for item in change.added]
     lines += [f"  - {item}" for item in change.removed]
     return "\n".join(lines)
@@ -146,18 +155,25 @@ def describe_resume(
 
 def describe_verification(results: Sequence[Verification]) -> str:
     checked = sum(result.checked for result in results)
-    lines = [f"{result.session_id}: {problem}" for result in results for problem in result.damage]
+    events = plural(checked, "event")
+    lines: list[str] = []
+    for result in results:
+        lines += [f"{result.session_id}: {problem}" for problem in result.damage]
     if not lines:
-        return f"Sound: {plural(checked, 'event')} in {plural(len(results), 'session')}"
-    lines.append(f"Damaged: {plural(len(lines), 'place')} in {plural(checked, 'event')}")
+        sessions = plural(len(results), "session")
+        return f"Sound: {events} in {sessions}"
+    places = plural(len(lines), "place")
+    lines.append(f"Damaged: {places} in {events}")
     return "\n".join(lines)
 
 
 def describe_hook_failure(failure: dict[str, str | None]) -> str:
     """From codes alone, because that is all a hook may write down."""
-    at = (failure["at"] or "")[:16].replace("T", " ")
+    at = failure["at"] or ""
+    minute = at[:16].replace("T", " ")
     client = failure["client"] or "unknown client"
-    return f"last failure {at}Z, {client}: {_describe_hook_reason(failure)}"
+    reason = _describe_hook_reason(failure)
+    return f"last failure {minute}Z, {client}: {reason}"
 
 
 def _describe_hook_reason(failure: dict[str, str | None]) -> str | None:
@@ -184,6 +200,7 @@ def describe_unreadable(file: Unreadable) -> str:
     problem = f"{file.path} {reason}; events may be in it"
     if not file.put_aside:
         return f"{problem}. Fix it, or move it away."
-    again = os.path.join(os.path.dirname(file.path), "pending-1.jsonl")
+    folder = os.path.dirname(file.path)
+    again = os.path.join(folder, "pending-1.jsonl")
     pieces = "(pieces: pending-2.jsonl and so on)"
     return f"{problem}. Fix it, then rename it to {again} {pieces}; or move it away."

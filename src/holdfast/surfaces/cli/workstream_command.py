@@ -49,7 +49,8 @@ def _service(app: App) -> WorkstreamService:
 def show(app: App, phase: str, workstream_id: str | None) -> Output:
     """Show what was noted, with this checkout's verdict"""
     judged = app.run(_service(app).load(phase, workstream_id))
-    return Output(judged.to_dict(), wording.describe_context(judged), wording.list_notes(judged))
+    text = wording.describe_context(judged)
+    return Output(judged.to_dict(), text, wording.list_notes(judged))
 
 
 @command.command("check")
@@ -60,7 +61,8 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
     judged = app.run(_service(app).load(phase, workstream_id))
     known = judged.to_dict()
     data = {name: known[name] for name in KEPT_BY_CHECK}
-    return Output(data, wording.describe_check(judged), wording.list_notes(judged))
+    text = wording.describe_check(judged)
+    return Output(data, text, wording.list_notes(judged))
 
 
 @command.command("decide")
@@ -151,7 +153,8 @@ def checklist(app: App, items: tuple[str, ...], **document: Any) -> Output:
         lambda _: workstreams.set_checklist(items, **document),
         effect="files",
     )
-    return Output({"checklist": context.checklist}, wording.describe_checklist(context.checklist))
+    text = wording.describe_checklist(context.checklist)
+    return Output({"checklist": context.checklist}, text)
 
 
 @command.command("point")
@@ -188,7 +191,8 @@ def save(app: App, summary: str, **fields: Any) -> Output:
         lambda _: workstreams.save(summary, by_hand=True, **fields),
         effect="files",
     )
-    return Output({"context": context.to_dict()}, wording.describe_save(context), context.notes)
+    text = wording.describe_save(context)
+    return Output({"context": context.to_dict()}, text, context.notes)
 
 
 @command.command("fail")
@@ -204,4 +208,5 @@ def fail(app: App, **fields: Any) -> Output:
         app, "workstream.fail", lambda _: workstreams.fail(**fields), effect="files"
     )
     run = context.last_run or NotedRun()
-    return Output({"last_run": run.to_dict()}, wording.describe_failure(run))
+    text = wording.describe_failure(run)
+    return Output({"last_run": run.to_dict()}, text)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from holdfast.ground.text import cut, plural
-from holdfast.workstreams.entries import Checkpoint, NotedRun, Summary
+from holdfast.workstreams.entries import NotedRun, Summary
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
@@ -21,36 +21,41 @@ from holdfast.workstreams.staleness import describe_others, describe_staleness
 LINE_CHARS = 160
 SHOWN = 20
 PROOFS_SHOWN = 3
+NOT_DOUBTFUL = ("ok", "moved", "said")
 VERIFIED_BY = {"hand": "by hand", "commit": "everything is committed"}
 
 
 def describe_context(judged: JudgedContext) -> str:
     context = judged.context
-    steps = describe_checklist(context.checklist).splitlines() if context.checklist else []
+    own = [describe_decision(decision) for decision in judged.decisions]
+    shared = [describe_decision(decision) for decision in judged.shared_decisions]
+    claims = [describe_claim(claim) for claim in judged.claims]
+    files = [_on_one_line(str(pointer)) for pointer in context.pointers]
+    proofs = [describe_proof(proof, judged.tree) for proof in judged.proofs[:PROOFS_SHOWN]]
     parts = [
         _describe_head(judged),
         _describe_staleness(judged),
-        _describe_summary(context.summary) if context.summary else "",
-        _list_lines("Decisions", [describe_decision(each) for each in judged.decisions]),
-        _list_lines(
-            "Decisions made elsewhere",
-            [describe_decision(each) for each in judged.shared_decisions],
-        ),
-        _list_lines("Claims", [describe_claim(claim) for claim in judged.claims]),
-        _list_lines("Next", steps),
-        _list_lines("Files", [_on_one_line(str(pointer)) for pointer in context.pointers]),
-        describe_failure(context.failed_run) if context.failed_run else "",
-        _list_lines(
-            "Proofs", [describe_proof(proof, judged.tree) for proof in judged.proofs[:PROOFS_SHOWN]]
-        ),
+        _describe_summary(context.summary),
+        _list_lines("Decisions", own),
+        _list_lines("Decisions made elsewhere", shared),
+        _list_lines("Claims", claims),
+        _list_lines("Next", _list_steps(context.checklist)),
+        _list_lines("Files", files),
+        _describe_last_failure(context.failed_run),
+        _list_lines("Proofs", proofs),
     ]
     return _join_parts(parts)
 
 
 def describe_check(judged: JudgedContext) -> str:
     doubtful_first = sorted(judged.claims, key=lambda claim: claim.holds)
-    claims = _list_lines("Claims", [describe_claim(claim) for claim in doubtful_first])
-    return _join_parts([_describe_head(judged), _describe_staleness(judged), claims])
+    claims = [describe_claim(claim) for claim in doubtful_first]
+    parts = [
+        _describe_head(judged),
+        _describe_staleness(judged),
+        _list_lines("Claims", claims),
+    ]
+    return _join_parts(parts)
 
 
 def list_notes(judged: JudgedContext) -> list[str]:
@@ -60,60 +65,93 @@ def list_notes(judged: JudgedContext) -> list[str]:
 
 def describe_decision(judged: JudgedDecision) -> str:
     decision = judged.decision
-    whose = f" of {judged.of}," if judged.of else ""
-    because = f", because: {decision.because}" if decision.because else ""
-    text = f"{decision.id}{whose} {decision.status}: {decision.text}{because}"
-    return cut(_on_one_line(text), LINE_CHARS * 2)
+    text = f"{decision.id}"
+    if judged.of:
+        text += f" of {judged.of},"
+    text += f" {decision.status}: {decision.text}"
+    if decision.because:
+        text += f", because: {decision.because}"
+    return _shorten(text)
 
 
 def describe_claim(claim: JudgedClaim) -> str:
-    mark = "" if claim.verdict in ("ok", "moved", "said") else " (unproven)"
-    text = f"[{claim.verdict}] {claim.claim}{mark}"
-    where = ", ".join(_describe_evidence(shown) for shown in claim.evidence)
+    text = f"[{claim.verdict}] {claim.claim}"
+    if claim.verdict not in NOT_DOUBTFUL:
+        text += " (unproven)"
+    where = ", ".join(_describe_evidence(evidence) for evidence in claim.evidence)
     if where:
         text += f" · {where}"
-    return cut(_on_one_line(text), LINE_CHARS * 2)
+    return _shorten(text)
 
 
 def describe_checklist(items: Sequence[str]) -> str:
     lines = [f"{number}. {_on_one_line(item)}" for number, item in enumerate(items, 1)]
-    return "\n".join(lines) or "No steps are noted."
+    if not lines:
+        return "No steps are noted."
+    return "\n".join(lines)
 
 
 def describe_save(context: RepoContext) -> str:
     summary = context.summary or Summary()
-    why = VERIFIED_BY.get(summary.verified_by or "", summary.verified_by)
-    place = f"{context.key.workstream_id} at {_shorten_head(context.checkpoint)}"
+    verified_by = summary.verified_by or ""
+    why = VERIFIED_BY.get(verified_by, summary.verified_by)
+    head = _shorten_head(context.checkpoint.git_head, missing="no commit yet")
+    place = f"{context.key.workstream_id} at {head}"
     return f"Saved for {place} ({why}). Commit the context folder to share it."
 
 
 def describe_failure(run: NotedRun) -> str:
-    head = _on_one_line(f"Failed at {run.failed_step} ({_format_time(run.at)})")
-    return f"{head}\n{_indent(str(run.error))}\nNext: {_on_one_line(str(run.next_action))}"
+    at = _format_time(run.at)
+    head = _on_one_line(f"Failed at {run.failed_step} ({at})")
+    error = _indent(str(run.error))
+    next_action = _on_one_line(str(run.next_action))
+    return f"{head}\n{error}\nNext: {next_action}"
 
 
 def describe_proof(proof: Proof, tree: str) -> str:
     command = shlex.join(proof.command)
-    outcome = f"exit {proof.exit_code}, {_format_time(proof.ran_at)}, {_describe_tree(proof, tree)}"
-    return _on_one_line(f"{proof.id} {command} → {outcome}")
+    ran_at = _format_time(proof.ran_at)
+    files = _describe_tree(proof, tree)
+    return _on_one_line(f"{proof.id} {command} → exit {proof.exit_code}, {ran_at}, {files}")
 
 
 def _describe_tree(proof: Proof, tree: str) -> str:
     if proof.tree is None:
         return "the files changed while it ran: proves nothing"
-    return "on these files" if proof.tree == tree else "on other files: proves nothing now"
+    if proof.tree == tree:
+        return "on these files"
+    return "on other files: proves nothing now"
 
 
 def _describe_head(judged: JudgedContext) -> str:
     key = judged.context.key
-    work = "" if key.workstream_id == key.branch else f" · {key.workstream_id}"
-    head = judged.head[:7] if judged.head else "none yet"
-    return _on_one_line(f"{judged.context.phase} · {key.repo} · {key.branch}{work} · HEAD {head}")
+    head = _shorten_head(judged.head, missing="none yet")
+    parts = [judged.context.phase, key.repo, key.branch]
+    if key.workstream_id != key.branch:
+        parts.append(key.workstream_id)
+    parts.append(f"HEAD {head}")
+    return _on_one_line(" · ".join(parts))
 
 
-def _describe_summary(summary: Summary) -> str:
-    about = f"{_format_time(summary.updated_at)}, {summary.by or 'unknown'}"
-    return f"Summary ({about})\n{_indent(summary.text or '')}"
+def _describe_summary(summary: Summary | None) -> str:
+    if summary is None:
+        return ""
+    at = _format_time(summary.updated_at)
+    by = summary.by or "unknown"
+    text = _indent(summary.text or "")
+    return f"Summary ({at}, {by})\n{text}"
+
+
+def _describe_last_failure(run: NotedRun | None) -> str:
+    if run is None:
+        return ""
+    return describe_failure(run)
+
+
+def _list_steps(items: Sequence[str]) -> list[str]:
+    if not items:
+        return []
+    return describe_checklist(items).splitlines()
 
 
 def _describe_staleness(judged: JudgedContext) -> str:
@@ -122,35 +160,50 @@ def _describe_staleness(judged: JudgedContext) -> str:
         return "No summary yet: `holdfast workstream save --summary TEXT` writes one."
     if not found.stale:
         return "Fresh: the tracked files are as they were when the summary was written."
-    commits = f", {plural(found.commits, 'commit')} later" if found.commits else ""
-    others = describe_others(found)
-    lines = [f"STALE: {describe_staleness(found)}{commits}."]
+    verdict = f"STALE: {describe_staleness(found)}"
+    if found.commits:
+        commits = plural(found.commits, "commit")
+        verdict += f", {commits} later"
+    lines = [f"{verdict}."]
     lines += [f"  {_describe_change(change)}" for change in found.changed]
+    others = describe_others(found)
     if others:
         lines.append(f"  {others}")
     return "\n".join(lines)
 
 
 def _describe_change(change: NotedChange) -> str:
-    what = "" if change.what == "changed" else f" {change.what}"
-    lines = "" if change.added is None else f" +{change.added} -{change.removed}"
-    return _on_one_line(f"{change.path}{what}{lines}{_describe_commit(change)}")
+    text = change.path
+    if change.what != "changed":
+        text += f" {change.what}"
+    if change.added is not None:
+        text += f" +{change.added} -{change.removed}"
+    text += _describe_commit(change)
+    return _on_one_line(text)
 
 
 def _describe_commit(change: NotedChange) -> str:
     if change.is_committed:
         return f" ({change.commit}, {change.author})"
-    return "" if change.what == "gone" else ", uncommitted"
+    if change.what == "gone":
+        return ""
+    return ", uncommitted"
 
 
-def _describe_evidence(shown: JudgedEvidence) -> str:
-    if shown.verdict == "moved" and shown.lines:
-        return f"{shown.text} now {shown.lines_text}"
-    return f"{shown.text}: {shown.why}" if shown.why else shown.text
+def _describe_evidence(evidence: JudgedEvidence) -> str:
+    if evidence.verdict == "moved" and evidence.lines:
+        return f"{evidence.text} now {evidence.lines_text}"
+    if evidence.why:
+        return f"{evidence.text}: {evidence.why}"
+    return evidence.text
 
 
-def _shorten_head(checkpoint: Checkpoint) -> str:
-    return checkpoint.git_head[:7] if checkpoint.git_head else "no commit yet"
+def _shorten_head(head: str | None, *, missing: str) -> str:
+    return head[:7] if head else missing
+
+
+def _shorten(text: str) -> str:
+    return cut(_on_one_line(text), LINE_CHARS * 2)
 
 
 def _on_one_line(text: str) -> str:
@@ -165,10 +218,11 @@ def _indent(text: str) -> str:
 def _list_lines(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
+    listed = [f"  {line}" for line in lines[:SHOWN]]
     left_out = len(lines) - SHOWN
-    rest = [f"+{left_out} more"] if left_out > 0 else []
-    shown = [f"  {line}" for line in (*lines[:SHOWN], *rest)]
-    return "\n".join([title, *shown])
+    if left_out > 0:
+        listed.append(f"  +{left_out} more")
+    return "\n".join([title, *listed])
 
 
 def _join_parts(parts: Sequence[str]) -> str:
