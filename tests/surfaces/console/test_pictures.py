@@ -11,6 +11,7 @@ from holdfast.sessions.model import EventSample
 from holdfast.surfaces.console.pictures import (
     BAR_GAP,
     BAR_WIDTH,
+    BarPart,
     count_activity,
     describe_size,
     make_figures,
@@ -120,9 +121,8 @@ def test_a_size_is_described_in_readable_units(count: int, expected: str):
 @given(st.lists(st.integers(0, 5000), max_size=12))
 def test_a_stacked_bar_is_one_line_without_gaps_or_overlaps(counts: list[int]):
     """Nothing that counts is left out or too narrow to be seen."""
-    pieces = stack_pieces(
-        [(f"kind-{number}", "label", count) for number, count in enumerate(counts)]
-    )
+    parts = [BarPart(f"kind-{number}", "label", count) for number, count in enumerate(counts)]
+    pieces = stack_pieces(parts)
 
     assert [piece.count for piece in pieces] == [count for count in counts if count]
     assert all(piece.width >= 5 for piece in pieces)

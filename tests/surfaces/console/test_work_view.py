@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from holdfast.ground.confined import ConfinedRoot
-from holdfast.surfaces.console import diff, work_view
+from holdfast.surfaces.console import claim_view, diff, work_view
 from holdfast.surfaces.console.work_view import WorkChoice, choose
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import RETRY, Repo, service_in, with_code
@@ -153,9 +153,9 @@ async def test_an_excerpt_is_short_however_long_the_file_is(
 
     [claim] = (await look(workstreams, repo.folder)).claims
 
-    assert len(claim.places[0].lines) == work_view.LINES_SHOWN
-    assert len(claim.places[0].lines[0]) == work_view.LINE_CHARS
-    assert claim.places[0].left_out == 1000 - work_view.LINES_SHOWN
+    assert len(claim.places[0].lines) == claim_view.LINES_SHOWN
+    assert len(claim.places[0].lines[0]) == claim_view.LINE_CHARS
+    assert claim.places[0].left_out == 1000 - claim_view.LINES_SHOWN
 
 
 async def test_no_line_is_shown_of_what_lies_outside_the_folders_that_may_be_shown(

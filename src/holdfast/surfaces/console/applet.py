@@ -36,7 +36,13 @@ class OpenFile:
 def open_file(roots: Sequence[ConfinedRoot], path: str) -> OpenFile:
     root = find_shown_root(roots, path)
     copy = root.read(path, max_bytes=MOST_BYTES)
-    return OpenFile(path, root.folder, copy.hash, len(copy.data), texts.parse_text(copy.data))
+    return OpenFile(
+        path=path,
+        root=root.folder,
+        hash=copy.hash,
+        size=len(copy.data),
+        text=texts.parse_text(copy.data),
+    )
 
 
 def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: str) -> FileCopy:
@@ -84,7 +90,9 @@ def _save(root: ConfinedRoot, path: str, text: str, base_hash: str) -> FileCopy:
 
 
 def current_hash(roots: Sequence[ConfinedRoot], path: str) -> str:
-    return hash_of(find_shown_root(roots, path).read(path, max_bytes=MOST_BYTES).data)
+    root = find_shown_root(roots, path)
+    copy = root.read(path, max_bytes=MOST_BYTES)
+    return hash_of(copy.data)
 
 
 def find_shown_root(roots: Sequence[ConfinedRoot], path: str) -> ConfinedRoot:

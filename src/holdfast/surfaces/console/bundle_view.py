@@ -6,8 +6,10 @@ slider must not push the receipt of the last real bundle out of sight.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 from holdfast.bundles import budget
 from holdfast.bundles.model import Bundle, Cut, Item, Section, ShownSection
@@ -16,6 +18,7 @@ from holdfast.clients import list_clients
 from holdfast.surfaces.console import pictures
 
 STEP = 50
+TONES = 4
 HEAD, FREE, SETS = "head", "free", "context_sets"
 
 
@@ -62,29 +65,49 @@ async def load_bundle(
 
 
 def make_cap(phase: str, limit: int | None) -> Cap:
+    least = budget.LEAST
     most = budget.TOTALS[phase]
     chosen = min(limit or most, most)
-    return Cap(budget.LEAST, most, max(chosen, budget.LEAST))
+    return Cap(least, most, max(chosen, least))
 
 
 def show_bundle(bundle: Bundle, limit: int) -> BundleShown:
-    parts = [_make_head(bundle), *map(_make_part, bundle.sections), *_list_absent(bundle)]
-    sizes = [(f"tone-{number % 4}", part.name, part.chars) for number, part in enumerate(parts)]
-    bar = pictures.stack_pieces([*sizes, (FREE, FREE, limit - bundle.chars)])
+    parts = [_make_head(bundle)]
+    parts += [_make_part(section) for section in bundle.sections]
+    parts += _list_absent(bundle)
+    bar = _make_bar(parts, free=limit - bundle.chars)
     return BundleShown(bundle, limit, tuple(bar), tuple(parts))
+
+
+def _make_bar(parts: Iterable[Part], *, free: int) -> list[pictures.Piece]:
+    """Neighbours differ in tone; what the bundle leaves free is the last piece."""
+    sizes = [
+        pictures.BarPart(f"tone-{number % TONES}", part.name, part.chars)
+        for number, part in enumerate(parts)
+    ]
+    sizes.append(pictures.BarPart(FREE, FREE, free))
+    return pictures.stack_pieces(sizes)
 
 
 def list_client_limits() -> str:
     """How much each client hands to its model whole, where that is known."""
     limited = [client for client in list_clients() if client.TEXT_CHARS]
-    return ", ".join(f"{client.TITLE} {client.TEXT_CHARS:,}" for client in limited)
+    limits = [f"{client.TITLE} {client.TEXT_CHARS:,}" for client in limited]
+    return ", ".join(limits)
 
 
 def _make_head(bundle: Bundle) -> Part:
     """Our own first lines; the empty lines between the sections are counted here."""
     text, _, _ = bundle.text.partition("\n\n")
-    chars = bundle.chars - sum(len(shown.text) for shown in bundle.sections)
-    return Part(HEAD, text, chars, "whose it is, and how to read it", (), ())
+    chars_of_sections = sum(len(shown.text) for shown in bundle.sections)
+    return Part(
+        name=HEAD,
+        text=text,
+        chars=bundle.chars - chars_of_sections,
+        about="whose it is, and how to read it",
+        items=(),
+        cut=(),
+    )
 
 
 def _make_part(shown: ShownSection) -> Part:
@@ -92,7 +115,14 @@ def _make_part(shown: ShownSection) -> Part:
     about = f"budget {section.min_chars:,} to {section.max_chars:,}"
     if section.pinned:
         about = "always whole"
-    return Part(_name_part(section), shown.text, len(shown.text), about, shown.items, shown.cut)
+    return Part(
+        name=_name_part(section),
+        text=shown.text,
+        chars=len(shown.text),
+        about=about,
+        items=shown.items,
+        cut=shown.cut,
+    )
 
 
 def _name_part(section: Section) -> str:
@@ -111,12 +141,18 @@ def _list_absent(bundle: Bundle) -> list[Part]:
     """Sections of which nothing had room: they have no piece in the bar, and are still listed."""
     shown_cuts = {id(cut) for shown in bundle.sections for cut in shown.cut}
     others = [cut for cut in bundle.cut if id(cut) not in shown_cuts]
-    by_section = groupby(sorted(others, key=_get_section), key=_get_section)
-    return [
-        Part(_spell_name(name), "", 0, "nothing of it is in the bundle", (), tuple(cuts))
-        for name, cuts in by_section
-    ]
+    get_section = attrgetter("section")
+    others.sort(key=get_section)
+    by_section = groupby(others, key=get_section)
+    return [_make_absent_part(name, tuple(cuts)) for name, cuts in by_section]
 
 
-def _get_section(cut: Cut) -> str:
-    return cut.section
+def _make_absent_part(name: str, cuts: tuple[Cut, ...]) -> Part:
+    return Part(
+        name=_spell_name(name),
+        text="",
+        chars=0,
+        about="nothing of it is in the bundle",
+        items=(),
+        cut=cuts,
+    )

@@ -37,8 +37,11 @@ class ContextCard:
 
     @property
     def count(self) -> int:
-        others = sum(len(items) for _, items in self.others)
-        return len(self.files) + len(self.endpoints) + len(self.ports) + others + bool(self.applet)
+        counts = [len(self.files), len(self.endpoints), len(self.ports)]
+        counts += [len(items) for _, items in self.others]
+        if self.applet:
+            counts.append(1)
+        return sum(counts)
 
 
 def make_card(
@@ -47,13 +50,15 @@ def make_card(
     context = session.context
     paths = context.get("files", ())
     urls = context.get("endpoints", ())
+    ports = context.get("ports", ())
+    applet = context.get("applet", ())
     other_names = sorted(context.keys() - OWN_SETS)
     return ContextCard(
         session_id=session.id,
         files=tuple(_make_file_item(session, path, roots, exists) for path in paths),
         endpoints=tuple(CardItem(url, url, links.web_link(url)) for url in urls),
-        ports=tuple(context.get("ports", ())),
-        applet=_make_applet_item(session, context.get("applet", ())),
+        ports=tuple(ports),
+        applet=_make_applet_item(session, applet),
         others=tuple((name, tuple(context[name])) for name in other_names),
     )
 
@@ -65,11 +70,14 @@ def _make_file_item(
     short = links.short_path(full, session.worktree)
     # A link inside may lead outside: then not even whether the file exists is shown.
     real = os.path.realpath(full)
-    if not any(root.holds(real) for root in roots):
-        return CardItem(short, full, links.editor_link(full, session.id), OUTSIDE)
+    is_inside = any(root.holds(real) for root in roots)
+    if not is_inside:
+        link = links.editor_link(full, session.id)
+        return CardItem(short, full, link, OUTSIDE)
     note = "" if exists(real) else "missing"
     # The editor follows no link, so it gets the real path.
-    return CardItem(short, full, links.editor_link(real, session.id), note)
+    link = links.editor_link(real, session.id)
+    return CardItem(short, full, link, note)
 
 
 def _make_applet_item(session: Session, items: Sequence[str]) -> CardItem | None:
@@ -78,13 +86,16 @@ def _make_applet_item(session: Session, items: Sequence[str]) -> CardItem | None
         return None
     slug, *options = items
     params = as_applet(items).get("params", {})
+    path = params.get("path", "")
+    line = params.get("line")
     about = ", ".join(options)
     if "path" in params:
-        about = links.short_path(params["path"], session.worktree)
-    if line := params.get("line"):
+        about = links.short_path(path, session.worktree)
+    if line:
         about = f"{about}, line {line}"
-    text = f"Open again: {_describe_applet(slug, params.get('path', ''))}"
-    return CardItem(text, about, links.applet_link(items, session.id))
+    text = f"Open again: {_describe_applet(slug, path)}"
+    link = links.applet_link(items, session.id)
+    return CardItem(text, about, link)
 
 
 def _describe_applet(slug: str, path: str) -> str:

@@ -83,6 +83,15 @@ class FileDiff:
 
 
 @dataclass(frozen=True)
+class ComparedFile:
+    """What a comparison says of a file: as many lines as are shown, and whether there are more."""
+
+    state: State
+    lines: Sequence[DiffLine] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True)
 class ChangedFile:
     """`path` opens its own diff, `below` is its path relative to the folder."""
 
@@ -149,10 +158,10 @@ def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff
     changed = [name for name in sorted(state.changed) if name.startswith(prefix)]
     shown = changed[:FILES_SHOWN]
     counts = git.numstat(repository, state.base, shown) if state.base else {}
-    files = [
-        _make_changed_file(path, name.removeprefix(prefix), state.changed[name], counts.get(name))
-        for name in shown
-    ]
+    files = []
+    for name in shown:
+        below = name.removeprefix(prefix)
+        files.append(_make_changed_file(path, below, state.changed[name], counts.get(name)))
     return FolderDiff(
         path=path,
         root=root.folder,
@@ -200,7 +209,8 @@ def _make_changed_file(
 def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
     copy = _find_copy(root, path)
     full = os.path.join(root.folder, path)
-    repository = git.find_repository(_find_nearest_folder(os.path.dirname(full)))
+    nearest = _find_nearest_folder(os.path.dirname(full))
+    repository = git.find_repository(nearest)
     if repository is None and copy is None:
         raise FileMissingError(path)
     if repository is None:
@@ -210,33 +220,40 @@ def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
         return FileDiff(path, root.folder, problem, since=since)
     # Only links above the root are resolved: reading the copy has refused any below it.
     inside = _name_inside(repository, os.path.realpath(full))
-    state, lines, is_cut = _compare(repository, inside, copy, since)
-    if copy is None and state in ("new", "same"):
+    compared = _compare(repository, inside, copy, since)
+    if copy is None and compared.state in ("new", "same"):
         raise FileMissingError(path)
-    folder = repository.root if root.holds(repository.root) else root.folder
-    return FileDiff(path, root.folder, state, folder, since, tuple(lines), is_cut)
+    return FileDiff(
+        path=path,
+        root=root.folder,
+        state=compared.state,
+        folder=repository.root if root.holds(repository.root) else root.folder,
+        since=since,
+        lines=tuple(compared.lines),
+        is_cut=compared.is_cut,
+    )
 
 
 def _compare(
     repository: git.Repository, inside: str, copy: FileCopy | None, since: str | None
-) -> tuple[State, list[DiffLine], bool]:
+) -> ComparedFile:
     base = since or git.find_head(repository)
     if base is None:
         return _compare_new_file(copy)
     found = git.diff_text(repository, base, inside, max_bytes=DIFF_BYTES)
     lines = list(parse_diff(found.text))
     if _is_binary(found.text):
-        return ("binary", [], False)
+        return ComparedFile("binary")
     if not lines and copy is not None and not _is_in_commit(repository, base, inside):
         return _compare_new_file(copy)
     state = _find_state(found.text, lines)
     is_cut = found.is_cut or len(lines) > texts.LINES_SHOWN
-    return (state, lines[: texts.LINES_SHOWN], is_cut)
+    return ComparedFile(state, lines[: texts.LINES_SHOWN], is_cut)
 
 
 def _find_state(diff: str, lines: Sequence[DiffLine]) -> State:
     """The head also names an empty file that was added or removed, which has no lines."""
-    head = diff.partition("\n@@ ")[0]
+    head, _, _ = diff.partition("\n@@ ")
     if "\nnew file mode " in head:
         return "new"
     if "\ndeleted file mode " in head:
@@ -246,32 +263,38 @@ def _find_state(diff: str, lines: Sequence[DiffLine]) -> State:
     return "same"
 
 
-def _compare_new_file(copy: FileCopy | None) -> tuple[State, list[DiffLine], bool]:
+def _compare_new_file(copy: FileCopy | None) -> ComparedFile:
     """A file that git does not know."""
     if copy is None:
-        return ("new", [], False)
+        return ComparedFile("new")
     found = texts.parse_text(copy.data)
     if found is None:
-        return ("binary", [], False)
-    shown = found.lines[: texts.LINES_SHOWN] if found.text else []
-    lines = [
+        return ComparedFile("binary")
+    if not found.text:
+        return ComparedFile("new")
+    all_lines = found.lines
+    added = [
         DiffLine("added", cut(line, LINE_CHARS), after=number)
-        for number, line in enumerate(shown, 1)
+        for number, line in enumerate(all_lines[: texts.LINES_SHOWN], 1)
     ]
-    return ("new", lines, len(found.lines) > texts.LINES_SHOWN)
+    return ComparedFile("new", added, is_cut=len(all_lines) > texts.LINES_SHOWN)
 
 
 def parse_diff(diff: str) -> Iterator[DiffLine]:
     """git's own format: each line of a file follows a sign, so none is mistaken for git's."""
     end = "\r" if _is_crlf(diff) else ""
-    before, after, is_inside = 0, 0, False
+    before = after = 0
+    is_inside = False
     for line in diff.split("\n")[:-1]:
+        sign, text = line[:1], line[1:]
         if hunk := _HUNK.fullmatch(line):
-            before, after, is_inside = int(hunk[1]), int(hunk[2]), True
-            yield DiffLine("hunk", cut(hunk[3].strip(), LINE_CHARS), before, after)
-        elif is_inside and line[:1] in _KINDS:
-            kind = _KINDS[line[:1]]
-            yield _make_line(kind, line[1:].removesuffix(end), before, after)
+            before, after = int(hunk[1]), int(hunk[2])
+            is_inside = True
+            about = cut(hunk[3].strip(), LINE_CHARS)
+            yield DiffLine("hunk", about, before, after)
+        elif is_inside and sign in _KINDS:
+            kind = _KINDS[sign]
+            yield _make_line(kind, text.removesuffix(end), before, after)
             before += kind in ("same", "removed")
             after += kind in ("same", "added")
         else:
@@ -282,8 +305,10 @@ def parse_diff(diff: str) -> Iterator[DiffLine]:
 
 def _is_crlf(diff: str) -> bool:
     """Whether every line ends so; where only some do, the difference has to be visible."""
-    lines = diff.partition("\n@@ ")[2].split("\n")[1:-1]
-    return all(line.endswith("\r") for line in lines if line[:1] in ("+", "-", " "))
+    _, _, hunks = diff.partition("\n@@ ")
+    lines = hunks.split("\n")[1:-1]
+    of_files = [line for line in lines if line.startswith(("+", "-", " "))]
+    return all(line.endswith("\r") for line in of_files)
 
 
 def _make_line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
@@ -298,9 +323,9 @@ def _make_line(kind: Kind, words: str, before: int, after: int) -> DiffLine:
 
 
 def _is_binary(diff: str) -> bool:
-    head = diff.partition("\n@@ ")[0]
-    lines = head.split("\n")
-    return any(line.startswith("Binary files ") and line.endswith(" differ") for line in lines)
+    head, _, _ = diff.partition("\n@@ ")
+    about_binary = [line for line in head.split("\n") if line.startswith("Binary files ")]
+    return any(line.endswith(" differ") for line in about_binary)
 
 
 def _is_in_commit(repository: git.Repository, commit: str, inside: str) -> bool:

@@ -18,6 +18,7 @@ from holdfast.sessions.context_sets import as_applet
 EDITOR, DIFF = "text-editor", "git-diff"
 LINK_CHARS = 2000
 OWN_PARAMS = ("applet", "session", "line")
+_NOT_IN_LINKS = re.compile(r"[\s\\<>\"'`{}|^]")
 # A host in plain letters: one that only looks like another, or hides behind a login, stays text.
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\]", re.IGNORECASE)
 LINE = re.compile(r"[1-9]\d{0,6}")
@@ -25,14 +26,15 @@ LINE = re.compile(r"[1-9]\d{0,6}")
 
 def web_link(text: str) -> str | None:
     """The address, if it is one that a click may open; otherwise None."""
-    if len(text) > LINK_CHARS or term_safe(text) != text or re.search(r"[\s\\<>\"'`{}|^]", text):
+    if len(text) > LINK_CHARS or term_safe(text) != text or _NOT_IN_LINKS.search(text):
         return None
     try:
         parts = urlsplit(text)
         host, port = parts.netloc, parts.port
     except ValueError:
         return None
-    if parts.scheme not in ("http", "https") or not text.lower().startswith(f"{parts.scheme}://"):
+    begins_with_scheme = text.lower().startswith(f"{parts.scheme}://")
+    if parts.scheme not in ("http", "https") or not begins_with_scheme:
         return None
     name = host if port is None else host.removesuffix(f":{port}")
     if _HOST.fullmatch(name):
@@ -42,12 +44,14 @@ def web_link(text: str) -> str | None:
 
 def editor_link(path: str, session_id: str | None = None, **more: str) -> str:
     """Where a file opens; the session is named so that the editor can say later what was open."""
-    return _console_link({"applet": EDITOR, "path": path, "session": session_id, **more})
+    params = {"applet": EDITOR, "path": path, "session": session_id}
+    return _console_link({**params, **more})
 
 
 def diff_link(path: str, session_id: str | None = None, since: str | None = None) -> str:
     """Where a file is compared with a commit, by default HEAD."""
-    return _console_link({"applet": DIFF, "path": path, "session": session_id, "since": since})
+    params = {"applet": DIFF, "path": path, "session": session_id, "since": since}
+    return _console_link(params)
 
 
 def work_link(workstream_id: str | None = None, phase: str | None = None) -> str:
@@ -70,14 +74,16 @@ def applet_link(items: Sequence[str], session_id: str) -> str:
     line = params.get("line", "")
     kept = {key: value for key, value in params.items() if key not in OWN_PARAMS}
     query = {"applet": applet["slug"], **kept, "session": session_id}
-    if LINE.fullmatch(line):
-        return f"{_console_link({**query, 'line': line})}#L{line}"
-    return _console_link(query)
+    if not LINE.fullmatch(line):
+        return _console_link(query)
+    link = _console_link({**query, "line": line})
+    return f"{link}#L{line}"
 
 
 def line_link(path: str, session_id: str | None, asked: int, target: int) -> str:
     """The lines around one of a file, with another of them to look at."""
-    return f"{editor_link(path, session_id, line=str(asked))}#L{target}"
+    link = editor_link(path, session_id, line=str(asked))
+    return f"{link}#L{target}"
 
 
 def session_link(session_id: str, **more: str) -> str:

@@ -87,8 +87,13 @@ class Console:
 
 def make_console(app: App, roots: Sequence[str]) -> APIRouter:
     """The router of the console; `roots` are the folders whose files it may show and change."""
-    folders = tuple(ConfinedRoot(root) for root in roots)
-    console = Console(app, folders, Shell(app.settings), Stock(app), Prover(app.settings))
+    console = Console(
+        app=app,
+        roots=tuple(ConfinedRoot(root) for root in roots),
+        shell=Shell(app.settings),
+        stock=Stock(app),
+        prover=Prover(app.settings),
+    )
     router = APIRouter(route_class=_make_route_class(console), include_in_schema=False)
     _add_pages(router, console)
     _add_events(router, console)
@@ -126,9 +131,8 @@ def _make_route_class(console: Console) -> type[APIRoute]:
 
 def _make_invalid_value(error: RequestValidationError) -> InvalidValueError:
     first = error.errors()[0]
-    return InvalidValueError(
-        str(first["loc"][-1]), first.get("input"), "is not what this address takes"
-    )
+    name = str(first["loc"][-1])
+    return InvalidValueError(name, first.get("input"), "is not what this address takes")
 
 
 def find_zone(request: Request) -> tzinfo | None:
@@ -153,12 +157,15 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         """The list, and beside it the newest session of the page."""
         found = await screens.load_list(sessions, find_zone(request), older)
         values: dict[str, Any] = {"list": found, "older": older, "is_list": True}
-        first = next((row.session for day in found.days for row in day.rows), None)
-        if first is None:
-            values |= {"session": None, "selected": ""}
+        listed = [row.session for day in found.days for row in day.rows]
+        if listed:
+            newest = listed[0]
+            values |= await console.load_detail(newest, None)
+            values["selected"] = newest.id
         else:
-            values |= {**await console.load_detail(first, None), "selected": first.id}
-        return shell.render("sessions.html", request, **values, **await console.load_strip())
+            values |= {"session": None, "selected": ""}
+        strip = await console.load_strip()
+        return shell.render("sessions.html", request, **values, **strip)
 
     @router.get("/sessions/{session_id}")
     async def show_session(
@@ -167,8 +174,10 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         session = await sessions.get_session(session_id)
         found = await screens.load_list(sessions, find_zone(request), older)
         values: dict[str, Any] = {"list": found, "older": older, "is_list": False}
-        values |= {**await console.load_detail(session, below), "selected": session.id}
-        return shell.render("sessions.html", request, **values, **await console.load_strip())
+        values |= await console.load_detail(session, below)
+        values["selected"] = session.id
+        strip = await console.load_strip()
+        return shell.render("sessions.html", request, **values, **strip)
 
 
 def _add_events(router: APIRouter, console: Console) -> None:
@@ -177,31 +186,27 @@ def _add_events(router: APIRouter, console: Console) -> None:
     @router.get("/console/sessions/{session_id}/events/{sequence}")
     async def show_event(request: Request, session_id: str, sequence: int) -> Response:
         """One event in full."""
-        event = await anext(sessions.read_events(session_id, max(sequence, 1) - 1), None)
+        before = max(sequence, 1) - 1
+        event = await anext(sessions.read_events(session_id, before), None)
         if event is None or event.sequence != sequence:
             raise EventNotFoundError(sequence)
-        values: dict[str, Any] = {
-            "event": event,
-            "session_id": session_id,
-            **await console.load_strip(),
-        }
+        strip = await console.load_strip()
+        values: dict[str, Any] = {"event": event, "session_id": session_id, **strip}
         return await asyncio.to_thread(shell.render, "event.html", request, **values)
 
 
 async def show_applet(console: Console, request: Request) -> Response:
-    slug, path = request.query_params["applet"], request.query_params.get("path", "")
-    session_id = await console.find_session_id(request.query_params.get("session", ""))
-    values: dict[str, Any] = {
-        "slug": slug,
-        "path": path,
-        "session_id": session_id,
-        **await console.load_strip(),
-    }
+    query = request.query_params
+    slug = query["applet"]
+    path = query.get("path", "")
+    session_id = await console.find_session_id(query.get("session", ""))
+    strip = await console.load_strip()
+    values: dict[str, Any] = {"slug": slug, "path": path, "session_id": session_id, **strip}
     if slug == links.DIFF:
         return await asyncio.to_thread(_show_diff, console, request, path, values)
     if slug != links.EDITOR:
         return console.shell.render("unknown_applet.html", request, 404, **values)
-    line = _parse_line(request.query_params.get("line", ""))
+    line = _parse_line(query.get("line", ""))
     return await asyncio.to_thread(_show_file, console, request, path, line, values)
 
 
@@ -217,15 +222,17 @@ def _show_file(
     values |= {"file": file, "unseen": showing.count_unseen(file.text.text)}
     if request.query_params.get("edit"):
         return console.shell.render("editor_edit.html", request, **values)
-    return console.shell.render(
-        "editor.html", request, view=texts.make_view(file.text.lines, line), **values
-    )
+    view = texts.make_view(file.text.lines, line)
+    return console.shell.render("editor.html", request, view=view, **values)
 
 
 def _show_diff(console: Console, request: Request, path: str, values: dict[str, Any]) -> Response:
-    found = diff.open_diff(console.roots, path, request.query_params.get("since") or None)
-    page = "folder_diff.html" if isinstance(found, diff.FolderDiff) else "diff.html"
-    return console.shell.render(page, request, diff=found, **values)
+    since = request.query_params.get("since") or None
+    found = diff.open_diff(console.roots, path, since)
+    template = "diff.html"
+    if isinstance(found, diff.FolderDiff):
+        template = "folder_diff.html"
+    return console.shell.render(template, request, diff=found, **values)
 
 
 def _parse_line(given: str) -> int:
@@ -243,7 +250,8 @@ def _add_lists(router: APIRouter, console: Console) -> None:
 
     @router.get("/console/strip")
     async def show_strip(request: Request) -> Response:
-        return shell.render("_strip.html", request, **await console.load_strip())
+        strip = await console.load_strip()
+        return shell.render("_strip.html", request, **strip)
 
     @router.get("/console/sessions")
     async def show_list(
@@ -253,9 +261,8 @@ def _add_lists(router: APIRouter, console: Console) -> None:
         count: Annotated[int, Query(ge=1)] = screens.SESSIONS_PER_PAGE,
     ) -> Response:
         """More of the list, or all that is shown of it once more."""
-        found = await screens.load_list(
-            sessions, find_zone(request), older, min(count, screens.MOST_SESSIONS)
-        )
+        limit = min(count, screens.MOST_SESSIONS)
+        found = await screens.load_list(sessions, find_zone(request), older, limit)
         return shell.render("_list.html", request, list=found, older=older, selected=selected)
 
 
@@ -304,25 +311,38 @@ def _add_session_pieces(router: APIRouter, console: Console) -> None:
 def _add_applet(router: APIRouter, console: Console) -> None:
     @router.put("/console/applet/file")
     async def save_file(request: Request) -> Response:
-        path, text, base_hash = await _parse_file(request)
+        edit = await _parse_edit(request)
         try:
-            copy = await asyncio.to_thread(applet.save_file, console.roots, path, text, base_hash)
+            copy = await asyncio.to_thread(
+                applet.save_file, console.roots, edit.path, edit.text, edit.base_hash
+            )
         except FileChangedError as error:
-            current = await asyncio.to_thread(applet.current_hash, console.roots, path)
+            current = await asyncio.to_thread(applet.current_hash, console.roots, edit.path)
             return problems.describe_error(error, current_hash=current)
         return JSONResponse({"hash": copy.hash, "bytes": len(copy.data)})
 
 
-async def _parse_file(request: Request) -> tuple[str, str, str]:
+@dataclass(frozen=True)
+class FileEdit:
+    """What the editor sends: a new text, and the hash of the text that was shown."""
+
+    path: str
+    text: str
+    base_hash: str
+
+
+async def _parse_edit(request: Request) -> FileEdit:
     """A JSON object of three texts, sent as JSON: a foreign form cannot send that."""
     bodies.check_media_type(request.headers.getlist("content-type"))
-    body = bodies.parse(await bodies.read_body(request, BODY_BYTES))
+    raw = await bodies.read_body(request, BODY_BYTES)
+    body = bodies.parse(raw)
     if not isinstance(body, dict):
         raise InvalidValueError("body", type(body).__name__, "is not a JSON object")
     for key in ("path", "text", "base_hash"):
-        if not isinstance(body.get(key), str):
-            raise InvalidValueError(key, body.get(key), "is not a text")
-    return body["path"], body["text"], body["base_hash"]
+        value = body.get(key)
+        if not isinstance(value, str):
+            raise InvalidValueError(key, value, "is not a text")
+    return FileEdit(body["path"], body["text"], body["base_hash"])
 
 
 # --- nothing there --------------------------------------------------------------------------------
@@ -339,9 +359,8 @@ def _add_nothing(router: APIRouter, console: Console) -> None:
 
     async def show_nothing(request: Request) -> Response:
         words = {"title": "There is nothing here", "message": NOTHING, "advice": ()}
-        return console.shell.render(
-            "message.html", request, 404, **words, **await console.load_strip()
-        )
+        strip = await console.load_strip()
+        return console.shell.render("message.html", request, 404, **words, **strip)
 
     router.add_api_route(
         "/{path:path}", show_nothing, methods=["GET"], route_class_override=LastRoute

@@ -17,6 +17,8 @@ FEWEST_DRAWN = 4  # fewer events, or all at the same moment, would be drawn as a
 SPARK_SAMPLES = 24
 SPARK_BUCKETS = 24
 FIGURE_SAMPLES = 400
+FIGURE_BUCKETS = 60
+FIGURE_WIDTH, FIGURE_HEIGHT = 240, 36
 WIDTH, HEIGHT = 96, 20
 BAR_WIDTH, BAR_GAP = 1000, 4
 BAR_SHARE = 0.012  # of the whole: the narrowest piece that is still visible
@@ -37,6 +39,15 @@ class Bar:
     label: str
     count: int
     width: int
+
+
+@dataclass(frozen=True)
+class BarPart:
+    """What is to be drawn as a piece of a stacked bar."""
+
+    kind: str
+    label: str
+    count: int
 
 
 @dataclass(frozen=True)
@@ -75,19 +86,23 @@ def count_activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS)
     neighbours = zip(pairwise(samples), pairwise(positions), strict=True)
     for (before, after), (begin, end) in neighbours:
         share = float(after.sequence - before.sequence)
-        _spread(counts, max(begin, 0.0), min(max(end, begin), float(buckets)), share)
+        upper = min(max(end, begin), float(buckets))
+        _spread(counts, max(begin, 0.0), upper, share)
     return counts
 
 
 def _spread(counts: list[float], begin: float, end: float, share: float) -> None:
     """Add a share to the slices between two positions, to each by its overlap."""
     last = len(counts) - 1
-    if int(end) == int(begin) or end - begin < 1e-9:
-        counts[min(int(begin), last)] += share
+    length = end - begin
+    first_slice = int(begin)
+    last_slice = int(end)
+    if first_slice == last_slice or length < 1e-9:
+        counts[min(first_slice, last)] += share
         return
-    for slice_ in range(int(begin), min(int(end), last) + 1):
+    for slice_ in range(first_slice, min(last_slice, last) + 1):
         overlap = min(end, slice_ + 1) - max(begin, slice_)
-        counts[slice_] += share * max(overlap, 0.0) / (end - begin)
+        counts[slice_] += share * max(overlap, 0.0) / length
 
 
 def make_spark_points(counts: Sequence[float], width: int = WIDTH, height: int = HEIGHT) -> str:
@@ -97,9 +112,11 @@ def make_spark_points(counts: Sequence[float], width: int = WIDTH, height: int =
     """
     if not counts:
         return ""
-    top = max(*counts, 2 * sum(counts) / len(counts)) or 1.0
+    mean = sum(counts) / len(counts)
+    top = max(*counts, 2 * mean) or 1.0
     step = width / max(len(counts) - 1, 1)
-    heights = [height - 1 - (height - 3) * count / top for count in counts]
+    room = height - 3
+    heights = [height - 1 - room * count / top for count in counts]
     line = [f"{number * step:.1f},{y:.1f}" for number, y in enumerate(heights)]
     return " ".join([f"0,{height}", *line, f"{width},{height}"])
 
@@ -107,12 +124,13 @@ def make_spark_points(counts: Sequence[float], width: int = WIDTH, height: int =
 def make_figures(events: int, samples: Sequence[EventSample], width: int = 120) -> Figures:
     """Counts and sizes of the whole log, estimated from its sample."""
     factor = events / len(samples) if samples else 0.0
-    size = round(sum(sample.bytes for sample in samples) * factor)
+    sampled_bytes = sum(sample.bytes for sample in samples)
+    activity = count_activity(samples, FIGURE_BUCKETS)
     return Figures(
         events=events,
-        size=describe_size(size),
+        size=describe_size(round(sampled_bytes * factor)),
         is_exact=events == len(samples),
-        activity=make_spark_points(count_activity(samples, 60), 240, 36),
+        activity=make_spark_points(activity, FIGURE_WIDTH, FIGURE_HEIGHT),
         bars=tuple(_make_bars(samples, factor, width)),
     )
 
@@ -120,23 +138,26 @@ def make_figures(events: int, samples: Sequence[EventSample], width: int = 120) 
 def _make_bars(samples: Sequence[EventSample], factor: float, width: int) -> list[Bar]:
     counts = Counter(sample.type for sample in samples)
     most = max(counts.values(), default=1)
-    drawn = [(label, counts[kind]) for kind, label in KINDS.items() if counts[kind]]
-    return [
-        Bar(label, round(count * factor), max(2, round(width * count / most)))
-        for label, count in drawn
-    ]
+    bars = []
+    for kind, label in KINDS.items():
+        count = counts[kind]
+        if count:
+            drawn_width = max(2, round(width * count / most))
+            bars.append(Bar(label, round(count * factor), drawn_width))
+    return bars
 
 
-def stack_pieces(parts: Sequence[tuple[str, str, int]], width: int = BAR_WIDTH) -> list[Piece]:
+def stack_pieces(parts: Sequence[BarPart], width: int = BAR_WIDTH) -> list[Piece]:
     """Side by side, each as wide as its share; a count above zero is always visible."""
-    counted = [(kind, label, count) for kind, label, count in parts if count > 0]
-    whole = sum(count for _, _, count in counted)
-    shares = [max(count / whole, BAR_SHARE) for _, _, count in counted]
+    counted = [part for part in parts if part.count > 0]
+    whole = sum(part.count for part in counted)
+    shares = [max(part.count / whole, BAR_SHARE) for part in counted]
     pieces = []
     x = 0.0
-    for (kind, label, count), share in zip(counted, shares, strict=True):
+    for part, share in zip(counted, shares, strict=True):
         size = width * share / sum(shares)
-        pieces.append(Piece(kind, label, count, round(x, 1), round(size - BAR_GAP, 1)))
+        drawn_width = round(size - BAR_GAP, 1)
+        pieces.append(Piece(part.kind, part.label, part.count, round(x, 1), drawn_width))
         x += size
     return pieces
 
@@ -146,7 +167,8 @@ def describe_size(count: int) -> str:
     size = float(count)
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
-            digits = 0 if unit == "bytes" or size >= 100 else 1
+            is_whole = unit == "bytes" or size >= 100
+            digits = 0 if is_whole else 1
             return f"{size:.{digits}f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"

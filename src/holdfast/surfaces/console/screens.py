@@ -75,7 +75,9 @@ class Timeline:
     @property
     def is_whole(self) -> bool:
         """Whether the oldest turn on the page begins on it."""
-        return not self.turns or self.turns[-1].request is not None or self.earlier is None
+        if not self.turns or self.earlier is None:
+            return True
+        return self.turns[-1].request is not None
 
 
 async def load_list(
@@ -95,31 +97,41 @@ async def load_list(
         last_shown = await sessions.get_session(below)
         goes_on = _name_day(last_shown.started_at, zone, now)
     older = shown[-1].id if len(page) > count else None
-    return SessionDays(tuple(_group_by_day(rows, zone, now)), len(rows), older, goes_on)
+    days = _group_by_day(rows, zone, now)
+    return SessionDays(tuple(days), len(rows), older, goes_on)
 
 
 async def load_row(sessions: SessionService, session: Session, now: datetime) -> Row:
     samples = await sessions.sample_events(session.id, pictures.SPARK_SAMPLES)
     last = samples[-1] if samples else None
     words = session.name or await sessions.find_first_request(session.id) or ""
+    activity = pictures.count_activity(samples)
     return Row(
         session=session,
         title=showing.first_words(words) or session.chatmode,
         is_named=bool(session.name),
         ending=find_ending(session, last, now),
-        spark=pictures.make_spark_points(pictures.count_activity(samples)),
-        last_at=last.created_at if last else session.started_at,
+        spark=pictures.make_spark_points(activity),
+        last_at=_find_last_moment(session, last),
     )
+
+
+def _find_last_moment(session: Session, last: EventSample | None) -> datetime:
+    if last is None:
+        return session.started_at
+    return last.created_at
 
 
 async def name_parts(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:
     """By id, the place of a session in its thread, for sessions that continue each other."""
     parts: dict[str, str] = {}
     for session in shown:
-        if session.resumed_from and session.id not in parts:
-            thread = await sessions.list_thread(session.id)
-            for number, part in enumerate(thread, 1):
-                parts[part.id] = f"part {number} of {len(thread)}"
+        if not session.resumed_from or session.id in parts:
+            continue
+        thread = await sessions.list_thread(session.id)
+        count = len(thread)
+        for number, part in enumerate(thread, 1):
+            parts[part.id] = f"part {number} of {count}"
     return parts
 
 
@@ -127,8 +139,7 @@ def find_ending(session: Session, last: EventSample | None, now: datetime) -> En
     """A client need not report the end: a last event that is an answer is a clean end too."""
     if session.ended_at is not None:
         return "clean"
-    last_at = last.created_at if last else session.started_at
-    if now - last_at < QUIET:
+    if now - _find_last_moment(session, last) < QUIET:
         return "running"
     if last is not None and last.type == "model_message":
         return "clean"
@@ -155,10 +166,14 @@ async def load_figures(sessions: SessionService, session: Session) -> pictures.F
 
 
 def _group_by_day(rows: Sequence[Row], zone: tzinfo | None, now: datetime) -> list[Day]:
-    by_day = groupby(rows, key=lambda row: _name_day(row.session.started_at, zone, now))
+    def name_day(row: Row) -> str:
+        return _name_day(row.session.started_at, zone, now)
+
+    by_day = groupby(rows, key=name_day)
     return [Day(name, tuple(group)) for name, group in by_day]
 
 
 def _name_day(at: datetime, zone: tzinfo | None, now: datetime) -> str:
+    day = showing.local(at, zone).date()
     today = showing.local(now, zone).date()
-    return showing.day_name(showing.local(at, zone).date(), today)
+    return showing.day_name(day, today)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
@@ -51,6 +52,36 @@ RAIL = (
 
 MARKS = {"passed": ("✓", "passed"), "failed": ("✗", "failed"), "unknown": ("?", "not known")}
 
+# What the templates may call.
+FILTERS: dict[str, Callable[..., str]] = {
+    "seen": showing.seen,
+    "with_code": showing.with_code,
+    "plain": term_safe,  # for attributes and titles, which take no marks
+    "plural": plural,
+    "client_title": showing.client_title,
+    "thousands": "{:,}".format,
+    "pretty": showing.pretty,
+    "first_words": showing.first_words,
+    "as_typed": shlex.join,
+    "short_repo": short_repo,
+}
+GLOBALS: dict[str, Any] = {
+    "rail": RAIL,
+    "marks": MARKS,
+    "client_mark": showing.client_mark,
+    "session_link": links.session_link,
+    "editor_link": links.editor_link,
+    "line_link": links.line_link,
+    "diff_link": links.diff_link,
+    "work_link": links.work_link,
+    "work_piece_link": links.work_piece_link,
+    "full_path": links.full_path,
+    "short_path": links.short_path,
+    "folder_name": links.folder_name,
+    "span_text": showing.span_text,
+    "as_moment": showing.as_moment,
+}
+
 
 class Shell:
     """Turns a template and its values into an answer."""
@@ -66,36 +97,10 @@ class Shell:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters |= {
-            "seen": showing.seen,
-            "with_code": showing.with_code,
-            "plain": term_safe,  # for attributes and titles, which take no marks
-            "plural": plural,
-            "client_title": showing.client_title,
-            "thousands": "{:,}".format,
-            "pretty": showing.pretty,
-            "first_words": showing.first_words,
-            "as_typed": shlex.join,
-            "short_repo": short_repo,
-        }
-        self._templates.globals |= {
-            "rail": RAIL,
-            "marks": MARKS,
-            "static": partial(static_link, static_hashes()),
-            "shell": self,
-            "client_mark": showing.client_mark,
-            "session_link": links.session_link,
-            "editor_link": links.editor_link,
-            "line_link": links.line_link,
-            "diff_link": links.diff_link,
-            "work_link": links.work_link,
-            "work_piece_link": links.work_piece_link,
-            "full_path": links.full_path,
-            "short_path": links.short_path,
-            "folder_name": links.folder_name,
-            "span_text": showing.span_text,
-            "as_moment": showing.as_moment,
-        }
+        self._templates.filters |= FILTERS
+        self._templates.globals |= GLOBALS
+        static = partial(static_link, static_hashes())
+        self._templates.globals |= {"static": static, "shell": self}
 
     def render(
         self, template: str, request: Request, status: int = 200, **values: Any
@@ -149,13 +154,18 @@ def store_name(settings: Settings) -> str:
 
 def static_hashes() -> dict[str, str]:
     """By name; an address with the hash changes with the file, so browsers may cache it."""
-    paths = [os.path.join(folder, name) for folder, _, names in os.walk(STATIC) for name in names]
-    return {os.path.relpath(path, STATIC): _hash_file(path) for path in paths}
+    hashes = {}
+    for folder, _, names in os.walk(STATIC):
+        for name in names:
+            path = os.path.join(folder, name)
+            hashes[os.path.relpath(path, STATIC)] = _hash_file(path)
+    return hashes
 
 
 def _hash_file(path: str) -> str:
     with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()[:12]
+        digest = hashlib.sha256(file.read())
+    return digest.hexdigest()[:12]
 
 
 def static_link(hashes: dict[str, str], name: str) -> str:

@@ -25,7 +25,8 @@ _ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 
 def seen(text: object) -> Markup:
     """A text with everything unseen made visible."""
-    return Markup("").join(_piece(character) for character in _split(str(text)))
+    pieces = [_mark_piece(piece) for piece in _split(str(text))]
+    return Markup("").join(pieces)
 
 
 def _split(text: str) -> Iterable[str]:
@@ -37,28 +38,33 @@ def _split(text: str) -> Iterable[str]:
     for character in text:
         if term_safe(character) == character:
             plain += character
-        else:
-            pieces += [plain, character] if plain else [character]
-            plain = ""
+            continue
+        if plain:
+            pieces.append(plain)
+        pieces.append(character)
+        plain = ""
     return [*pieces, plain]
 
 
-def _piece(text: str) -> Markup:
-    shown = term_safe(text)
-    if shown == text:
+def _mark_piece(text: str) -> Markup:
+    safe = term_safe(text)
+    if safe == text:
         return escape(text)
-    return UNSEEN.format(shown)
+    return UNSEEN.format(safe)
 
 
 def with_code(text: str) -> Markup:
     """A message of ours, with the text between backticks as code."""
     pieces = [seen(piece) for piece in text.split("`")]
-    pieces[1::2] = [CODE.format(piece) for piece in pieces[1::2]]
+    code = pieces[1::2]
+    pieces[1::2] = [CODE.format(piece) for piece in code]
     return Markup("").join(pieces)
 
 
 def count_unseen(text: str) -> int:
-    return len(_ESCAPED.findall(term_safe(text))) - len(_ESCAPED.findall(text))
+    in_safe_text = _ESCAPED.findall(term_safe(text))
+    in_text = _ESCAPED.findall(text)
+    return len(in_safe_text) - len(in_text)
 
 
 # --- times ----------------------------------------------------------------------------------------
@@ -151,7 +157,8 @@ def client_title(client: str | None) -> str:
 
 def client_mark(client: str | None, chatmode: str) -> str:
     """Two letters."""
-    letters = [character for character in (client or chatmode) if character.isalnum()]
+    name = client or chatmode
+    letters = [character for character in name if character.isalnum()]
     return "".join(letters[:2]).capitalize() or "?"
 
 
@@ -163,4 +170,5 @@ def pretty(value: object) -> str:
 
 
 def first_words(text: str, most: int = 70) -> str:
-    return cut(" ".join(text.split()), most)
+    on_one_line = " ".join(text.split())
+    return cut(on_one_line, most)

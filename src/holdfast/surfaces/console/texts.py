@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LINES_SHOWN = 2000
@@ -40,8 +40,11 @@ class FileText:
 
     def apply_edit(self, text: str) -> str:
         """What to write so that the file has this text."""
-        mark = MARK if self.original.startswith(MARK) else ""
-        return mark + restore_ends(self.original.removeprefix(MARK), text)
+        original = self.original.removeprefix(MARK)
+        restored = restore_ends(original, text)
+        if self.original.startswith(MARK):
+            return MARK + restored
+        return restored
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class LinesView:
 def make_view(lines: Sequence[str], line: int) -> LinesView:
     """The lines around the given one; around the last if the file is shorter."""
     last_start = len(lines) - LINES_SHOWN + 1
-    first = max(min(line - LINES_SHOWN // 2, last_start), 1)
+    wanted = line - LINES_SHOWN // 2
+    first = max(min(wanted, last_start), 1)
     start = first - 1
     return LinesView(first, lines[start : start + LINES_SHOWN], len(lines))
 
@@ -97,7 +101,9 @@ def restore_ends(original: str, edited: str) -> str:
     unified = _unify_ends(edited)
     new = [line for line, _ in _split_lines(unified)]
     first = _count_same(old, new)
-    last = _count_same(old[first:][::-1], new[first:][::-1])
+    rest_of_old = reversed(old[first:])
+    rest_of_new = reversed(new[first:])
+    last = _count_same(rest_of_old, rest_of_new)
     usual = _find_usual_end(before)
     changed_ends = [usual] * (len(new) - first - last)
     ends = old_ends[:first] + changed_ends + old_ends[len(old) - last :]
@@ -121,8 +127,9 @@ def _join_lines(lines: list[str], ends: list[str]) -> str:
 
 
 def _split_lines(text: str) -> list[tuple[str, str]]:
-    """Each line and its end; the last may have none."""
-    return [(found[1], found[2]) for found in _LINE.finditer(text) if found[0]]
+    """Each line and its end; the last may be without an end."""
+    matches = [match for match in _LINE.finditer(text) if match[0]]
+    return [(match[1], match[2]) for match in matches]
 
 
 def _find_usual_end(lines: list[tuple[str, str]]) -> str:
@@ -132,7 +139,7 @@ def _find_usual_end(lines: list[tuple[str, str]]) -> str:
     return "\n"
 
 
-def _count_same(some: list[str], others: list[str]) -> int:
+def _count_same(some: Iterable[str], others: Iterable[str]) -> int:
     """How many lines at the beginning are the same."""
     count = 0
     for line, other in zip(some, others, strict=False):

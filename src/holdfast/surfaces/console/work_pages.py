@@ -75,28 +75,25 @@ def _add_screen(router: APIRouter, console: Console) -> None:
                 _load_bundle(console, workstreams, of_phase, name, limit),
             )
         except tuple(ABSENT) as error:
-            return shell.render(
-                "no_work.html", request, **_describe_absence(error), **await console.load_strip()
-            )
-        values = {
-            **_make_picker(workstreams, choices),
-            **work,
-            **shown,
-            **await console.load_strip(),
-        }
-        return await asyncio.to_thread(
-            shell.render, "workstreams.html", request, proving=console.prover.last, **values
-        )
+            words = _describe_absence(error)
+            strip = await console.load_strip()
+            return shell.render("no_work.html", request, **words, **strip)
+        picker = _make_picker(workstreams, choices)
+        strip = await console.load_strip()
+        values = {**picker, **work, **shown, **strip, "proving": console.prover.last}
+        return await asyncio.to_thread(shell.render, "workstreams.html", request, **values)
 
 
 def _make_picker(
     workstreams: WorkstreamService, choices: list[work_view.WorkChoice]
 ) -> dict[str, Any]:
+    names = {choice.name for choice in choices if choice.is_here}
+    elsewhere = [choice for choice in choices if not choice.is_here]
     return {
         "folder": workstreams.folder,
         "phases": PHASES,
-        "names": sorted({choice.name for choice in choices if choice.is_here}),
-        "elsewhere": [choice for choice in choices if not choice.is_here][:OTHERS_SHOWN],
+        "names": sorted(names),
+        "elsewhere": elsewhere[:OTHERS_SHOWN],
         "clients": bundle_view.list_client_limits(),
     }
 
@@ -135,9 +132,14 @@ async def _load_work(
     work = await asyncio.to_thread(
         work_view.make_work, judged, console.roots, workstreams.folder, proofs
     )
-    # A branch may be called what no address can say, so its own work is asked for without a name.
-    about = {"name": judged.context.key.workstream_id, "workstream": name or "", "phase": phase}
-    return {"work": work, "verdicts": work_view.VERDICTS, **about}
+    return {
+        "work": work,
+        "verdicts": work_view.VERDICTS,
+        "name": judged.context.key.workstream_id,
+        # A branch may be called what no address can say, so its own work is asked for without one.
+        "workstream": name or "",
+        "phase": phase,
+    }
 
 
 async def _load_bundle(
@@ -158,8 +160,9 @@ async def _load_bundle(
 
 
 def _describe_absence(error: HoldfastError) -> dict[str, Any]:
-    title, message, advice = ABSENT[type(error)]
-    return {"title": title, "message": message or error.message, "advice": advice}
+    title, own_message, advice = ABSENT[type(error)]
+    message = own_message or error.message
+    return {"title": title, "message": message, "advice": advice}
 
 
 # --- proofs ---------------------------------------------------------------------------------------
@@ -184,7 +187,8 @@ def _add_proofs(router: APIRouter, console: Console) -> None:
         workstreams = console.app.served_work()
         proof = await _get_own_proof(workstreams, proof_id)
         console.prover.start(workstreams.folder, proof)
-        return JSONResponse({"proof_id": proof.id, "command": list(proof.command)}, 202)
+        started = {"proof_id": proof.id, "command": list(proof.command)}
+        return JSONResponse(started, 202)
 
 
 async def _get_own_proof(workstreams: WorkstreamService, proof_id: str) -> Proof:
@@ -199,7 +203,8 @@ async def _get_own_proof(workstreams: WorkstreamService, proof_id: str) -> Proof
 async def _parse_proof(request: Request) -> str:
     """A JSON object, sent as JSON: a foreign form cannot send that."""
     bodies.check_media_type(request.headers.getlist("content-type"))
-    body = bodies.parse(await bodies.read_body(request, PROOF_BYTES))
+    raw = await bodies.read_body(request, PROOF_BYTES)
+    body = bodies.parse(raw)
     proof_id = body.get("proof_id") if isinstance(body, dict) else None
     if not isinstance(proof_id, str):
         raise InvalidValueError("proof_id", proof_id, "is not a text")
