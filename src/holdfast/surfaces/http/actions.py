@@ -51,9 +51,14 @@ ROUTES = {
 
 
 def word_actions(actions: Iterable[Action]) -> list[str]:
-    worded = [(ROUTES[action.verb], action.arguments) for action in actions]
-    return [_fill(route, arguments) for route, arguments in worded if route]
+    worded = []
+    for action in actions:
+        route = ROUTES[action.verb]
+        if route:
+            worded.append(_fill(route, action.arguments))
+    return worded
 
 
 def _fill(route: str, arguments: dict[str, object]) -> str:
-    return route.format(**{name: quote(str(value), safe="") for name, value in arguments.items()})
+    quoted = {name: quote(str(value), safe="") for name, value in arguments.items()}
+    return route.format(**quoted)

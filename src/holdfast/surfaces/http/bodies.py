@@ -37,9 +37,9 @@ class JsonRoute(APIRoute):
             if request.method in READS:
                 return await handle(request)
             check_media_type(request.headers.getlist("content-type"))
-            text = await read_body(request)
+            text = await read_body(request) or b"{}"
             checked = _ParsedRequest(request.scope, request.receive)
-            checked.keep(text or b"{}", parse(text) if text else {})
+            checked.keep(text, parse(text))
             return await handle(checked)
 
         return handle_checked
@@ -60,9 +60,11 @@ def check_media_type(given: list[str]) -> None:
 
 def _is_json_type(media_type: str) -> bool:
     kind, *parameters = [part.strip().lower() for part in media_type.split(";")]
+    if kind != "application/json":
+        return False
     named = [part for part in parameters if part.startswith("charset=")]
     charsets = [part.removeprefix("charset=").strip('"') for part in named]
-    return kind == "application/json" and all(charset in CHARSETS for charset in charsets)
+    return all(charset in CHARSETS for charset in charsets)
 
 
 async def read_body(request: Request, max_bytes: int = MAX_BYTES) -> bytes:
@@ -77,9 +79,11 @@ async def read_body(request: Request, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 async def _read(request: Request, max_bytes: int) -> bytes:
-    if int(request.headers.get("content-length", 0)) > max_bytes:
+    announced = int(request.headers.get("content-length", 0))
+    if announced > max_bytes:
         raise TooLargeError(max_bytes)
-    parts, size = [], 0
+    parts = []
+    size = 0
     async for part in request.stream():
         parts.append(part)
         size += len(part)
@@ -121,7 +125,9 @@ def _check_depth(value: Any) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise InvalidValueError("Body", "…", f"is nested deeper than {MAX_DEPTH} levels")
-        level = [item for container in containers for item in _list_items(container)]
+        level = []
+        for container in containers:
+            level += _list_items(container)
 
 
 def _list_items(container: dict[str, Any] | list[Any]) -> list[Any]:

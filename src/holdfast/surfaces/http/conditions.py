@@ -42,9 +42,9 @@ class Condition:
         session = await scope.sessions.lock_session(session_id)
         self._match(session, state_tag(state), session_tag(session))
 
-    def _match(self, session: Session, *current: str) -> None:
-        if self.tags is not None and self.tags.isdisjoint(current):
-            raise RevisionConflictError(session.id, self.given, current[0])
+    def _match(self, session: Session, current: str, *others: str) -> None:
+        if self.tags is not None and self.tags.isdisjoint((current, *others)):
+            raise RevisionConflictError(session.id, self.given, current)
 
 
 def session_tag(session: Session) -> str:
@@ -53,7 +53,8 @@ def session_tag(session: Session) -> str:
 
 def state_tag(state: SessionState) -> str:
     text = json.dumps(state.scratchpad, sort_keys=True)
-    return f'"s-{canonical.sha256(text.encode()).hex()[:TAG_CHARS]}"'
+    digest = canonical.sha256(text.encode()).hex()
+    return f'"s-{digest[:TAG_CHARS]}"'
 
 
 def parse_tags(given: str) -> Condition:
@@ -78,7 +79,8 @@ async def parse_condition(
     if if_match is None:
         return None
     lines = request.headers.getlist("If-Match")
-    return parse_tags(", ".join(lines).strip(" \t"))
+    given = ", ".join(lines)
+    return parse_tags(given.strip(" \t"))
 
 
 IfMatch = Annotated[Condition | None, Depends(parse_condition)]

@@ -11,7 +11,11 @@ class ServerRunningError(Conflict):
 
     def __init__(self, store: str, pid: int | None, port: int | None, url: str | None = None):
         self.store, self.pid, self.port, self.url = store, pid, port, url
-        server = f"process {pid}" if pid else "another process"
+        server = "another process"
+        actions = []
+        if pid:
+            server = f"process {pid}"
+            actions = [Action("server.stop", pid=pid)]
         if port:
             server += f" on port {port}"
         sentences = [f"{store} is served by {server} already."]
@@ -23,7 +27,6 @@ class ServerRunningError(Conflict):
             "To start another, stop it first, or set HOLDFAST_HOME to another folder "
             "(and HOLDFAST_DATABASE, where that is set, to another file)."
         )
-        actions = [Action("server.stop", pid=pid)] if pid else []
         super().__init__(" ".join(sentences), next_actions=actions)
 
 
@@ -66,15 +69,15 @@ class UnauthorizedError(Refused):
 
 
 class ForeignRequestError(Refused):
-    """A page or a name that is not ours sent it, perhaps in somebody's browser."""
+    """A page or a name that is not ours sent it, perhaps in a person's browser."""
 
     code = "foreign_request"
     http_status = 403
 
     def __init__(self, header: str, value: object, problem: str):
         self.header, self.value = header, value
-        advice = "Use the address that the server prints when it starts."
-        super().__init__(f"{header} {shown(value)} {problem}. {advice}")
+        found = f"{header} {shown(value)} {problem}."
+        super().__init__(f"{found} Use the address that the server prints when it starts.")
 
 
 class NetworkRefusedError(Refused):
@@ -134,7 +137,8 @@ class EventsLostError(Unavailable):
 
     def __init__(self, lost: int):
         self.lost = lost
+        events = plural(lost, "accepted event")
         super().__init__(
-            f"{plural(lost, 'accepted event')} cannot be found. Keep the files as they are.",
+            f"{events} cannot be found. Keep the files as they are.",
             next_actions=[Action("session.verify")],
         )

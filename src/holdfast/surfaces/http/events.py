@@ -40,7 +40,9 @@ class Streams:
     """The live streams of a server, which share one reader of the outbox and one end."""
 
     def __init__(self, tail: Tail, keys: Keys, stopping: asyncio.Event):
-        self.tail, self.keys, self.stopping = tail, keys, stopping
+        self.tail = tail
+        self.keys = keys
+        self.stopping = stopping
         self.open = 0
 
     def take_place(self) -> None:
@@ -82,15 +84,19 @@ async def follow_events(
         # Refuses an invalid cursor while a status can still be sent.
         await app.scope.outbox.read(cursor, 1)
     streams.take_place()
-    return EventStream(streams, request.state.token, make_blocks(streams.tail, cursor))
+    blocks = make_blocks(streams.tail, cursor)
+    return EventStream(streams, request.state.token, blocks)
 
 
 class EventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(self, streams: Streams, token: str, body: AsyncGenerator[bytes, None]):
-        self.streams, self._token, self._blocks = streams, token, body
-        self.status_code, self.background = 200, None
+        self.streams = streams
+        self._token = token
+        self._blocks = body
+        self.status_code = 200
+        self.background = None
         self.init_headers({"X-Accel-Buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -123,12 +129,17 @@ async def make_blocks(
     follower: Any = tail.follow(cursor, heartbeat_seconds)
     async with aclosing(follower) as events:
         async for event in events:
-            yield HEARTBEAT if event is None else format_block(event)
+            if event is None:
+                yield HEARTBEAT
+            else:
+                yield format_block(event)
 
 
 def format_block(event: OutboxEvent) -> bytes:
     """JSON without a line break, as the format wants it."""
-    return f"id: {event.cursor}\nevent: {event.topic}\ndata: {json.dumps(event.data)}\n\n".encode()
+    data = json.dumps(event.data)
+    block = f"id: {event.cursor}\nevent: {event.topic}\ndata: {data}\n\n"
+    return block.encode()
 
 
 async def run_until_first(*coroutines: Any) -> None:

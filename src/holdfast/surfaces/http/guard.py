@@ -8,6 +8,7 @@ mounted below it, now or later, can be reached around it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,7 +47,9 @@ class Site:
 
     @property
     def name(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host.lower()
+        if ":" in self.host:
+            return f"[{self.host}]"
+        return self.host.lower()
 
     @property
     def url(self) -> str:
@@ -79,15 +82,17 @@ class Guard:
             self._admit(scope)
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
-            page = login_page(status=401) if is_person(scope) else problems.describe_error(error)
-            page.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.url)
-            await page(scope, receive, send)
+            answer = login_page(status=401) if is_person(scope) else problems.describe_error(error)
+            answer.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.url)
+            await answer(scope, receive, send)
         except HoldfastError as error:
-            await problems.describe_error(error)(scope, receive, send)
+            problem = problems.describe_error(error)
+            await problem(scope, receive, send)
         except Exception as error:  # its message may hold private text: not shown, not logged
             self.log("http_bug", type=type(error).__name__)
             if not send.started:
-                await problems.describe_bug()(scope, receive, send)
+                bug = problems.describe_bug()
+                await bug(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         self._check_host(scope)
@@ -97,12 +102,14 @@ class Guard:
 
     def _check_host(self, scope: Scope) -> None:
         given = _list_headers(scope, b"host")
-        if len(given) != 1 or given[0].lower() not in self.site.hosts:
+        is_ours = len(given) == 1 and given[0].lower() in self.site.hosts
+        if not is_ours:
             raise ForeignRequestError("Host", ", ".join(given), "is not this server")
 
     def _check_page(self, scope: Scope) -> None:
         """A request without these headers comes from a program: a browser always sends them."""
-        own = f"{scope['scheme']}://{_find_header(scope, b'host').lower()}"
+        host = _find_header(scope, b"host").lower()
+        own = f"{scope['scheme']}://{host}"
         for origin in _list_headers(scope, b"origin"):
             if origin.lower() != own:
                 raise ForeignRequestError("Origin", origin, "is not this server")
@@ -129,7 +136,8 @@ class Guard:
 
     def _check_cookie(self, scope: Scope) -> None:
         name = cookie_name(self.site.port, scope["scheme"])
-        if not any(self.keys.is_cookie(cookie) for cookie in _list_cookies(scope, name)):
+        cookies = _list_cookies(scope, name)
+        if not any(self.keys.is_cookie(cookie) for cookie in cookies):
             raise UnauthorizedError
         if scope["method"] not in READS and not _is_own_page(scope):
             raise ForeignRequestError("Cookie", name, "counts only with our own Origin")
@@ -145,11 +153,14 @@ class _Sender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            given = message.get("headers", ())
-            kept = [(name, value) for name, value in given if name.lower() not in OURS]
-            cache = b"no-cache" if self._is_static else b"no-store"
-            message = {**message, "headers": [*kept, *HEADERS, (b"cache-control", cache)]}
+            headers = self._add_headers(message.get("headers", ()))
+            message = {**message, "headers": headers}
         await self._send(message)
+
+    def _add_headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        kept = [(name, value) for name, value in given if name.lower() not in OURS]
+        cache = b"no-cache" if self._is_static else b"no-store"
+        return [*kept, *HEADERS, (b"cache-control", cache)]
 
 
 def is_public(path: str) -> bool:
@@ -160,7 +171,8 @@ def is_public(path: str) -> bool:
 def is_person(scope: Scope) -> bool:
     """Whether to answer with a page: programs use /api and /mcp, and do not accept HTML."""
     path: str = scope["path"]
-    accepts_page = scope["method"] == "GET" and "text/html" in _find_header(scope, b"accept")
+    accepted = _find_header(scope, b"accept")
+    accepts_page = scope["method"] == "GET" and "text/html" in accepted
     return accepts_page and not path.startswith(("/api/", "/mcp"))
 
 
@@ -176,13 +188,15 @@ def _is_navigation(scope: Scope) -> bool:
 
 def _is_own_page(scope: Scope) -> bool:
     """Whether the browser vouches for it; a foreign Origin was refused before."""
-    return bool(_list_headers(scope, b"origin")) or _list_headers(scope, b"sec-fetch-site") == [
-        "same-origin"
-    ]
+    has_origin = bool(_list_headers(scope, b"origin"))
+    is_same_origin = _list_headers(scope, b"sec-fetch-site") == ["same-origin"]
+    return has_origin or is_same_origin
 
 
 def _list_cookies(scope: Scope, name: str) -> list[str]:
-    cookies = [cookie for line in _list_headers(scope, b"cookie") for cookie in line.split(";")]
+    cookies: list[str] = []
+    for line in _list_headers(scope, b"cookie"):
+        cookies += line.split(";")
     pairs = [cookie.strip().partition("=") for cookie in cookies]
     return [value for key, _, value in pairs if key == name]
 

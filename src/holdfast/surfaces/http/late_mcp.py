@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 class LateMcp:
     def __init__(self, app: App, seen: SeenRoots, streams: Streams):
-        self.app, self.seen, self.streams = app, seen, streams
+        self.app = app
+        self.seen = seen
+        self.streams = streams
         self._opening = asyncio.Lock()
-        self._ready, self._over = asyncio.Event(), asyncio.Event()
+        self._ready = asyncio.Event()
+        self._over = asyncio.Event()
         self._door: McpOverHttp | None = None
         self._beside: asyncio.Task[None] | None = None
 
@@ -38,9 +41,8 @@ class LateMcp:
             receive = await _with_body(scope, receive)
         door = await self._open()
         if scope["method"] == "GET":  # a stream, which lasts no longer than the token
-            await run_until_first(
-                door(scope, receive, send), self.streams.wait_for_end(scope["state"]["token"])
-            )
+            end = self.streams.wait_for_end(scope["state"]["token"])
+            await run_until_first(door(scope, receive, send), end)
         else:
             await door(scope, receive, send)
 
@@ -85,11 +87,12 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
     """What was read and found good, given once more; then whatever else comes."""
     request = Request(scope, receive)
     check_media_type(request.headers.getlist("content-type"))
-    waiting: list[Message] = [
-        {"type": "http.request", "body": await read_body(request), "more_body": False}
-    ]
+    body = await read_body(request)
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
-        return waiting.pop() if waiting else await receive()
+    async def receive_again() -> Message:
+        if waiting:
+            return waiting.pop()
+        return await receive()
 
-    return again
+    return receive_again

@@ -1,9 +1,9 @@
 """One server per store that is a file.
 
 Two would answer with different ports and print different links for the same sessions, and a person
-would stop the wrong one. The lease is a lock on a file beside the store, so that it counts
-whichever data folder somebody comes from; the kernel gives it back when its holder dies, however it
-dies. What stands in the file only says who holds it.
+would stop the wrong one. The lease is a lock on a file beside the store, so that it counts from
+every data folder; the kernel releases it when its holder dies, however it dies. The content of the
+file only says which process holds it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Lease:
     """`with Lease(store) as lease: … lease.tell(port, url)`."""
 
     def __init__(self, store: str):
-        self.store, self.path = store, f"{store}.lease"
+        self.store = store
+        self.path = f"{store}.lease"
         self._fd = -1
 
     def __enter__(self) -> Lease:
@@ -43,18 +44,18 @@ class Lease:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        os.ftruncate(
-            self._fd, 0
-        )  # the file stays: removing it would let two hold a lease of the same name
+        # The file stays: removing it would let two hold a lease of the same name.
+        os.ftruncate(self._fd, 0)
         os.close(self._fd)
 
     def tell(self, port: int, url: str) -> None:
-        """For whoever comes second."""
+        """For a second server that is started."""
         self._write({"pid": os.getpid(), "port": port, "url": url})
 
     def _write(self, holder: dict[str, int | str]) -> None:
+        line = json.dumps(holder) + "\n"
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, json.dumps(holder).encode() + b"\n", 0)
+        os.pwrite(self._fd, line.encode(), 0)
 
     def _make_error(self) -> ServerRunningError:
         holder: dict[str, Any] = {}
@@ -71,12 +72,12 @@ class Lease:
 def _read(path: str) -> dict[str, int | str] | None:
     """None while it is empty, half written, or not what we would write."""
     try:
-        holder = json.loads(files.find_bytes(path, max_bytes=FILE_BYTES) or b"")
+        data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+        holder = json.loads(data)
     except ValueError:
         return None
     if not isinstance(holder, dict):
         return None
     kinds = {"pid": int, "port": int, "url": str}
-    return {
-        name: holder[name] for name, kind in kinds.items() if isinstance(holder.get(name), kind)
-    }
+    known = [name for name, kind in kinds.items() if isinstance(holder.get(name), kind)]
+    return {name: holder[name] for name in known}

@@ -78,7 +78,9 @@ class Codes:
     def redeem(self, code: str) -> bool:
         """Once, and in time."""
         until = self._until.pop(_hash_code(code), None)
-        return until is not None and self._clock() < until
+        if until is None:
+            return False
+        return self._clock() < until
 
 
 class Tries:
@@ -89,7 +91,8 @@ class Tries:
         self._wrong = deque[float]()
 
     def check(self) -> None:
-        while self._wrong and self._wrong[0] < self._clock() - TRY_SECONDS:
+        oldest = self._clock() - TRY_SECONDS
+        while self._wrong and self._wrong[0] < oldest:
             self._wrong.popleft()
         if len(self._wrong) >= WRONG_TRIES:
             raise TooManyError(
@@ -116,7 +119,8 @@ async def take_token(request: Request) -> Response:
     tries: Tries = request.app.state.tries
     keys: Keys = request.app.state.keys
     tries.check()
-    if keys.is_token(await _read_token(request)):
+    given = await _read_token(request)
+    if keys.is_token(given):
         return let_in(request)
     tries.note_wrong()
     return login_page(WRONG_TOKEN, status=403)
@@ -148,15 +152,19 @@ def cookie_name(port: int, scheme: str = "http") -> str:
 
 
 def login_page(problem: str = NO_CODE, *, status: int = 200) -> HTMLResponse:
-    return HTMLResponse(PAGE.format(problem=html.escape(problem)), status)
+    page = PAGE.format(problem=html.escape(problem))
+    return HTMLResponse(page, status)
 
 
 async def _read_token(request: Request) -> str:
     given = request.headers.get("content-type", "")
-    if given.partition(";")[0].strip().lower() != FORM:
+    media_type, _, _ = given.partition(";")
+    if media_type.strip().lower() != FORM:
         raise WrongMediaTypeError(given)
-    form = parse_qs((await read_body(request, FORM_BYTES)).decode("latin-1"))
-    return form.get("token", [""])[0].strip()
+    body = await read_body(request, FORM_BYTES)
+    form = parse_qs(body.decode("latin-1"))
+    token = form.get("token", [""])[0]
+    return token.strip()
 
 
 def _hash_code(code: str) -> bytes:

@@ -1,6 +1,6 @@
 """What goes in and out, as `/openapi.json` describes it.
 
-What comes in is checked here only for its shape: a field that nobody knows is refused, because a
+What comes in is checked here only for its shape: an unknown field is refused, because a
 typo would be dropped in silence. Whether a value is good is decided by the rules of the room, the
 same for every door. What goes out is described here and written by the rooms' own `to_dict`.
 """

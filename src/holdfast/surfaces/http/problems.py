@@ -1,8 +1,7 @@
 """Errors as problem documents (RFC 9457), whatever went wrong and wherever.
 
-A caller finds the same members each time and decides by `code`. What a bug says stays here: its
-message may quote what somebody wrote, so only its type goes into the log and nothing of it into the
-answer.
+A caller finds the same members each time and decides by `code`. The message of a bug stays here: it
+may quote private text, so only its type goes into the log and nothing of it into the answer.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ BUG = (
 )
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PLACES = ("body", "query", "header", "path")
+HEADERS = {408: {"Connection": "close"}, 429: {"Retry-After": "1"}}
 CODES = {404: "not_found", 405: "method_not_allowed"}
 DETAILS = {
     404: "There is nothing at this path. `/openapi.json` lists what there is.",
@@ -64,11 +64,13 @@ def make_problem(
 
 def describe_error(error: HoldfastError, *, status: int | None = None, **more: Any) -> Problem:
     """One of ours; `status` where a route has a better one than the error's kind."""
-    headers = {408: {"Connection": "close"}, 429: {"Retry-After": "1"}}.get(error.http_status)
-    given = status or error.http_status
-    actions = word_actions(error.next_actions)
     return make_problem(
-        given, error.code, error.message, next_actions=actions, headers=headers, **more
+        status or error.http_status,
+        error.code,
+        error.message,
+        next_actions=word_actions(error.next_actions),
+        headers=HEADERS.get(error.http_status),
+        **more,
     )
 
 
@@ -98,11 +100,12 @@ async def _answer_framework(request: Request, error: Exception) -> Problem:
     """What the framework refuses by itself: an unknown path, a method that a path does not take."""
     assert isinstance(error, HTTPException)
     status = error.status_code
+    code = CODES.get(status, "invalid")
     detail = DETAILS.get(status) or HTTPStatus(status).phrase
     headers = error.headers
     if status == 405:
         headers = {"Allow": ", ".join(_list_methods(request))}
-    return make_problem(status, CODES.get(status, "invalid"), detail, headers=headers)
+    return make_problem(status, code, detail, headers=headers)
 
 
 def _list_methods(request: Request) -> list[str]:
@@ -121,14 +124,23 @@ async def _answer_malformed(request: Request, error: Exception) -> Problem:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     described = [_describe_mistake(mistake) for mistake in found[:SHOWN_PROBLEMS]]
-    if len(found) > SHOWN_PROBLEMS:
-        described.append(f"and {len(found) - SHOWN_PROBLEMS} more")
-    return make_problem(400, Invalid.code, f"{'; '.join(described)}.")
+    left_out = len(found) - SHOWN_PROBLEMS
+    if left_out > 0:
+        described.append(f"and {left_out} more")
+    detail = "; ".join(described)
+    return make_problem(400, Invalid.code, f"{detail}.")
 
 
 def _describe_mistake(mistake: Mapping[str, Any]) -> str:
     """The names in it are the caller's, so they are quoted as text from outside."""
-    steps = [str(step) for step in mistake["loc"]]
-    place = ".".join(step if step in PLACES else shown(step) for step in steps)
+    steps = [_quote_step(str(step)) for step in mistake["loc"]]
+    place = ".".join(steps)
     message = mistake["msg"]
-    return f"{place} {message[:1].lower()}{message[1:]}"
+    first, rest = message[:1], message[1:]
+    return f"{place} {first.lower()}{rest}"
+
+
+def _quote_step(step: str) -> str:
+    if step in PLACES:
+        return step
+    return shown(step)

@@ -1,8 +1,8 @@
 """One server process, from the first check to the last answer.
 
-The order matters. Whoever may not serve this store is told before a port is taken; the lease comes
-before the port, so that a second server is told about the first and not about its port; the link is
-printed when it works.
+The order matters. A store that may not be served is refused before a port is taken; the lease comes
+before the port, so that a second server reports the first one and not its port; the link is printed
+when it works.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Started:
-    """What somebody has to know who wants to come in."""
+    """What a person has to know to open the console."""
 
     url: str
     login_url: str
@@ -71,28 +71,38 @@ async def serve(settings: Settings, place: Place, announce: Callable[[Started], 
     """Until a signal comes; `announce` is called once, when requests are answered."""
     check_place(place, settings)
     with _lease(settings) as lease, listening(place) as listener:
-        port = listener.getsockname()[1]
+        site = Site(place.host, listener.getsockname()[1])
         if lease is not None:
-            lease.tell(port, Site(place.host, port).url)
-        async with App(settings, folder=next(iter(place.roots), None)) as app:
+            lease.tell(site.port, site.url)
+        folder = next(iter(place.roots), None)
+        async with App(settings, folder=folder) as app:
             await refuse_unsafe_role(app)
             await refuse_adopted_memories(app)
-            with contextlib.suppress(HoldfastError):  # what waits goes on waiting, and health tells
+            # Where the store is down, spooled events go on waiting, and the health route counts them.
+            with contextlib.suppress(HoldfastError):
                 await app.drain()
-            await _run(app, Site(place.host, port), place, listener, announce)
+            await _run(app, site, place, listener, announce)
 
 
 async def _run(
     app: App, site: Site, place: Place, listener: socket.socket, announce: Callable[[Started], None]
 ) -> None:
-    keys, codes, stopping = Keys(app.settings.home), Codes(), asyncio.Event()
-    login_url = f"{site.url}/login?code={codes.issue()}"
-    _ = keys.token  # made now, so that the file is there when its name is printed
-    started = Started(site.url, login_url, os.getpid(), keys.path, not is_loopback(place.host))
+    keys = Keys(app.settings.home)
+    codes = Codes()
+    stopping = asyncio.Event()
+    _ = keys.token  # made now, so that the file exists when its name is printed
+    started = Started(
+        url=site.url,
+        login_url=f"{site.url}/login?code={codes.issue()}",
+        pid=os.getpid(),
+        token_file=keys.path,
+        is_open=not is_loopback(place.host),
+    )
     http = make_http_app(
         app, site=site, keys=keys, codes=codes, roots=place.roots, stopping=stopping
     )
-    await Server(http, stopping, lambda: announce(started)).serve(sockets=[listener])
+    server = Server(http, stopping, lambda: announce(started))
+    await server.serve(sockets=[listener])
 
 
 class Server(uvicorn.Server):
@@ -133,9 +143,7 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def stop(self) -> None:
-        """Streams end, answers are finished; whoever asks a second time does not want to wait for
-        them.
-        """
+        """Streams end, answers are finished; a second signal does not wait for them."""
         self.force_exit = self.should_exit
         self.should_exit = True
         self._stopping.set()
@@ -157,16 +165,20 @@ def check_place(place: Place, settings: Settings) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    address = _address(host)
-    return host.lower() == "localhost" if address is None else address.is_loopback
+    address = _find_address(host)
+    if address is None:
+        return host.lower() == "localhost"
+    return address.is_loopback
 
 
 def is_wildcard(host: str) -> bool:
-    address = _address(host)
-    return not host.strip() if address is None else address.is_unspecified
+    address = _find_address(host)
+    if address is None:
+        return not host.strip()
+    return address.is_unspecified
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -174,9 +186,11 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _lease(settings: Settings) -> Any:
-    """PostgreSQL takes any number of servers; a file in somebody's home takes one."""
+    """PostgreSQL takes any number of servers; a store in a file takes one."""
     store = sqlite_path(settings.database)
-    return Lease(store) if store else contextlib.nullcontext()
+    if store is None:
+        return contextlib.nullcontext()
+    return Lease(store)
 
 
 @contextlib.contextmanager
@@ -192,21 +206,20 @@ def listening(place: Place) -> Iterator[socket.socket]:
         try:
             listener.bind(address)
         except OSError as error:
-            raise _no_port(error, place) from error
+            raise _make_port_error(error, place) from error
         listener.listen(BACKLOG)
         yield listener
 
 
-def _no_port(error: OSError, place: Place) -> HoldfastError:
+def _make_port_error(error: OSError, place: Place) -> HoldfastError:
     if error.errno == errno.EADDRINUSE:
         return PortTakenError(place.host, place.port)
     if error.errno == errno.EACCES:
         return InvalidValueError(
             "--port", place.port, "needs rights that you do not have; choose one above 1023"
         )
-    return InvalidValueError(
-        "--host", place.host, f"cannot be used: {(error.strerror or str(error)).lower()}"
-    )
+    reason = error.strerror or str(error)
+    return InvalidValueError("--host", place.host, f"cannot be used: {reason.lower()}")
 
 
 async def refuse_unsafe_role(app: App) -> None:

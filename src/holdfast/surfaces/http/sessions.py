@@ -1,7 +1,7 @@
 """`/api/sessions`: parse, one verb, format.
 
 A session's answer has its revision as `ETag`, and its scratchpad a tag of its own; a change that
-brings it back as `If-Match` is refused when somebody was faster. Every write takes an
+brings it back as `If-Match` is refused when another caller was faster. Every write takes an
 `Idempotency-Key`; a repeated one answers with the status of the first time and with the thing as it
 is now.
 """
@@ -54,11 +54,9 @@ async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]
 @router.post("", status_code=201, responses={201: {"model": models.Session}})
 async def create_session(app: Here, body: models.StartSession, key: Key = None) -> Response:
     """Start a session"""
-    fields = {
-        **body.model_dump(),
-        "user_id": app.settings.developer if body.user_id is None else body.user_id,
-    }
-
+    fields = body.model_dump()
+    if body.user_id is None:
+        fields["user_id"] = app.settings.developer
     request = Request("session.start", fields, key=key, target="http", read_again=_get_session)
     done = await write(app.scope, request, lambda scope: scope.sessions.create_session(**fields))
     return answer(done.result, status=201, location=True)
@@ -68,7 +66,8 @@ async def create_session(app: Here, body: models.StartSession, key: Key = None) 
 async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Response:
     """A session, its context sets, and what whoever continues it is told"""
     session = await app.scope.sessions.get_session(session_id)
-    return answer(session, resume=await app.scope.sessions.get_resume_text(session.id, exists))
+    text = await app.scope.sessions.get_resume_text(session.id, exists)
+    return answer(session, resume=text)
 
 
 @router.patch("/{session_id}", responses={200: {"model": models.ChangedSession}})
@@ -82,7 +81,7 @@ async def patch_session(
     """Change its name, hints and context sets, all or none"""
     given = body.model_dump(by_alias=True, exclude_unset=True)
     request = _change("session.patch", session_id, given, key, if_match, _get_patched)
-    changes = _changes(body)
+    changes = _list_changes(body)
     done = await write(
         app.scope, request, lambda scope: scope.sessions.patch_session(session_id, **changes)
     )
@@ -104,7 +103,8 @@ async def end_session(
         return await scope.sessions.get_session(session_id)
 
     request = _change("session.end", session_id, {}, key, if_match, _get_session)
-    return answer((await write(app.scope, request, verb)).result)
+    done = await write(app.scope, request, verb)
+    return answer(done.result)
 
 
 @router.post(
@@ -124,8 +124,9 @@ async def resume_session(
     done = await write(app.scope, request, lambda scope: scope.sessions.resume_session(session_id))
     session = done.result
     text = await app.scope.sessions.get_resume_text(session.id, exists)
-    is_new = session.id != session_id
-    return answer(session, status=201 if is_new else 200, location=is_new, resume=text)
+    if session.id == session_id:
+        return answer(session, resume=text)
+    return answer(session, status=201, location=True, resume=text)
 
 
 # --- events ---------------------------------------------------------------------------------------
@@ -136,20 +137,21 @@ async def list_events(
     app: Here, session_id: SessionId, page: Annotated[models.EventsPage, Query()]
 ) -> Response:
     """A page of the log, or with `turns` or `tokens` its end, oldest first"""
+    after = page.after or 0
+    more = False
     if page.turns is None and page.tokens is None:
-        events, more = await _page(app, session_id, page.after or 0, page.limit or models.PAGE)
+        events, more = await _load_page(app, session_id, after, page.limit or models.PAGE)
     elif page.after is None and page.limit is None:
         turns = TURNS if page.turns is None else page.turns
         events = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens)
-        more = False
     else:
         raise InvalidValueError(
             "query", "after, limit", "does not go together with turns or tokens"
         )
-    after = events[-1].sequence if events else page.after or 0
-    return JSONResponse(
-        {"events": [event.to_dict() for event in events], "more": more, "after": after}
-    )
+    if events:
+        after = events[-1].sequence
+    listed = [event.to_dict() for event in events]
+    return JSONResponse({"events": listed, "more": more, "after": after})
 
 
 @router.post("/{session_id}/events", status_code=201, responses={201: {"model": models.Event}})
@@ -161,12 +163,13 @@ async def append_event(
     if_match: IfMatch = None,
 ) -> Response:
     """Append an event; its number follows the last one"""
-    fields = _without(body.model_dump(), "type")
+    fields = body.model_dump()
+    event_type = fields.pop("type")
     request = _change("session.append", session_id, body.model_dump(), key, if_match, _get_event)
     done = await write(
         app.scope,
         request,
-        lambda scope: scope.sessions.append_event(session_id, body.type, **fields),
+        lambda scope: scope.sessions.append_event(session_id, event_type, **fields),
     )
     return JSONResponse(done.result.to_dict(), 201)
 
@@ -177,7 +180,8 @@ async def append_event(
 @router.get("/{session_id}/state", responses={200: {"model": models.SessionState}})
 async def get_state(app: Here, session_id: SessionId) -> Response:
     """Its scratchpad"""
-    return answer_state(await app.scope.sessions.get_state(session_id))
+    state = await app.scope.sessions.get_state(session_id)
+    return answer_state(state)
 
 
 @router.patch("/{session_id}/state", responses={200: {"model": models.SessionState}})
@@ -255,7 +259,7 @@ async def _get_state(scope: Scope, session_id: str) -> SessionState:
     return await scope.sessions.get_state(session_id)
 
 
-async def _page(
+async def _load_page(
     app: App, session_id: str, after: int, limit: int
 ) -> tuple[list[SessionEvent], bool]:
     """The events beyond a number, and whether there are more, which one more row shows."""
@@ -263,22 +267,19 @@ async def _page(
     return events[:limit], len(events) > limit
 
 
-def _changes(body: models.PatchSession) -> dict[str, Any]:
+def _list_changes(body: models.PatchSession) -> dict[str, Any]:
     """What the caller has named; the rest stays."""
     given = body.model_fields_set
+    named = [field for field in META if field in given]
     return {
-        "metadata": {META[field]: getattr(body, field) for field in META if field in given},
+        "metadata": {META[field]: getattr(body, field) for field in named},
         "context": body.context if "context" in given else None,
-        "set_context": _pair(body.set_context),
-        "union_context": _pair(body.union_context),
+        "set_context": _make_pair(body.set_context),
+        "union_context": _make_pair(body.union_context),
     }
 
 
-def _pair(change: models.ContextSet | None) -> tuple[str, list[str]] | None:
+def _make_pair(change: models.ContextSet | None) -> tuple[str, list[str]] | None:
     if change is None:
         return None
     return (change.set_name, change.items)
-
-
-def _without(given: dict[str, Any], field: str) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name != field}

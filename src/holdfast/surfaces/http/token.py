@@ -18,6 +18,7 @@ from holdfast.ground import files
 TOKEN_BYTES = 32
 FILE_BYTES = 1000
 COOKIE_MEANS = b"holdfast console 1"
+NOT_SEEN = (0, 0)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -27,22 +28,23 @@ class Keys:
     def __init__(self, home: str):
         self.home = home
         self.path = os.path.join(home, "token")
-        self._token, self._seen = "", (0, 0)
+        self._token = ""
+        self._seen = NOT_SEEN
 
     @property
     def token(self) -> str:
-        if (seen := self._look()) is None or seen != self._seen:
+        seen = self._look()
+        if seen is None or seen != self._seen:
             self._token = load_or_make(self.home)
-            self._seen = seen or (
-                0,
-                0,
-            )  # as it was before: a file that changed meanwhile is read once more
+            # As it was before: a file that changed meanwhile is read once more.
+            self._seen = seen or NOT_SEEN
         return self._token
 
     @property
     def cookie(self) -> str:
-        """Survives a restart, ends with the token, and tells nobody what the token is."""
-        return hmac.new(self.token.encode(), COOKIE_MEANS, "sha256").hexdigest()
+        """Survives a restart, ends with the token, and does not reveal the token."""
+        digest = hmac.new(self.token.encode(), COOKIE_MEANS, "sha256")
+        return digest.hexdigest()
 
     def is_token(self, given: str) -> bool:
         return _equal(given, self.token)
@@ -73,12 +75,12 @@ def load_or_make(home: str) -> str:
 
 
 def _read(path: str) -> str | None:
-    """None when there is no file, or none that could be a token: a new one is made then."""
-    data = files.find_bytes(path, max_bytes=FILE_BYTES)
-    text = (data or b"").decode("ascii", errors="replace").strip()
+    """None where the file is missing or holds something else: a new token is made then."""
+    data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+    text = data.decode("ascii", errors="replace").strip()
     if not _TOKEN.fullmatch(text):
         return None
-    with contextlib.suppress(OSError):  # copied here by somebody who did not think of its mode
+    with contextlib.suppress(OSError):  # a copied file may have a mode that others can read
         if os.stat(path).st_mode & 0o077:
             os.chmod(path, 0o600)
     return text
