@@ -54,6 +54,10 @@ class SessionChoice:
     session: Session | None = None
     is_newest_of_several: bool = False
 
+    @property
+    def session_id(self) -> str | None:
+        return self.session.id if self.session else None
+
     def describe(self, how_to_name_another: str) -> tuple[str, ...]:
         """A note for the caller, where there was a choice."""
         if self.session is None or not self.is_newest_of_several:

@@ -54,5 +54,9 @@ CALLS = {
 
 
 def word_actions(actions: Iterable[Action]) -> list[str]:
-    worded = [(CALLS[action.verb], action.arguments) for action in actions]
-    return [call.format(**arguments) for call, arguments in worded if call]
+    worded = []
+    for action in actions:
+        call = CALLS[action.verb]
+        if call:
+            worded.append(call.format(**action.arguments))
+    return worded

@@ -62,7 +62,9 @@ def format_json(data: object) -> str:
     from holdfast.ground.text import term_safe
 
     text = json.dumps(data, ensure_ascii=False)
-    return text if text == term_safe(text) else json.dumps(data)
+    if text == term_safe(text):
+        return text
+    return json.dumps(data)
 
 
 def make_refusal(error: Exception) -> Answer:

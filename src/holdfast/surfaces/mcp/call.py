@@ -48,7 +48,8 @@ class Call:
 
     def pick(self, *names: str) -> dict[str, Any]:
         """Those of the named arguments that were given."""
-        return {name: self.arguments[name] for name in names if name in self.arguments}
+        given = [name for name in names if name in self.arguments]
+        return {name: self.arguments[name] for name in given}
 
     async def find_session(self) -> SessionChoice:
         return await which_session.find_session(self.scope, self.session_id, self.caller)
@@ -62,7 +63,7 @@ class Call:
         from holdfast.write import Request
 
         given = {key: value for key, value in self.arguments.items() if key != "idempotency_key"}
-        caller = None if self.session_id is not None else self.caller.to_list()
+        caller = self.caller.to_list() if self.session_id is None else None
         return Request(
             self.name,
             {"arguments": given, "caller": caller},
@@ -81,7 +82,8 @@ class Call:
     ) -> Done[R]:
         from holdfast.write import write
 
-        return await write(self.scope, self.make_request(read_again, effect), verb)
+        request = self.make_request(read_again, effect)
+        return await write(self.scope, request, verb)
 
     async def write_in_session(
         self,

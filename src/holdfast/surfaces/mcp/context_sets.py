@@ -20,7 +20,8 @@ CONTEXT: Schema = {"type": "object", "additionalProperties": ITEMS}
 async def set_relevant_context(call: Call) -> Answer:
     from holdfast.sessions.context_sets import describe_removed
 
-    name, items = call.arguments["setName"], call.arguments["items"]
+    name = call.arguments["setName"]
+    items = call.arguments["items"]
     mode = call.arguments.get("mode", "replace")
 
     async def verb(scope: Scope, session: Session) -> SetChange:
@@ -31,9 +32,11 @@ async def set_relevant_context(call: Call) -> Answer:
 
     done, choice = await call.write_in_session(verb, read_again)
     change = done.result
-    removed = describe_removed(change) if mode == "merge" else None
-    notes = [change.warning, *describe_repeated(done), removed]
-    warnings = [*describe_choice(choice), *(note for note in notes if note)]
+    notes = [change.warning, *describe_repeated(done)]
+    if mode == "merge":
+        notes.append(describe_removed(change))
+    warnings = list(describe_choice(choice))
+    warnings += [note for note in notes if note]
     return Answer({**change.to_dict(), "session_id": change.session_id}, warnings)
 
 
@@ -42,15 +45,16 @@ async def get_relevant_context(call: Call) -> Answer:
     from holdfast.sessions.rules import check_optional_label
 
     name = check_optional_label("setName", call.arguments.get("setName"))
-    unusual = name_warning(name, kept=False) if name else None
     choice = await call.find_session()
     warnings = list(describe_choice(choice))
+    unusual = name_warning(name, kept=False) if name else None
     if unusual:
         warnings.append(unusual)
     if choice.session is None:
         return Answer({"context": {}, "session_id": None}, warnings, next_actions=NO_SESSION)
-    context = await call.scope.sessions.get_relevant_context(choice.session.id, name)
-    return Answer({"context": context, "session_id": choice.session.id}, warnings)
+    session_id = choice.session.id
+    context = await call.scope.sessions.get_relevant_context(session_id, name)
+    return Answer({"context": context, "session_id": session_id}, warnings)
 
 
 def _make_set_properties() -> dict[str, Schema]:

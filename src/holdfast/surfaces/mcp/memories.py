@@ -24,13 +24,12 @@ KNOWN = "This was known already: it is believed more now, and not kept twice."
 
 async def remember(call: Call) -> Answer:
     choice = await call.find_session()
-    session_id = choice.session.id if choice.session else None
 
     async def verb(scope: Scope) -> StoredMemory:
         return await scope.memories.remember(
             call.arguments["content"],
             **call.pick(*STATEMENT),
-            session_id=session_id,
+            session_id=choice.session_id,
             user_id=call.app.settings.developer,
         )
 
@@ -44,8 +43,9 @@ async def remember(call: Call) -> Answer:
 async def recall(call: Call) -> Answer:
     limits = call.pick("limit", "min_relevance")
     found = await call.scope.memories.recall(call.arguments["query"], **limits)
-    memories = [recalled.to_dict() for recalled in found]
-    return Answer({"memories": memories}, next_actions=() if found else NOTHING)
+    if not found:
+        return Answer({"memories": []}, next_actions=NOTHING)
+    return Answer({"memories": [match.to_dict() for match in found]})
 
 
 async def corroborate(call: Call) -> Answer:
@@ -76,8 +76,8 @@ async def _change(
 ) -> Answer:
     """Names the caller's session as its witness, if there is one; it never starts a session."""
     choice = await call.find_session()
-    session_id = choice.session.id if choice.session else None
-    done = await call.write(lambda scope: verb(scope.memories, session_id), _get_memory)
+    witness = choice.session_id
+    done = await call.write(lambda scope: verb(scope.memories, witness), _get_memory)
     warnings = [*describe_choice(choice), *describe_repeated(done)]
     return Answer({"memory": done.result.to_dict()}, warnings)
 
@@ -89,14 +89,27 @@ async def _get_memory(scope: Scope, memory_id: str) -> Memory:
 async def _get_remembered(scope: Scope, memory_id: str) -> StoredMemory:
     from holdfast.memories.model import StoredMemory
 
-    return StoredMemory(await scope.memories.get_memory(memory_id), is_new=False)
+    memory = await scope.memories.get_memory(memory_id)
+    return StoredMemory(memory, is_new=False)
 
 
 def _make_properties() -> dict[str, Schema]:
+    return {
+        "session_id": SESSION_ID,
+        **_make_statement_properties(),
+        **_make_question_properties(),
+        "memory_id": {
+            "type": "string",
+            "description": "corroborate, contradict, forget: which memory",
+        },
+        "idempotency_key": IDEMPOTENCY_KEY,
+    }
+
+
+def _make_statement_properties() -> dict[str, Schema]:
     from holdfast.memories import rules
 
     return {
-        "session_id": SESSION_ID,
         "content": {
             "type": "string",
             "description": "remember: one self-contained statement",
@@ -118,6 +131,13 @@ def _make_properties() -> dict[str, Schema]:
             "minimum": 1,
             "description": "remember: let it expire after so many days",
         },
+    }
+
+
+def _make_question_properties() -> dict[str, Schema]:
+    from holdfast.memories import rules
+
+    return {
         "query": {"type": "string", "description": "recall: the question, in its own words"},
         "limit": {
             "type": "integer",
@@ -132,11 +152,6 @@ def _make_properties() -> dict[str, Schema]:
                 f"recall: least share of the question's words, {rules.MIN_RELEVANCE} by default"
             ),
         },
-        "memory_id": {
-            "type": "string",
-            "description": "corroborate, contradict, forget: which memory",
-        },
-        "idempotency_key": IDEMPOTENCY_KEY,
     }
 
 

@@ -58,7 +58,9 @@ async def resume_text(
         return NONE_HERE
     left = await app.scope.sessions.get_resume_text(session.id, exists)
     return prose("workspace-resume").format(
-        title=_describe_session(session), session_id=session.id, left=left or NOTHING_NOTED
+        title=_describe_session(session),
+        session_id=session.id,
+        left=left or NOTHING_NOTED,
     )
 
 
@@ -73,6 +75,8 @@ def _describe_session(session: Session) -> str:
     from holdfast.ground import clock
 
     name = session.name or session.chatmode
-    start = clock.to_text(session.started_at)
-    end = f"ended {clock.to_text(session.ended_at)}" if session.ended_at else "still open"
-    return f"{name} (started {start}, {end})"
+    started = clock.to_text(session.started_at)
+    if session.ended_at is None:
+        return f"{name} (started {started}, still open)"
+    ended = clock.to_text(session.ended_at)
+    return f"{name} (started {started}, ended {ended})"

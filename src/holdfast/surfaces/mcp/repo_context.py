@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
 
 if TYPE_CHECKING:
+    from holdfast.bundles.round_service import RoundService
     from holdfast.scope import Scope
     from holdfast.surfaces.mcp.call import Call
     from holdfast.workstreams.model import JudgedContext
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 ABOUT = ("phase", "workstream_id")
 OBJECT: Schema = {"type": "object"}
+TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
 STEPS = ("start", "next", "submit", "close", "abandon")
 STALE = (
     "The summary is stale. Read the files that changed before you rely on it, then save it again."
@@ -28,25 +30,29 @@ STALE = (
 
 
 async def load(call: Call) -> Answer:
-    judged = await _open_work(call).load(**_pick_document(call))
+    work = _open_work(call)
+    judged = await work.load(**_pick_document(call))
     return Answer({"context": judged.to_dict()}, _list_notes(judged))
 
 
 async def check(call: Call) -> Answer:
-    judged = await _open_work(call).load(**_pick_document(call))
+    work = _open_work(call)
+    judged = await work.load(**_pick_document(call))
     claims = [claim.to_dict() for claim in judged.claims]
-    return Answer({"claims": claims, "context": judged.to_dict()}, _list_notes(judged))
+    data = {"claims": claims, "context": judged.to_dict()}
+    return Answer(data, _list_notes(judged))
 
 
 async def bundle(call: Call) -> Answer:
     """The frozen bytes of the caller's session; without a session, a bundle built now."""
     about = _pick_document(call)
     choice = await call.find_session()
-    built = await call.app.bundles(_open_work(call)).build(
+    bundles = call.app.bundles(_open_work(call))
+    built = await bundles.build(
         about["phase"],
         about["workstream_id"],
         client=_find_known_client(call),
-        session_id=choice.session.id if choice.session else None,
+        session_id=choice.session_id,
         worktree=call.caller.worktree,
     )
     return Answer({"bundle": built.to_dict()}, describe_choice(choice))
@@ -69,10 +75,8 @@ async def decide(call: Call) -> Answer:
 
     done = await _write(call, verb)
     context = await _load_context(work, call)
-    uid = done.result.subject
-    entries = (entry for entry in context["open_decisions"] if entry.get("uid") == uid)
-    found: dict[str, Any] = next(entries, {})
-    return Answer({"decision": found, "context": context}, describe_repeated(done))
+    decision = _find_decision(context, done.result.subject)
+    return Answer({"decision": decision, "context": context}, describe_repeated(done))
 
 
 async def claim(call: Call) -> Answer:
@@ -91,25 +95,28 @@ async def claim(call: Call) -> Answer:
         return judged.id
 
     done = await _write(call, verb)
+    claim_id = done.result.subject
     context = await work.load(**_pick_document(call))
-    claims = [entry.to_dict() for entry in context.claims if entry.id == done.result.subject]
+    claims = [entry.to_dict() for entry in context.claims if entry.id == claim_id]
     return Answer({"claims": claims}, describe_repeated(done))
 
 
 async def save(call: Call) -> Answer:
+    given = call.arguments
     work = _open_work(call)
-    options: dict[str, Any] = {
-        "feature_request": call.arguments.get("feature_request"),
-        "expected_revision": call.arguments.get("expected_revision"),
-    }
 
     async def verb(scope: Scope) -> NotedWork:
-        saved = await work.save(call.arguments["summary"], **options, **_pick_document(call))
+        saved = await work.save(
+            given["summary"],
+            feature_request=given.get("feature_request"),
+            expected_revision=given.get("expected_revision"),
+            **_pick_document(call),
+        )
         return NotedWork("", notes=tuple(saved.notes))
 
     done = await call.write(verb, _get_noted, effect="files")
-    warnings = [*done.result.notes, *describe_repeated(done)]
-    return Answer({"context": await _load_context(work, call)}, warnings)
+    context = await _load_context(work, call)
+    return Answer({"context": context}, [*done.result.notes, *describe_repeated(done)])
 
 
 async def fail(call: Call) -> Answer:
@@ -123,7 +130,8 @@ async def fail(call: Call) -> Answer:
         return ""
 
     done = await _write(call, verb)
-    return Answer({"context": await _load_context(work, call)}, describe_repeated(done))
+    context = await _load_context(work, call)
+    return Answer({"context": context}, describe_repeated(done))
 
 
 async def round_(call: Call) -> Answer:
@@ -134,16 +142,18 @@ async def round_(call: Call) -> Answer:
         return NotedWork(str(step["started_at"]), answer=step)
 
     async def read_again(scope: Scope, started_at: str) -> NotedWork:
-        return NotedWork(started_at, answer=await _load_round(call, started_at))
+        step = await _load_round(call, started_at)
+        return NotedWork(started_at, answer=step)
 
     done = await call.write(verb, read_again, effect="files")
     step = done.result.answer
-    return Answer({"round": step}, [*step.get("notes", ()), *describe_repeated(done)])
+    notes = step.get("notes", ())
+    return Answer({"round": step}, [*notes, *describe_repeated(done)])
 
 
 async def _run_step(call: Call) -> dict[str, Any]:
     given = call.arguments
-    rounds = call.app.rounds(_open_work(call))
+    rounds = _open_rounds(call)
     which = given.get("workstream_id")
     match given["step"]:
         case "start":
@@ -154,9 +164,9 @@ async def _run_step(call: Call) -> dict[str, Any]:
             sources = _get_list(call, "sources")
             done = await rounds.submit(given.get("role", ""), given.get("text", ""), sources, which)
         case "close":
-            done = await rounds.close(
-                _get_list(call, "decisions"), _get_list(call, "questions"), which
-            )
+            decisions = _get_list(call, "decisions")
+            questions = _get_list(call, "questions")
+            done = await rounds.close(decisions, questions, which)
         case "abandon":
             done = await rounds.abandon(which)
         case unknown:
@@ -167,14 +177,16 @@ async def _run_step(call: Call) -> dict[str, Any]:
 
 async def _load_round(call: Call, started_at: str) -> dict[str, Any]:
     """After a repeated step: how its round ended, else whose turn it is; empty if forgotten."""
-    rounds = call.app.rounds(_open_work(call))
+    rounds = _open_rounds(call)
     which = call.arguments.get("workstream_id")
-    if ended := await rounds.find_ended(started_at, which):
+    ended = await rounds.find_ended(started_at, which)
+    if ended is not None:
         return ended.to_dict()
     try:
-        return (await rounds.next(which)).to_dict()
+        step = await rounds.next(which)
     except RoundNotFoundError:
         return {}
+    return step.to_dict()
 
 
 # --- within ---------------------------------------------------------------------------------------
@@ -182,6 +194,10 @@ async def _load_round(call: Call, started_at: str) -> dict[str, Any]:
 
 def _open_work(call: Call) -> WorkstreamService:
     return call.app.work_in(call.caller.worktree)
+
+
+def _open_rounds(call: Call) -> RoundService:
+    return call.app.rounds(_open_work(call))
 
 
 def _pick_document(call: Call) -> dict[str, Any]:
@@ -230,21 +246,28 @@ async def _get_noted(scope: Scope, subject: str) -> NotedWork:
 
 
 async def _load_context(work: WorkstreamService, call: Call) -> dict[str, Any]:
-    return (await work.load(**_pick_document(call))).to_dict()
+    judged = await work.load(**_pick_document(call))
+    return judged.to_dict()
+
+
+def _find_decision(context: Mapping[str, Any], uid: str) -> dict[str, Any]:
+    """Empty where it is no longer among the decisions that stand."""
+    for decision in context["open_decisions"]:
+        if decision.get("uid") == uid:
+            return dict(decision)
+    return {}
 
 
 def _find_known_client(call: Call) -> str | None:
     from holdfast.clients import CLIENTS
 
-    return call.caller.client if call.caller.client in CLIENTS else None
+    client = call.caller.client
+    return client if client in CLIENTS else None
 
 
 def _make_properties() -> dict[str, Schema]:
-    from holdfast.bundles.rounds import ROLES
-    from holdfast.workstreams.entries import DECISION_STATUSES
     from holdfast.workstreams.model import PHASES
 
-    texts: Schema = {"type": "array", "items": {"type": "string"}}
     return {
         "session_id": SESSION_ID,
         "phase": {
@@ -258,6 +281,18 @@ def _make_properties() -> dict[str, Schema]:
             "type": "string",
             "description": "decide, claim, round submit: one statement; what the role says",
         },
+        **_make_note_properties(),
+        **_make_run_properties(),
+        **_make_round_properties(),
+        "idempotency_key": IDEMPOTENCY_KEY,
+    }
+
+
+def _make_note_properties() -> dict[str, Schema]:
+    """Of decisions and claims."""
+    from holdfast.workstreams.entries import DECISION_STATUSES
+
+    return {
         "id": {"type": "string", "description": "decide: change this decision, such as D2"},
         "decision_status": {
             "type": "string",
@@ -266,7 +301,7 @@ def _make_properties() -> dict[str, Schema]:
         },
         "because": {"type": "string", "description": "decide: the reason, needed to reject"},
         "evidence": {
-            **texts,
+            **TEXTS,
             "description": (
                 "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top"
             ),
@@ -275,6 +310,13 @@ def _make_properties() -> dict[str, Schema]:
             "type": "string",
             "description": "claim: completion, when it says that something is done",
         },
+    }
+
+
+def _make_run_properties() -> dict[str, Schema]:
+    """Of summaries, failed runs and the steps of a round."""
+    steps = ", ".join(STEPS)
+    return {
         "summary": {
             "type": "string",
             "description": "save: the state of the work, for the next session",
@@ -286,16 +328,23 @@ def _make_properties() -> dict[str, Schema]:
         },
         "step": {
             "type": "string",
-            "description": f"fail: what was being done; round: {', '.join(STEPS)}",
+            "description": f"fail: what was being done; round: {steps}",
         },
         "error": {"type": "string", "description": "fail: what went wrong"},
         "next_action": {"type": "string", "description": "fail: what to try next"},
+    }
+
+
+def _make_round_properties() -> dict[str, Schema]:
+    from holdfast.bundles.rounds import ROLES
+
+    roles = ", ".join(ROLES)
+    return {
         "topic": {"type": "string", "description": "round start: what it is about"},
-        "role": {"type": "string", "description": f"round submit: {', '.join(ROLES)}"},
-        "sources": {**texts, "description": "round submit: repo:PATH, tool:COMMAND, user:WORDS"},
-        "decisions": {**texts, "description": "round close: what was decided"},
-        "questions": {**texts, "description": "round close: what stays open"},
-        "idempotency_key": IDEMPOTENCY_KEY,
+        "role": {"type": "string", "description": f"round submit: {roles}"},
+        "sources": {**TEXTS, "description": "round submit: repo:PATH, tool:COMMAND, user:WORDS"},
+        "decisions": {**TEXTS, "description": "round close: what was decided"},
+        "questions": {**TEXTS, "description": "round close: what stays open"},
     }
 
 

@@ -26,10 +26,8 @@ async def read(app: App, caller: Caller, uri: str) -> str:
 
     if uri not in ADDRESSES:
         raise InvalidValueError("Resource", uri, "is unknown", known=ADDRESSES)
-    session = (await find_session(app.scope, None, caller)).session
-    built = await app.bundles(app.work_in(caller.worktree)).build(
-        uri.removeprefix(BUNDLE),
-        session_id=session.id if session else None,
-        worktree=caller.worktree,
-    )
+    phase = uri.removeprefix(BUNDLE)
+    choice = await find_session(app.scope, None, caller)
+    bundles = app.bundles(app.work_in(caller.worktree))
+    built = await bundles.build(phase, session_id=choice.session_id, worktree=caller.worktree)
     return built.text

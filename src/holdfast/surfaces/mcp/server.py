@@ -40,7 +40,7 @@ COMPLETIONS = 100  # the protocol's limit
 
 
 def assume_exists(path: str) -> bool:
-    """For a server whose clients are elsewhere: it has none of their files, and hides its own."""
+    """For a server whose clients are elsewhere: it has no files of theirs, and hides its own."""
     return True
 
 
@@ -98,8 +98,9 @@ class CallHandler:
             problem = f"Tool {ascii(params.name)[:80]} is unknown. Known: {known}."
             raise MCPError(types.INVALID_PARAMS, problem)
         answer = await self._run_tool(tool, context, params.arguments or {})
+        text = types.TextContent(type="text", text=answer.to_text())
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.to_text())],
+            content=[text],
             structured_content=answer.to_dict(),
             is_error=answer.is_error,
         )
@@ -121,9 +122,8 @@ class CallHandler:
                 )
         except Exception as error:
             raise _as_protocol_error(error) from None
-        message = types.PromptMessage(
-            role="user", content=types.TextContent(type="text", text=text)
-        )
+        content = types.TextContent(type="text", text=text)
+        message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(messages=[message])
 
     async def read_resource(
@@ -152,10 +152,12 @@ class CallHandler:
                 app = await self.app_for(context.request)
                 names = await app.scope.sessions.list_names(params.argument.value, COMPLETIONS + 1)
         has_more = len(names) > COMPLETIONS
-        total = None if has_more else len(names)
-        return types.CompleteResult(
-            completion=types.Completion(values=names[:COMPLETIONS], total=total, has_more=has_more)
+        completion = types.Completion(
+            values=names[:COMPLETIONS],
+            total=None if has_more else len(names),
+            has_more=has_more,
         )
+        return types.CompleteResult(completion=completion)
 
     async def _run_tool(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
         """Parse, one verb, format; an error on the way is an answer too."""
@@ -165,7 +167,9 @@ class CallHandler:
         try:
             operation, arguments = tool.parse(given)
             app = await self.app_for(context.request)
-            name = f"{tool.name}.{operation.name}" if tool.has_operations else tool.name
+            name = tool.name
+            if tool.has_operations:
+                name = f"{tool.name}.{operation.name}"
             caller = self._identify_caller(context)
             call = Call(app, caller, name, arguments, self.starting, self.exists)
             return await operation.run(call)
@@ -178,12 +182,10 @@ class CallHandler:
         from holdfast.usecases.which_session import identify_caller
 
         client = context.session.client_params
+        introduced_as = client.client_info.name if client else None
         meta: Any = context.meta
         return identify_caller(
-            client.client_info.name if client else None,
-            environment=self.environment,
-            meta=meta,
-            folder=self.folder,
+            introduced_as, environment=self.environment, meta=meta, folder=self.folder
         )
 
 
@@ -192,14 +194,19 @@ class CallHandler:
 
 @cache
 def _load_tools() -> dict[str, Tool]:
-    rooms = (import_module(f"holdfast.surfaces.mcp.{room}") for room in ROOMS)
-    return {tool.name: tool for room in rooms for tool in room.TOOLS}
+    tools: dict[str, Tool] = {}
+    for room in ROOMS:
+        module = import_module(f"holdfast.surfaces.mcp.{room}")
+        tools |= {tool.name: tool for tool in module.TOOLS}
+    return tools
 
 
 @cache
 def _find_input_schema(name: str) -> Mapping[str, Any] | None:
     tool = _load_tools().get(name)
-    return tool.input_schema() if tool else None
+    if tool is None:
+        return None
+    return tool.input_schema()
 
 
 @cache
@@ -270,7 +277,9 @@ def _as_protocol_error(error: Exception, **about: str) -> MCPError:
 
     refused = make_refusal(error)
     _report_bug(refused)
-    code = types.INVALID_PARAMS if isinstance(error, Invalid | NotFound) else types.INTERNAL_ERROR
+    code = types.INTERNAL_ERROR
+    if isinstance(error, Invalid | NotFound):
+        code = types.INVALID_PARAMS
     return MCPError(code, refused.message, {**refused.to_dict(), **about})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.answer import Answer
@@ -67,9 +67,9 @@ async def recent(call: Call) -> Answer:
     if choice.session is None:
         return Answer({"events": [], "session_id": None}, next_actions=NO_SESSION)
     session_id = choice.session.id
-    events = await call.scope.sessions.get_recent_events(session_id, **limits)
-    data = {"events": [event.to_dict() for event in events], "session_id": session_id}
-    return Answer(data, describe_choice(choice))
+    recent_events = await call.scope.sessions.get_recent_events(session_id, **limits)
+    events = [event.to_dict() for event in recent_events]
+    return Answer({"events": events, "session_id": session_id}, describe_choice(choice))
 
 
 async def state(call: Call) -> Answer:
@@ -96,11 +96,13 @@ async def end(call: Call) -> Answer:
         choice = await which_session.find_session(scope, call.session_id, call.caller)
         if choice.session is None:
             return EndedSession(None, (NONE_OPEN,))
-        await scope.sessions.end_session(choice.session.id)
-        session = await scope.sessions.get_session(choice.session.id)
+        session_id = choice.session.id
+        await scope.sessions.end_session(session_id)
+        session = await scope.sessions.get_session(session_id)
         return EndedSession(session, describe_choice(choice))
 
-    ended = (await call.write(verb, _get_ended)).result
+    done = await call.write(verb, _get_ended)
+    ended = done.result
     session = ended.session.to_dict() if ended.session else None
     return Answer({"session": session}, ended.warnings)
 
@@ -112,7 +114,9 @@ class EndedSession:
 
     @property
     def subject(self) -> str:
-        return self.session.id if self.session else NONE_ENDED
+        if self.session is None:
+            return NONE_ENDED
+        return self.session.id
 
 
 # --- within ---------------------------------------------------------------------------------------
@@ -120,9 +124,13 @@ class EndedSession:
 
 async def _create_session(scope: Scope, call: Call) -> Session:
     caller = call.caller
-    defaults = {"user_id": call.app.settings.developer, "git_branch": caller.branch}
+    labels: dict[str, Any] = {
+        "user_id": call.app.settings.developer,
+        "git_branch": caller.branch,
+    }
+    labels |= call.pick(*LABELS)
     return await scope.sessions.create_session(
-        **{**defaults, **call.pick(*LABELS)},
+        **labels,
         client=caller.client or which_session.NO_CLIENT,
         native_id=caller.native_id,
         worktree=caller.worktree,
@@ -177,35 +185,15 @@ async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
 
 
 def _make_properties() -> dict[str, Schema]:
-    from holdfast.sessions import rules
-
-    def text(description: str) -> Schema:
-        return {"type": "string", "description": description}
-
     return {
         "session_id": SESSION_ID,
-        "chatmode": text("start: the kind of work, such as architect or debug"),
-        "user_id": text("start: whose work it is; the developer unless you say otherwise"),
-        "workflow": text("start: the workflow that it belongs to"),
-        "skill": text("start: the skill in use"),
-        "git_branch": text("start: the branch that it is about"),
-        "name": text("start: a short name by which people find it again"),
-        "event_type": {
-            "type": "string",
-            "enum": list(rules.EVENT_TYPES),
-            "description": "append: what happened",
-        },
-        "role": {"type": "string", "enum": list(rules.ROLES), "description": "append: who did it"},
-        "content": text("append: the text of the event"),
-        "parts": {"type": "object", "description": "append: structured details beside the text"},
-        "event_id": text("append: a UUID of yours; the same one again appends nothing"),
-        "expected_sequence": {
-            "type": "integer",
-            "minimum": 0,
-            "description": (
-                "append: the number of the last event you know; refused if there is a newer one"
-            ),
-        },
+        "chatmode": _make_text("start: the kind of work, such as architect or debug"),
+        "user_id": _make_text("start: whose work it is; the developer unless you say otherwise"),
+        "workflow": _make_text("start: the workflow that it belongs to"),
+        "skill": _make_text("start: the skill in use"),
+        "git_branch": _make_text("start: the branch that it is about"),
+        "name": _make_text("start: a short name by which people find it again"),
+        **_make_event_properties(),
         "max_turns": {
             "type": "integer",
             "minimum": 0,
@@ -222,6 +210,33 @@ def _make_properties() -> dict[str, Schema]:
         },
         "idempotency_key": IDEMPOTENCY_KEY,
     }
+
+
+def _make_event_properties() -> dict[str, Schema]:
+    from holdfast.sessions import rules
+
+    return {
+        "event_type": {
+            "type": "string",
+            "enum": list(rules.EVENT_TYPES),
+            "description": "append: what happened",
+        },
+        "role": {"type": "string", "enum": list(rules.ROLES), "description": "append: who did it"},
+        "content": _make_text("append: the text of the event"),
+        "parts": {"type": "object", "description": "append: structured details beside the text"},
+        "event_id": _make_text("append: a UUID of yours; the same one again appends nothing"),
+        "expected_sequence": {
+            "type": "integer",
+            "minimum": 0,
+            "description": (
+                "append: the number of the last event you know; refused if there is a newer one"
+            ),
+        },
+    }
+
+
+def _make_text(description: str) -> Schema:
+    return {"type": "string", "description": description}
 
 
 TOOLS = (

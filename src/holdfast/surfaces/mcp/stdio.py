@@ -146,7 +146,8 @@ class Wire:
         if not isinstance(message, types.JSONRPCNotification):
             return
         if message.method == "notifications/cancelled":
-            self._mark_answered((message.params or {}).get("requestId"))  # it never will be
+            params = message.params or {}
+            self._mark_answered(params.get("requestId"))  # it never will be
 
     async def _send(self, message: types.JSONRPCMessage) -> None:
         text = _format_line(message)
@@ -189,11 +190,13 @@ def _format_line(message: types.JSONRPCMessage) -> bytes:
     except ValueError:  # something in it has no JSON, which the caller should know
         request_id = getattr(message, "id", None)
         problem = "The answer cannot be written as JSON"
-        return _dump_line(_make_error(request_id, types.INTERNAL_ERROR, problem))
+        error = _make_error(request_id, types.INTERNAL_ERROR, problem)
+        return _dump_line(error)
 
 
 def _dump_line(message: types.JSONRPCMessage) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    return text.encode() + b"\n"
 
 
 def _parse_object(line: bytes) -> dict[str, Any]:
@@ -219,13 +222,14 @@ def _is_request_id(known: object) -> bool:
     """Not half of a surrogate pair, nor a number beyond what other programs count to."""
     if isinstance(known, str):
         return known.isprintable()
-    return isinstance(known, int) and not isinstance(known, bool) and abs(known) < 1 << 53
+    if isinstance(known, bool) or not isinstance(known, int):
+        return False
+    return abs(known) < 1 << 53
 
 
 def _make_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
-    return types.JSONRPCError(
-        jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message)
-    )
+    error = types.ErrorData(code=code, message=message)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
 
 async def _stop_on_signal(scope: anyio.CancelScope) -> None:
@@ -245,7 +249,8 @@ def _silence_libraries() -> None:
 
 def _take_pipes() -> tuple[BufferedReader, BufferedWriter]:
     """Stdin becomes empty and stdout goes to stderr, for all code but this module."""
-    wire_in, wire_out = os.dup(0), os.dup(1)
+    wire_in = os.dup(0)
+    wire_out = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -82,10 +82,15 @@ class Tool:
     def input_schema(self) -> Schema:
         """Built for the first list, and not before: the known values come from the rooms."""
         properties = dict(self._properties())
-        if self.has_operations:
-            chosen = {"type": "string", "enum": list(self.operations), "description": "What to do"}
-            return _make_object_schema({"operation": chosen, **properties}, required=["operation"])
-        return _make_object_schema(properties, required=list(self.operations[self.name].needs))
+        if not self.has_operations:
+            needed = self.operations[self.name].needs
+            return _make_object_schema(properties, required=needed)
+        operation = {
+            "type": "string",
+            "enum": list(self.operations),
+            "description": "What to do",
+        }
+        return _make_object_schema({"operation": operation, **properties}, required=["operation"])
 
     def output_schema(self) -> Schema:
         texts = {"type": "array", "items": {"type": "string"}}
@@ -114,7 +119,8 @@ class Tool:
         missing = [name for name in operation.needs if name not in arguments]
         if missing:
             subject = "Operation" if self.has_operations else "Tool"
-            raise InvalidValueError(subject, operation.name, f"needs {', '.join(missing)}")
+            listed = ", ".join(missing)
+            raise InvalidValueError(subject, operation.name, f"needs {listed}")
         arguments.pop("operation", None)
         return operation, arguments
 
@@ -131,16 +137,17 @@ class Tool:
 
 
 def _make_unknown_argument_error(name: str, known: Collection[str]) -> InvalidValueError:
-    return InvalidValueError(
-        "Argument", name, f"is unknown here{_suggest_nearest(name, known)}", known=known
-    )
+    suggestion = _suggest_nearest(name, known)
+    return InvalidValueError("Argument", name, f"is unknown here{suggestion}", known=known)
 
 
 def _suggest_nearest(given: object, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
-    nearest = get_close_matches(str(given)[:100], list(known), n=1)
-    return f"; the nearest is {nearest[0]!r}" if nearest else ""
+    beginning = str(given)[:100]
+    for nearest in get_close_matches(beginning, list(known), n=1):
+        return f"; the nearest is {nearest!r}"
+    return ""
 
 
 def _make_object_schema(
