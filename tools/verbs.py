@@ -147,23 +147,64 @@ def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[t
     if not isinstance(function, FunctionType) or function in seen:
         return set()
     seen.add(function)
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    bindings = _list_bindings(tree)
     scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    for name in _list_own_names(tree):  # such a name is not the function that is called so
+        scope.pop(name, None)
     found: set[tuple[str, str]] = set()
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
-        if isinstance(node, ast.Attribute) and node.attr in rooms.get(
-            room := _room(node.value, scope, rooms), ()
-        ):
-            found.add((room, node.attr))
-        elif (
-            isinstance(node, ast.Name | ast.Attribute)
-            and (target := _target(node, scope)) is not None
-        ):
-            module = target.__module__.split(".")
-            if module[1] in ("surfaces", "usecases"):
-                found |= _called(target, rooms, seen)
-            elif target.__name__ in rooms.get(module[1], ()):
-                found.add((module[1], target.__name__))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Name | ast.Attribute):
+            continue
+        room = _room_of_owner(node, scope, bindings, rooms)
+        target = _target(node, scope)
+        if _name(node) in rooms.get(room, ()):
+            found.add((room, _name(node)))
+        elif target is not None:
+            found |= _follow(target, rooms, seen)
     return found
+
+
+def _follow(
+    target: FunctionType, rooms: dict[str, list[str]], seen: set[Any]
+) -> set[tuple[str, str]]:
+    """A verb itself, or the verbs that a function of a door or a use case calls."""
+    folder = target.__module__.split(".")[1]
+    if folder in ("surfaces", "usecases"):
+        return _called(target, rooms, seen)
+    if target.__name__ in rooms.get(folder, ()):
+        return {(folder, target.__name__)}
+    return set()
+
+
+def _room_of_owner(
+    node: ast.Name | ast.Attribute,
+    scope: dict[str, Any],
+    bindings: dict[str, ast.expr],
+    rooms: dict[str, list[str]],
+) -> str:
+    """The room whose service an attribute is of; "" for a plain name."""
+    if isinstance(node, ast.Name):
+        return ""
+    owner = node.value
+    if isinstance(owner, ast.Name):
+        owner = bindings.get(owner.id, owner)
+    return _room(owner, scope, rooms)
+
+
+def _list_bindings(tree: ast.AST) -> dict[str, ast.expr]:
+    """What stands behind a name that a function binds by a call: `work = _open_work(call)`."""
+    bindings: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            bindings |= dict.fromkeys(names, node.value)
+    return bindings
+
+
+def _list_own_names(tree: ast.AST) -> set[str]:
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _room(node: ast.expr, scope: dict[str, Any], rooms: dict[str, list[str]]) -> str:
@@ -171,10 +212,14 @@ def _room(node: ast.expr, scope: dict[str, Any], rooms: dict[str, list[str]]) ->
     is called so.
     """
     called = node.func if isinstance(node, ast.Call) else node
-    if (name := _name(called)) in rooms or not isinstance(called, ast.Name | ast.Attribute):
+    name = _name(called)
+    if name in rooms or not isinstance(called, ast.Name | ast.Attribute):
         return name
     answer = getattr(_target(called, scope), "__annotations__", {}).get("return")
-    return next((room for room in rooms if _has_service(room, str(answer))), "")
+    for room in rooms:
+        if _has_service(room, str(answer)):
+            return room
+    return ""
 
 
 def _has_service(room: str, name: str) -> bool:
