@@ -29,7 +29,7 @@ from holdfast.surfaces.langgraph.state import (
     make_update,
 )
 from holdfast.surfaces.langgraph.writing import StateWriter
-from holdfast.workstreams.model import JudgedContext
+from holdfast.workstreams.model import JudgedClaim, JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 
 Update = dict[str, Any]
@@ -45,7 +45,9 @@ class _Node(ABC):
         phase: str = "implementation",
         settings: Settings | None = None,
     ):
-        self.folder, self.phase, self.settings = folder, phase, settings
+        self.folder = folder
+        self.phase = phase
+        self.settings = settings
 
     def __call__(self, state: Any) -> Update:
         return run_in_thread(self._attempt, state)  # a notebook calls a graph on its loop
@@ -81,8 +83,9 @@ class ContextLoadNode(_Node):
         judged = app.run(work.load(**about))
         sessions = app.run(work.list_client_sessions(**about))
         is_stale = judged.staleness.stale
-        name = {"key": judged.context.key.to_dict(), "revision": judged.context.revision}
-        metadata: dict[str, Any] = {"shared_context": name, "stale": is_stale}
+        context = judged.context
+        version = {"key": context.key.to_dict(), "revision": context.revision}
+        metadata: dict[str, Any] = {"shared_context": version, "stale": is_stale}
         given = _find_sessions(state)
         if isinstance(given, Mapping):
             metadata["cli_sessions"] = {**sessions, **given}
@@ -99,12 +102,14 @@ class ValidationNode(_Node):
 
     def work(self, app: App, work: WorkstreamService, state: Any, about: dict[str, Any]) -> Update:
         judged = app.run(work.load(**about))
-        bundle = app.run(app.bundles(work).build(about["phase"], about["workstream_id"]))
+        bundles = app.bundles(work)
+        bundle = app.run(bundles.build(about["phase"], about["workstream_id"]))
         is_stale = judged.staleness.stale
+        unproven = _list_unproven(judged)
         validation = {
             "stale": is_stale,
             "rescan": _list_files_to_rescan(judged),
-            "unproven": [claim.to_dict() for claim in judged.claims if not claim.holds],
+            "unproven": [claim.to_dict() for claim in unproven],
         }
         found = {
             "context_bundle": bundle.text,
@@ -139,13 +144,19 @@ class ContextWriteNode(_Node):
 
 def _find_sessions(state: Any) -> Any:
     """The sessions of dispatched clients, from the plan's metadata."""
-    metadata = find_field(find_field(state, "plan"), "metadata")
+    plan = find_field(state, "plan")
+    metadata = find_field(plan, "metadata")
     found = find_field(metadata, "cli_sessions")
     return {} if found is None else found
 
 
 def _list_files_to_rescan(judged: JudgedContext) -> list[str]:
-    changed = [change.path for change in judged.staleness.changed if change.what != "gone"]
-    doubted = [claim for claim in judged.claims if not claim.holds]
-    evidence = [shown.path for claim in doubted for shown in claim.evidence if shown.path]
-    return list(dict.fromkeys([*changed, *evidence]))
+    """Files that changed, then the evidence of unproven claims, each once."""
+    paths = [change.path for change in judged.staleness.changed if change.what != "gone"]
+    for claim in _list_unproven(judged):
+        paths += [evidence.path for evidence in claim.evidence if evidence.path]
+    return list(dict.fromkeys(paths))
+
+
+def _list_unproven(judged: JudgedContext) -> list[JudgedClaim]:
+    return [claim for claim in judged.claims if not claim.holds]

@@ -65,7 +65,9 @@ def role_round(
 
 
 def _choose_next_node(state: RoundState) -> str:
-    return "turn" if state.get("role") else END
+    if state.get("role"):
+        return "turn"
+    return END
 
 
 class _Nodes:
@@ -77,8 +79,11 @@ class _Nodes:
         share: bool | None,
         settings: Settings | None,
     ):
-        self.speak, self.conclude = speak, conclude
-        self.folder, self.share, self.settings = folder, share, settings
+        self.speak = speak
+        self.conclude = conclude
+        self.folder = folder
+        self.share = share
+        self.settings = settings
 
     def begin(self, state: RoundState) -> RoundState:
         step = run_in_thread(self._start, state)
@@ -109,7 +114,8 @@ class _Nodes:
             if place is None:
                 return None
             app, work = place
-            return app.run(app.rounds(work).start(state["topic"], state.get("workstream_id")))
+            rounds = app.rounds(work)
+            return app.run(rounds.start(state["topic"], state.get("workstream_id")))
 
     def _next(self, state: RoundState) -> RoundStep:
         with self._open_rounds() as (app, rounds):
@@ -133,7 +139,8 @@ class _Nodes:
                     "questions": list(closed.questions),
                 }
             after = app.run(rounds.submit(step.role, first, second, which))
-            return {"role": after.role, "submissions": [*state.get("submissions", []), first]}
+            submissions = state.get("submissions", [])
+            return {"role": after.role, "submissions": [*submissions, first]}
 
     def _abandon(self, state: RoundState) -> None:
         with suppress(HoldfastError), self._open_rounds() as (app, rounds):
@@ -152,7 +159,8 @@ class _Nodes:
     @contextmanager
     def _open_rounds(self) -> Iterator[tuple[App, RoundService]]:
         with App(self.settings) as app:
-            work = app.workstreams(self.folder or os.getcwd(), share=self.share)
+            folder = self.folder or os.getcwd()
+            work = app.workstreams(folder, share=self.share)
             yield app, app.rounds(work)
 
 
@@ -160,7 +168,9 @@ def _check_pair(role: str, answer: Any) -> tuple[Any, Any]:
     if isinstance(answer, list | tuple) and len(answer) == 2:
         first, second = answer
         return first, second
-    parts = "decisions and questions" if role == CHAIR else "a text and its sources"
+    parts = "a text and its sources"
+    if role == CHAIR:
+        parts = "decisions and questions"
     raise InvalidValueError(f"Answer of {role}", answer, f"is not a pair of {parts}")
 
 

@@ -67,5 +67,7 @@ def _find_home() -> str:
 
 
 def _check_folder(folder: object) -> str:
-    found = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
-    return canonical.check_text("repo_path", found or os.getcwd(), max_bytes=PATH_BYTES)
+    if isinstance(folder, os.PathLike):
+        folder = os.fspath(folder)
+    place = folder or os.getcwd()
+    return canonical.check_text("repo_path", place, max_bytes=PATH_BYTES)

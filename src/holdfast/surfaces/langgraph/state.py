@@ -39,12 +39,14 @@ def make_update(
     if metadata and (isinstance(plan, Mapping) or hasattr(plan, "metadata")):
         known = find_field(plan, "metadata")
         if known is None or isinstance(known, Mapping):
-            changed["plan"] = _copy_with(plan, {"metadata": {**(known or {}), **metadata}})
+            merged = {**(known or {}), **metadata}
+            changed["plan"] = _copy_with(plan, {"metadata": merged})
         else:
             problem = "is not an object, so nothing was added to it"
             error = InvalidValueError("plan.metadata", known, problem)
             context = {**context, ERROR: describe_refusal(error)}
-    return {"context": _copy_with(find_field(state, "context"), context), **changed}
+    before = find_field(state, "context")
+    return {"context": _copy_with(before, context), **changed}
 
 
 def to_list(name: str, given: object) -> list[Any]:

@@ -45,8 +45,10 @@ def add_shared_context(
     places = {load_before: LOAD, validate_before: VALIDATE, write_before: WRITE}
     _check(builder, places)
     about: dict[str, Any] = {"folder": folder, "phase": check_phase(phase), "settings": settings}
+    load = ContextLoadNode(**about)
+    validate = ValidationNode(**about)
     write = ContextWriteNode(**about)
-    nodes = {LOAD: ContextLoadNode(**about), VALIDATE: ValidationNode(**about), WRITE: write}
+    nodes = {LOAD: load, VALIDATE: validate, WRITE: write}
     for place, name in places.items():
         _insert_before(builder, place, name, nodes[name])
     agent = builder.nodes[validate_before]
@@ -104,7 +106,8 @@ def _insert_before(
     }
     for branches in builder.branches.values():
         for label, branch in branches.items():
-            branches[label] = branch._replace(ends=_redirect_ends(branch.ends, place, name))
+            ends = _redirect_ends(branch.ends, place, name)
+            branches[label] = branch._replace(ends=ends)
     builder.add_node(name, node)
     builder.add_edge(name, place)
 

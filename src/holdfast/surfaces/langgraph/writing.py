@@ -28,8 +28,12 @@ PLACE = ("path", "lines", "symbol", "proof")
 
 class StateWriter:
     def __init__(self, app: App, work: WorkstreamService, about: dict[str, Any], done: object = ()):
-        self.run, self.work, self.about = app.run, work, about
-        self.done = [str(mark) for mark in done] if isinstance(done, list) else []
+        self.run = app.run
+        self.work = work
+        self.about = about
+        self.done: list[str] = []
+        if isinstance(done, list):
+            self.done = [str(mark) for mark in done]
         self.written: list[str] = []
         self.refused: list[dict[str, Any]] = []
 
@@ -44,14 +48,14 @@ class StateWriter:
 
     def keep_learned(self, state: Any) -> None:
         """A successful run also ends an earlier failure, with or without a summary."""
-        failed_before = self.run(self.work.load(**self.about)).context.failed_run
+        before = self.run(self.work.load(**self.about)).context
         self._keep_decisions(find_in_context(state, "decisions"))
         self._keep_claims(find_in_context(state, "claims"))
         self._keep_checklist(find_in_context(state, "checklist"))
         self._keep_pointers(find_in_context(state, "file_pointers"))
         feature_request = find_in_context(state, "feature_request")
         self._keep_summary(find_in_context(state, "summary"), feature_request)
-        if failed_before:
+        if before.failed_run:
             with self._record("last_run"):
                 self.run(self.work.succeed(**self.about))
 
@@ -61,7 +65,7 @@ class StateWriter:
             self._refuse("cli_session", error)
             return
         for client, value in given.items():
-            session = value if isinstance(value, Mapping) else {"id": value}
+            session = _make_object("id", value)
             if session.get("id") is not None:  # else the client has not started one
                 self._keep_session(client, session)
 
@@ -97,23 +101,29 @@ class StateWriter:
     def _keep_decisions(self, given: object) -> None:
         for decision in self._list_new("decision", given):
             with self._record("decision", decision):
-                named: dict[str, Any] = {"decision_id": decision.get("id")}
-                named |= {name: decision.get(name) for name in ("status", "because")}
-                self.run(self.work.decide(decision.get("text"), **named, **self.about))
+                fields: dict[str, Any] = {
+                    "decision_id": decision.get("id"),
+                    "status": decision.get("status"),
+                    "because": decision.get("because"),
+                }
+                self.run(self.work.decide(decision.get("text"), **fields, **self.about))
 
     def _keep_claims(self, given: object) -> None:
         for claim in self._list_new("claim", given):
             with self._record("claim", claim):
-                text = claim["text"] if claim.get("text") is not None else claim.get("claim")
+                text = claim.get("text")
+                if text is None:
+                    text = claim.get("claim")
                 checked = _check_text("claim", text)
                 evidence = _list_evidence(claim)
-                self.run(self.work.claim(checked, evidence, kind=claim.get("kind"), **self.about))
+                kind = claim.get("kind")
+                self.run(self.work.claim(checked, evidence, kind=kind, **self.about))
 
     def _list_new(self, name: str, given: object) -> list[Mapping[str, Any]]:
         """Entries as objects; a text alone is an entry with only a text."""
         try:
             values = to_list(f"{name}s", given)
-            entries = [value if isinstance(value, Mapping) else {"text": value} for value in values]
+            entries = [_make_object("text", value) for value in values]
             return [entry for entry in entries if self._is_new(name, entry)]
         except InvalidValueError as error:
             self._refuse(name, error)
@@ -128,7 +138,8 @@ class StateWriter:
             yield
             self.written.append(name)
             if item is not None:
-                self.done = [*self.done, _make_mark(name, item)][-DONE_KEPT:]
+                done = [*self.done, _make_mark(name, item)]
+                self.done = done[-DONE_KEPT:]
         except Exception as error:  # whatever the error, the other parts are written
             self._refuse(name, error)
 
@@ -139,19 +150,31 @@ class StateWriter:
 def _make_mark(name: str, item: object) -> str:
     """The same for the same words, in every process."""
     text = json.dumps([name, item], sort_keys=True, default=repr)
-    return canonical.sha256(text.encode()).hex()[:16]
+    digest = canonical.sha256(text.encode()).hex()
+    return digest[:16]
+
+
+def _make_object(name: str, value: Any) -> Mapping[str, Any]:
+    """An object as it is, and anything else as an object with only that."""
+    if isinstance(value, Mapping):
+        return value
+    return {name: value}
 
 
 def _list_evidence(claim: Mapping[str, Any]) -> list[Any]:
     """Evidence as given, or as in a ledger: `files` with lines, `commands` with proofs."""
-    kept = [*to_list("files", claim.get("files")), *to_list("commands", claim.get("commands"))]
-    return [*to_list("evidence", claim.get("evidence")), *map(_name_place, kept)]
+    files = to_list("files", claim.get("files"))
+    commands = to_list("commands", claim.get("commands"))
+    evidence = to_list("evidence", claim.get("evidence"))
+    evidence += [_name_place(kept) for kept in (*files, *commands)]
+    return evidence
 
 
 def _name_place(kept: object) -> object:
     if not isinstance(kept, Mapping):
         return kept
-    return {name: kept[name] for name in PLACE if name in kept}
+    known = [name for name in PLACE if name in kept]
+    return {name: kept[name] for name in known}
 
 
 def _describe_error(error: object) -> str:
