@@ -119,7 +119,7 @@ class App:
         return self.workstreams(worktree)
 
     def served_work(self) -> WorkstreamService:
-        """In the working tree that this server was started for. A team's server has none."""
+        """In the working tree that this server was started for. A team's server has no files."""
         if self.folder is None or sqlite_path(self.settings.database) is None:
             raise errors.NoWorkingTreeError
         return self.workstreams(self.folder)

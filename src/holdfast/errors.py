@@ -131,9 +131,13 @@ class InvalidValueError(Invalid):
         known: Iterable[str] = (),
         next_actions: Iterable[Action] = (),
     ):
-        self.field, self.value, self.problem, self.known = field, value, problem, tuple(known)
-        choices = f" Known: {', '.join(self.known)}." if self.known else ""
-        super().__init__(f"{field} {shown(value)} {problem}.{choices}", next_actions=next_actions)
+        self.field, self.value, self.problem = field, value, problem
+        self.known = tuple(known)
+        message = f"{field} {shown(value)} {problem}."
+        if self.known:
+            choices = ", ".join(self.known)
+            message += f" Known: {choices}."
+        super().__init__(message, next_actions=next_actions)
 
 
 class StoreBusyError(Unavailable):

@@ -109,7 +109,8 @@ class _Key:
 
 async def _write_once(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[R]:
     operation = f"{request.operation} {request.target}".strip()
-    key = _Key(operation, check_key(request.key), hash_request(request.arguments))
+    checked = check_key(request.key)
+    key = _Key(operation, checked, digest=hash_request(request.arguments))
     attempt = _attempt_in_store if request.effect == "store" else _attempt_in_files
     for _ in range(ATTEMPTS - 1):
         try:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast import clients
 from holdfast.clients import contract
-from holdfast.clients.contract import HookEvent, fitted, storable
+from holdfast.clients.contract import HookEvent, cut_to_fit, make_storable
 from holdfast.ground import canonical, ids
 
 PAYLOADS = Path(__file__).with_name("payloads")
@@ -269,7 +269,7 @@ def test_characters_that_no_store_keeps_become_visible():
 
     assert event.parts is not None
     assert (event.content, event.parts["input"], event.native_id) == ("c�d?", {"a�": ["b?"]}, "n�?")
-    assert storable("a\x00b") == "a�b"
+    assert make_storable("a\x00b") == "a�b"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, {"deep": None}])
@@ -311,5 +311,5 @@ def test_a_long_text_is_cut_and_says_so(character: str):
 def test_a_text_that_fits_is_not_touched():
     text = "a" * (contract.CONTENT_BYTES - 2)
 
-    assert fitted(text, contract.CONTENT_BYTES) == text
-    assert fitted(text + "aa", contract.CONTENT_BYTES) != text + "aa"
+    assert cut_to_fit(text, contract.CONTENT_BYTES) == text
+    assert cut_to_fit(text + "aa", contract.CONTENT_BYTES) != text + "aa"

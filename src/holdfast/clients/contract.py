@@ -56,8 +56,14 @@ class HookEvent:
         content: str,
         parts: dict[str, Any] | None = None,
     ):
-        self.client, self.native_id, self.cwd, self.event_id = client, native_id, cwd, event_id
-        self.event_type, self.role, self.content, self.parts = event_type, role, content, parts
+        self.client = client
+        self.native_id = native_id
+        self.cwd = cwd
+        self.event_id = event_id
+        self.event_type = event_type
+        self.role = role
+        self.content = content
+        self.parts = parts
 
 
 def parse_common(
@@ -92,22 +98,23 @@ def parse_common(
         return None
     return HookEvent(
         client=client,
-        native_id=storable(native_id),
+        native_id=make_storable(native_id),
         cwd=cwd,
         event_id=_make_event_id(client, native_id, event_name, payload, content, parts),
         event_type=event_type,
         role=role,
-        content=fitted(storable(content), CONTENT_BYTES),
+        content=cut_to_fit(make_storable(content), CONTENT_BYTES),
         parts=parts,
     )
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Characters that no store keeps become visible: a hook never refuses an agent's text."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    without_zero = text.replace("\x00", "\ufffd")
+    return without_zero.encode("utf-8", "replace").decode()
 
 
-def fitted(text: str, max_bytes: int) -> str:
+def cut_to_fit(text: str, max_bytes: int) -> str:
     """A text whose JSON has at most so many bytes, with a note where it was cut."""
     kept = text
     while len(kept) > max_bytes // 6:  # a character is at most six bytes of JSON
@@ -126,27 +133,31 @@ def _make_storable_input(value: object) -> object:
         kept = _make_storable_value(value, INPUT_DEPTH)
         canonical.canonical_json("input", kept, max_bytes=INPUT_BYTES)
     except InvalidValueError:
-        return fitted(storable(_as_text(value)), INPUT_BYTES)
+        text = make_storable(_as_text(value))
+        return cut_to_fit(text, INPUT_BYTES)
     return kept
 
 
 def _make_storable_value(value: object, levels: int) -> object:
     if isinstance(value, str):
-        return storable(value)
+        return make_storable(value)
     if isinstance(value, dict | list) and not levels:
         raise InvalidValueError("input", "…", f"is nested deeper than {INPUT_DEPTH} levels")
     if isinstance(value, list):
         return [_make_storable_value(item, levels - 1) for item in value]
     if isinstance(value, dict):
         return {
-            storable(key): _make_storable_value(item, levels - 1) for key, item in value.items()
+            make_storable(key): _make_storable_value(item, levels - 1)
+            for key, item in value.items()
         }
     return value
 
 
 def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     try:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "[nested too deep to be kept]"
 
@@ -169,4 +180,5 @@ def _make_event_id(
     kept = canonical.canonical_json("parts", parts, max_bytes=PARTS_BYTES)
     texts = [_as_text(mark) for mark in marks]
     names = [client, native_id, event_name, *texts, content, kept]
-    return ids.named_id(*map(storable, names))
+    storable_names = [make_storable(name) for name in names]
+    return ids.named_id(*storable_names)

@@ -15,7 +15,7 @@ import time
 
 from holdfast.app import App
 from holdfast.clients import find_client
-from holdfast.clients.contract import CONTENT_BYTES, fitted, storable
+from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
 from holdfast.usecases import capture
@@ -52,7 +52,8 @@ def main(arguments: Sequence[str]) -> int:
             raise InvalidValueError("hook", given, "is not wired to a client that is known")
         handle(client, given[1])
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
-        _log_failure(error, client.NAME if client else None)
+        name = client.NAME if client else None
+        _log_failure(error, name)
     return 0
 
 
@@ -87,8 +88,10 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
             data.clear()
             continue
         data += chunk
-        may_end = data[-64:].rstrip().endswith(b"}") and not _has_more(descriptor, 0)
-        payload = _parse(data) if may_end else None
+        may_end = data[-64:].rstrip().endswith(b"}")
+        if not may_end or _has_more(descriptor, 0):
+            continue
+        payload = _parse(data)
         if payload:
             return payload
     if size > PAYLOAD_BYTES:
@@ -116,11 +119,8 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
     is_hook = '"hook_event_name"' in text and f'"{event_name}"' in text
     if event_name not in client.EVENTS or not is_hook:
         return
-    record = {
-        "client": client.NAME,
-        "hook": event_name,
-        "payload": fitted(storable(text), CONTENT_BYTES),
-    }
+    payload = cut_to_fit(make_storable(text), CONTENT_BYTES)
+    record = {"client": client.NAME, "hook": event_name, "payload": payload}
     settings, _ = _load_settings()
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         app.spool.keep(record, error)
@@ -131,12 +131,13 @@ def find_last_failure(home: str) -> dict[str, str | None] | None:
     from holdfast.ground import files
     from holdfast.ground.log import MAX_BYTES, Log
 
-    for path in (Log(home).path, f"{Log(home).path}.1"):
+    newest = Log(home).path
+    for path in (newest, f"{newest}.1"):
         try:
-            lines = (files.find_bytes(path, max_bytes=2 * MAX_BYTES) or b"").splitlines()
+            data = files.find_bytes(path, max_bytes=2 * MAX_BYTES) or b""
         except HoldfastError:  # something else is in its place
             continue
-        for line in reversed(lines):
+        for line in reversed(data.splitlines()):
             logged = _parse(bytearray(line))
             if logged and logged.get("event") == FAILED:
                 return _describe_failure(logged)
@@ -144,12 +145,18 @@ def find_last_failure(home: str) -> dict[str, str | None] | None:
 
 
 def _describe_failure(logged: dict[str, Any]) -> dict[str, str | None]:
-    return {fact: str(logged[fact]) if fact in logged else None for fact in FAILURE_FACTS}
+    facts: dict[str, str | None] = dict.fromkeys(FAILURE_FACTS)
+    for fact in FAILURE_FACTS:
+        if fact in logged:
+            facts[fact] = str(logged[fact])
+    return facts
 
 
 def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> None:
+    database = None
     try:
-        database = app.database if may_store and _is_spool_free(app) else None
+        if may_store and _is_spool_free(app):
+            database = app.database
     except BaseException as error:
         app.spool.add(record)  # the error is about the store or the spool, not about this record
         _raise_unless_ours(error)
@@ -172,7 +179,8 @@ def _leave_at_once() -> None:
 
 
 def _has_more(descriptor: int, seconds: float) -> bool:
-    return bool(select.select([descriptor], [], [], max(0.0, seconds))[0])
+    readable, _, _ = select.select([descriptor], [], [], max(0.0, seconds))
+    return bool(readable)
 
 
 def _parse(data: bytearray, *, is_complete: bool = False) -> dict[str, Any] | None:
@@ -182,7 +190,9 @@ def _parse(data: bytearray, *, is_complete: bool = False) -> dict[str, Any] | No
         if is_complete and data.strip():
             raise _make_unreadable_error(data, error) from None
         return None
-    return payload if isinstance(payload, dict) else None
+    if not isinstance(payload, dict):
+        return None
+    return payload
 
 
 def _parse_integer(digits: str) -> int | str:
@@ -194,8 +204,11 @@ def _parse_integer(digits: str) -> int | str:
 
 
 def _make_unreadable_error(data: bytearray, error: Exception) -> UnreadableError:
-    reason = "is nested too deep" if isinstance(error, RecursionError) else f"is not JSON ({error})"
-    return UnreadableError("payload", data.decode("utf-8", "replace"), reason)
+    reason = f"is not JSON ({error})"
+    if isinstance(error, RecursionError):
+        reason = "is nested too deep"
+    text = data.decode("utf-8", "replace")
+    return UnreadableError("payload", text, reason)
 
 
 def _raise_unless_ours(error: BaseException) -> None:
@@ -234,7 +247,8 @@ def _is_spool_free(app: App) -> bool:
         names = os.listdir(os.path.join(app.settings.home, "spool"))
     except OSError:
         return True
-    if not any(name.endswith(".jsonl") and name != "rejected.jsonl" for name in names):
+    waiting = [name for name in names if name.endswith(".jsonl") and name != "rejected.jsonl"]
+    if not waiting:
         return True
     app.drain_spool(DRAIN_LIMIT)
     return app.spool.is_empty()
