@@ -1,4 +1,8 @@
-"""The composition root: settings, then the store, then the services; only here are they made."""
+"""The composition root: settings, then the store, then the services; only here are they made.
+
+Nothing is opened before it is used, and what only some programs need is imported where it is made:
+a hook, which an agent waits for, loads only what it needs to store its event.
+"""
 
 from __future__ import annotations
 

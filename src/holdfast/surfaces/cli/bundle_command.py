@@ -52,10 +52,10 @@ def rebuild(app: App, receipt: str) -> Output:
 
 
 @command.command("diff")
-@click.argument("first", metavar="ID")
-@click.argument("second", metavar="ID")
+@click.argument("one", metavar="ID")
+@click.argument("other", metavar="ID")
 @prints
-def diff(app: App, first: str, second: str) -> Output:
+def diff(app: App, one: str, other: str) -> Output:
     """Show what differs between two bundles"""
-    text = app.run(bundles(app).diff(first, second))
+    text = app.run(bundles(app).diff(one, other))
     return Output({"diff": text}, text or "They are the same.")

@@ -1,4 +1,8 @@
-"""The story that `holdfast demo` plays, a chapter a day."""
+"""The story that `holdfast demo` plays, a chapter a day.
+
+Each chapter runs real commands, hooks and tools on the stage, and notes what their answers say. A
+chapter that needs git or the extra for MCP is left out where that is missing.
+"""
 
 from __future__ import annotations
 

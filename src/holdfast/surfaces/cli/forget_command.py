@@ -1,4 +1,9 @@
-"""`holdfast forget …`: erasure, with a look before it."""
+"""`holdfast forget …`: erasure, with a look before it.
+
+What to erase and where it may still be is decided by `usecases.forget`. Here a person is shown what
+was found and asked, because erasing cannot be undone; afterwards the files are listed that may
+still hold it.
+"""
 
 from __future__ import annotations
 

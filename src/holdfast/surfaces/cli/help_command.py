@@ -36,7 +36,10 @@ def _enter_command(context: click.Context, word: str) -> click.Context:
 
 
 def _format_table(found: list[dict[str, str]]) -> str:
-    table = {entry["command"].removeprefix(f"{PROGRAM} "): entry["help"] for entry in found}
+    table = {}
+    for entry in found:
+        name = entry["command"].removeprefix(f"{PROGRAM} ")
+        table[name] = entry["help"]
     width = max(map(len, table))
     lines = [f"{name:<{width}} {text}" for name, text in table.items()]
     return "\n".join(lines)

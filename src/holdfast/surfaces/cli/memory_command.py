@@ -1,4 +1,7 @@
-"""`holdfast memory …`: statements that are kept, and found again by a question."""
+"""`holdfast memory …`: statements that are kept, and found again by a question.
+
+The commands to import and export load the module for JSON lines only when they run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`holdfast session …`: parse, one verb, format."""
+"""`holdfast session …`: parse, one verb, format.
+
+A session may be named by its id, the beginning of it or its name, so a command first finds the
+session that is meant. Numbers are checked here too, so that an error names the option as it was
+typed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How sessions read in a terminal."""
+"""How sessions, memories and the spool read in a terminal.
+
+Each function makes a text of a value and decides nothing. Stored text is not escaped here: what is
+printed is made safe for a terminal in one place, by `running`.
+"""
 
 from __future__ import annotations
 

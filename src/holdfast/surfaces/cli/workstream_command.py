@@ -1,4 +1,8 @@
-"""`holdfast workstream …`: what was noted about a line of work, judged on this checkout."""
+"""`holdfast workstream …`: what was noted about a line of work, judged on this checkout.
+
+The notes are files in the repository, so every write has the effect "files". All commands take the
+same two options, which say which document is meant.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How a repo context and its verdicts read in a terminal."""
+"""How a repo context and its verdicts read in a terminal.
+
+Notes come from a file that others can edit. So each is written on one line and cut, and a long list
+ends with how many entries were left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The addresses of the console: each parses its request, asks for one thing, fills one template."""
+"""The addresses of the console: each parses its request, asks for one thing, fills one template.
+
+Whole pages come first, then the pieces that a page asks for later. An error becomes a page for a
+person and a problem document for a script. Files are read and large pages are rendered on a thread,
+so that other requests are answered meanwhile.
+"""
 
 from __future__ import annotations
 

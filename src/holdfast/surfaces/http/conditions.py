@@ -43,7 +43,9 @@ class Condition:
         self._match(session, state_tag(state), session_tag(session))
 
     def _match(self, session: Session, current: str, *others: str) -> None:
-        if self.tags is not None and self.tags.isdisjoint((current, *others)):
+        if self.tags is None:
+            return
+        if self.tags.isdisjoint((current, *others)):
             raise RevisionConflictError(session.id, self.given, current)
 
 

@@ -78,7 +78,7 @@ async def serve(settings: Settings, place: Place, announce: Callable[[Started], 
         async with App(settings, folder=folder) as app:
             await refuse_unsafe_role(app)
             await refuse_adopted_memories(app)
-            # Where the store is down, spooled events go on waiting, and the health route counts them.
+            # Where the store is down, spooled events go on waiting; the health route counts them.
             with contextlib.suppress(HoldfastError):
                 await app.drain()
             await _run(app, site, place, listener, announce)

@@ -1,4 +1,8 @@
-"""The `memory` tool: statements that are kept, and found again by a question."""
+"""The `memory` tool: statements that are kept, and found again by a question.
+
+A change names the caller's session as its witness, where there is one; a memory never starts a
+session.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from holdfast.surfaces.mcp.answer import Answer
 from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
-from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
+from holdfast.surfaces.mcp.tool import (
+    IDEMPOTENCY_KEY,
+    SESSION_ID,
+    Operation,
+    Schema,
+    Tool,
+    make_text_schema,
+)
 
 if TYPE_CHECKING:
     from holdfast.memories.model import Memory, StoredMemory
@@ -98,10 +109,7 @@ def _make_properties() -> dict[str, Schema]:
         "session_id": SESSION_ID,
         **_make_statement_properties(),
         **_make_question_properties(),
-        "memory_id": {
-            "type": "string",
-            "description": "corroborate, contradict, forget: which memory",
-        },
+        "memory_id": make_text_schema("corroborate, contradict, forget: which memory"),
         "idempotency_key": IDEMPOTENCY_KEY,
     }
 
@@ -110,14 +118,8 @@ def _make_statement_properties() -> dict[str, Schema]:
     from holdfast.memories import rules
 
     return {
-        "content": {
-            "type": "string",
-            "description": "remember: one self-contained statement",
-        },
-        "category": {
-            "type": "string",
-            "description": "remember: what kind of statement, such as decision or setup",
-        },
+        "content": make_text_schema("remember: one self-contained statement"),
+        "category": make_text_schema("remember: what kind of statement, such as decision or setup"),
         "source_type": {
             "type": "string",
             "enum": list(rules.SOURCE_TYPES),
@@ -138,7 +140,7 @@ def _make_question_properties() -> dict[str, Schema]:
     from holdfast.memories import rules
 
     return {
-        "query": {"type": "string", "description": "recall: the question, in its own words"},
+        "query": make_text_schema("recall: the question, in its own words"),
         "limit": {
             "type": "integer",
             "minimum": 1,

@@ -1,4 +1,8 @@
-"""The `repo_context` tool: notes about this line of work, checked here, and what to add to them."""
+"""The `repo_context` tool: notes about this line of work, checked here, and what to add to them.
+
+The notes are files, so a write keeps its key after its effect. A verb that adds an entry is given
+the key as well: sent again after a crash between the two, it finds its own entry.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,15 @@ from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.answer import Answer
 from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
-from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
+from holdfast.surfaces.mcp.tool import (
+    IDEMPOTENCY_KEY,
+    SESSION_ID,
+    Operation,
+    Schema,
+    Tool,
+    make_list_schema,
+    make_text_schema,
+)
 
 if TYPE_CHECKING:
     from holdfast.bundles.round_service import RoundService
@@ -22,7 +34,6 @@ if TYPE_CHECKING:
 
 ABOUT = ("phase", "workstream_id")
 OBJECT: Schema = {"type": "object"}
-TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
 STEPS = ("start", "next", "submit", "close", "abandon")
 STALE = (
     "The summary is stale. Read the files that changed before you rely on it, then save it again."
@@ -276,11 +287,8 @@ def _make_properties() -> dict[str, Schema]:
             "default": "implementation",
             "description": "Whose document",
         },
-        "workstream_id": {"type": "string", "description": "Line of work; default: the branch"},
-        "text": {
-            "type": "string",
-            "description": "decide, claim, round submit: one statement; what the role says",
-        },
+        "workstream_id": make_text_schema("Line of work; default: the branch"),
+        "text": make_text_schema("decide, claim, round submit: one statement; what the role says"),
         **_make_note_properties(),
         **_make_run_properties(),
         **_make_round_properties(),
@@ -293,23 +301,17 @@ def _make_note_properties() -> dict[str, Schema]:
     from holdfast.workstreams.entries import DECISION_STATUSES
 
     return {
-        "id": {"type": "string", "description": "decide: change this decision, such as D2"},
+        "id": make_text_schema("decide: change this decision, such as D2"),
         "decision_status": {
             "type": "string",
             "enum": list(DECISION_STATUSES),
             "description": "decide: open by default",
         },
-        "because": {"type": "string", "description": "decide: the reason, needed to reject"},
-        "evidence": {
-            **TEXTS,
-            "description": (
-                "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top"
-            ),
-        },
-        "kind": {
-            "type": "string",
-            "description": "claim: completion, when it says that something is done",
-        },
+        "because": make_text_schema("decide: the reason, needed to reject"),
+        "evidence": make_list_schema(
+            "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top"
+        ),
+        "kind": make_text_schema("claim: completion, when it says that something is done"),
     }
 
 
@@ -317,21 +319,15 @@ def _make_run_properties() -> dict[str, Schema]:
     """Of summaries, failed runs and the steps of a round."""
     steps = ", ".join(STEPS)
     return {
-        "summary": {
-            "type": "string",
-            "description": "save: the state of the work, for the next session",
-        },
-        "feature_request": {"type": "string", "description": "save: what it is about, as a label"},
+        "summary": make_text_schema("save: the state of the work, for the next session"),
+        "feature_request": make_text_schema("save: what it is about, as a label"),
         "expected_revision": {
             "type": "integer",
             "description": "save: refuse if it was changed after this revision",
         },
-        "step": {
-            "type": "string",
-            "description": f"fail: what was being done; round: {steps}",
-        },
-        "error": {"type": "string", "description": "fail: what went wrong"},
-        "next_action": {"type": "string", "description": "fail: what to try next"},
+        "step": make_text_schema(f"fail: what was being done; round: {steps}"),
+        "error": make_text_schema("fail: what went wrong"),
+        "next_action": make_text_schema("fail: what to try next"),
     }
 
 
@@ -340,11 +336,11 @@ def _make_round_properties() -> dict[str, Schema]:
 
     roles = ", ".join(ROLES)
     return {
-        "topic": {"type": "string", "description": "round start: what it is about"},
-        "role": {"type": "string", "description": f"round submit: {roles}"},
-        "sources": {**TEXTS, "description": "round submit: repo:PATH, tool:COMMAND, user:WORDS"},
-        "decisions": {**TEXTS, "description": "round close: what was decided"},
-        "questions": {**TEXTS, "description": "round close: what stays open"},
+        "topic": make_text_schema("round start: what it is about"),
+        "role": make_text_schema(f"round submit: {roles}"),
+        "sources": make_list_schema("round submit: repo:PATH, tool:COMMAND, user:WORDS"),
+        "decisions": make_list_schema("round close: what was decided"),
+        "questions": make_list_schema("round close: what stays open"),
     }
 
 

@@ -1,4 +1,8 @@
-"""The `session` tool: a session's start and end, its events, its scratchpad."""
+"""The `session` tool: a session's start and end, its events, its scratchpad.
+
+Most calls name no session: the one that the caller is in is meant, and a write starts one where
+there is none. Only `end` starts nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.answer import Answer
 from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
-from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
+from holdfast.surfaces.mcp.tool import (
+    IDEMPOTENCY_KEY,
+    SESSION_ID,
+    Operation,
+    Schema,
+    Tool,
+    make_text_schema,
+)
 from holdfast.usecases import which_session
 
 if TYPE_CHECKING:
@@ -187,12 +198,14 @@ async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
 def _make_properties() -> dict[str, Schema]:
     return {
         "session_id": SESSION_ID,
-        "chatmode": _make_text("start: the kind of work, such as architect or debug"),
-        "user_id": _make_text("start: whose work it is; the developer unless you say otherwise"),
-        "workflow": _make_text("start: the workflow that it belongs to"),
-        "skill": _make_text("start: the skill in use"),
-        "git_branch": _make_text("start: the branch that it is about"),
-        "name": _make_text("start: a short name by which people find it again"),
+        "chatmode": make_text_schema("start: the kind of work, such as architect or debug"),
+        "user_id": make_text_schema(
+            "start: whose work it is; the developer unless you say otherwise"
+        ),
+        "workflow": make_text_schema("start: the workflow that it belongs to"),
+        "skill": make_text_schema("start: the skill in use"),
+        "git_branch": make_text_schema("start: the branch that it is about"),
+        "name": make_text_schema("start: a short name by which people find it again"),
         **_make_event_properties(),
         "max_turns": {
             "type": "integer",
@@ -222,9 +235,9 @@ def _make_event_properties() -> dict[str, Schema]:
             "description": "append: what happened",
         },
         "role": {"type": "string", "enum": list(rules.ROLES), "description": "append: who did it"},
-        "content": _make_text("append: the text of the event"),
+        "content": make_text_schema("append: the text of the event"),
         "parts": {"type": "object", "description": "append: structured details beside the text"},
-        "event_id": _make_text("append: a UUID of yours; the same one again appends nothing"),
+        "event_id": make_text_schema("append: a UUID of yours; the same one again appends nothing"),
         "expected_sequence": {
             "type": "integer",
             "minimum": 0,
@@ -233,10 +246,6 @@ def _make_event_properties() -> dict[str, Schema]:
             ),
         },
     }
-
-
-def _make_text(description: str) -> Schema:
-    return {"type": "string", "description": description}
 
 
 TOOLS = (

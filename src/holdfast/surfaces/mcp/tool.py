@@ -150,6 +150,14 @@ def _suggest_nearest(given: object, known: Collection[str]) -> str:
     return ""
 
 
+def make_text_schema(description: str) -> Schema:
+    return {"type": "string", "description": description}
+
+
+def make_list_schema(description: str) -> Schema:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
 def _make_object_schema(
     properties: Mapping[str, Schema], *, required: Collection[str] = ()
 ) -> Schema:
