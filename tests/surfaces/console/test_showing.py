@@ -13,7 +13,7 @@ AT = datetime(2026, 11, 16, 22, 30, tzinfo=UTC)
 
 
 def test_an_invisible_character_is_shown_as_a_marked_escape():
-    shown = showing.seen("invoice\u202efdp.exe<b>")
+    shown = showing.mark_unseen("invoice\u202efdp.exe<b>")
 
     assert "\\u202e" in shown
     assert 'class="unseen"' in shown
@@ -23,7 +23,7 @@ def test_an_invisible_character_is_shown_as_a_marked_escape():
 
 @given(st.text(st.characters(blacklist_categories=())))
 def test_no_text_ever_becomes_markup(text: str):
-    shown = str(showing.seen(text))
+    shown = str(showing.mark_unseen(text))
     own = '<span class="unseen" title="a character that cannot be seen">'
 
     bare = shown.replace(own, "").replace("</span>", "")

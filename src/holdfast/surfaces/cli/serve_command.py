@@ -14,7 +14,7 @@ from holdfast.surfaces.cli.running import Command, Output, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.surfaces.http.serving import Started
+    from holdfast.surfaces.http.serving import ServerAddress
 
 LIBRARIES = ("fastapi", "uvicorn")
 
@@ -45,7 +45,7 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
     place = Place(host, port, folders)
     as_json: bool = context.meta["json"]
 
-    def announce(started: Started) -> None:
+    def announce(started: ServerAddress) -> None:
         show(_describe_started(started), as_json=as_json)
 
     asyncio.run(serve(load_settings(), place, announce))
@@ -58,7 +58,7 @@ def _check_folder(root: str) -> str:
     return os.path.abspath(root)  # as the person knows it: a link to a folder is another name of it
 
 
-def _describe_started(started: Started) -> Output:
+def _describe_started(started: ServerAddress) -> Output:
     lines = [
         f"Open {started.login_url} (works once, for ten minutes)",
         "Stop with Ctrl-C",

@@ -54,7 +54,7 @@ MARKS = {"passed": ("✓", "passed"), "failed": ("✗", "failed"), "unknown": ("
 
 # What the templates may call.
 FILTERS: dict[str, Callable[..., str]] = {
-    "seen": showing.seen,
+    "seen": showing.mark_unseen,
     "with_code": showing.with_code,
     "plain": term_safe,  # for attributes and titles, which take no marks
     "plural": plural,

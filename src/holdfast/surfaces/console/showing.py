@@ -23,7 +23,7 @@ CODE = Markup("<code>{}</code>")
 _ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 
 
-def seen(text: object) -> Markup:
+def mark_unseen(text: object) -> Markup:
     """A text with everything unseen made visible."""
     pieces = [_mark_piece(piece) for piece in _split(str(text))]
     return Markup("").join(pieces)
@@ -55,7 +55,7 @@ def _mark_piece(text: str) -> Markup:
 
 def with_code(text: str) -> Markup:
     """A message of ours, with the text between backticks as code."""
-    pieces = [seen(piece) for piece in text.split("`")]
+    pieces = [mark_unseen(piece) for piece in text.split("`")]
     code = pieces[1::2]
     pieces[1::2] = [CODE.format(piece) for piece in code]
     return Markup("").join(pieces)

@@ -49,7 +49,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Started:
+class ServerAddress:
     """What a person has to know to open the console."""
 
     url: str
@@ -67,7 +67,9 @@ class Started:
         }
 
 
-async def serve(settings: Settings, place: Place, announce: Callable[[Started], None]) -> None:
+async def serve(
+    settings: Settings, place: Place, announce: Callable[[ServerAddress], None]
+) -> None:
     """Until a signal comes; `announce` is called once, when requests are answered."""
     check_place(place, settings)
     with _lease(settings) as lease, listening(place) as listener:
@@ -85,13 +87,17 @@ async def serve(settings: Settings, place: Place, announce: Callable[[Started], 
 
 
 async def _run(
-    app: App, site: Site, place: Place, listener: socket.socket, announce: Callable[[Started], None]
+    app: App,
+    site: Site,
+    place: Place,
+    listener: socket.socket,
+    announce: Callable[[ServerAddress], None],
 ) -> None:
     keys = Keys(app.settings.home)
     codes = Codes()
     stopping = asyncio.Event()
     _ = keys.token  # made now, so that the file exists when its name is printed
-    started = Started(
+    started = ServerAddress(
         url=site.url,
         login_url=f"{site.url}/login?code={codes.issue()}",
         pid=os.getpid(),

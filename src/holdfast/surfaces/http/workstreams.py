@@ -25,7 +25,7 @@ def get_workstreams(app: Here) -> WorkstreamService:
 Work = Annotated[WorkstreamService, Depends(get_workstreams)]
 
 
-class BundleAsked(QueryModel):
+class BundleQuery(QueryModel):
     phase: str = Field("implementation", json_schema_extra={"enum": list(PHASES)})
     workstream_id: str | None = Field(None, description="Line of work; default: the branch")
     client: str | None = Field(None, description="Within this agent program's limit")
@@ -63,13 +63,13 @@ async def list_workstreams(work: Work) -> Response:
 
 
 @router.get("/bundle", responses={200: {"model": BundleGiven}})
-async def get_bundle(app: Here, work: Work, asked: Annotated[BundleAsked, Query()]) -> Response:
+async def get_bundle(app: Here, work: Work, query: Annotated[BundleQuery, Query()]) -> Response:
     """What an agent would be handed now, with its receipt"""
     bundle = await app.bundles(work).build(
-        asked.phase,
-        asked.workstream_id,
-        client=asked.client,
-        limit=asked.limit,
+        query.phase,
+        query.workstream_id,
+        client=query.client,
+        limit=query.limit,
         worktree=work.folder,
     )
     return JSONResponse(bundle.to_dict())
