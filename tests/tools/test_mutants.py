@@ -130,21 +130,23 @@ def checkout(tmp_path: Path) -> Path:
         "src/holdfast/sessions/__init__.py": "",
         "src/holdfast/sessions/rules.py": "LIMIT = 10\n\ndef is_full(n):\n    return n > LIMIT\n",
         "tests/sessions/test_rules.py": (
-            "from holdfast.sessions.rules import is_full\n\n\ndef test_more_is_full():\n"
-            "    assert is_full(12)\n"
+            "import pytest\nfrom holdfast.sessions.rules import LIMIT, is_full\n\n\n"
+            '@pytest.mark.parametrize("number", [LIMIT + 2])\n'
+            "def test_more_is_full(number):\n    assert is_full(number)\n"
         ),
     }
-    for name, text in files.items():
-        path = tmp_path / "checkout" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(tmp_path / "checkout", files)
     return tmp_path / "checkout"
 
 
-def test_survivors_are_reported_and_what_was_noticed_is_counted(checkout: Path):
-    rules = checkout / targets.PACKAGE / RULES
-    before = rules.read_bytes()
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
+
+def try_mutants(checkout: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "tools.mutants"],
         cwd=checkout,
@@ -153,10 +155,18 @@ def test_survivors_are_reported_and_what_was_noticed_is_counted(checkout: Path):
         text=True,
         timeout=120,
     )
-
     assert done.stderr == ""
-    assert "sessions                4        2   50.0 %" in done.stdout
-    *_, survived = done.stdout.partition("Survived: 2\n")
+    return done.stdout
+
+
+def test_survivors_are_reported_and_what_was_noticed_is_counted(checkout: Path):
+    rules = checkout / targets.PACKAGE / RULES
+    before = rules.read_bytes()
+
+    report = try_mutants(checkout)
+
+    assert "sessions                4        2   50.0 %" in report
+    *_, survived = report.partition("Survived: 2\n")
     assert survived.splitlines() == [
         "  src/holdfast/sessions/rules.py:1  10 → 11",
         "      1 of tests/sessions/test_rules.py",
@@ -164,3 +174,22 @@ def test_survivors_are_reported_and_what_was_noticed_is_counted(checkout: Path):
         "      1 of tests/sessions/test_rules.py",
     ]
     assert rules.read_bytes() == before
+
+
+def test_a_test_whose_coverage_is_not_measured_is_asked_too(checkout: Path):
+    """As property tests are: `conftest.py` stops the tracing while they run."""
+    files = {
+        "tests/conftest.py": (
+            "import sys\nimport pytest\n\n\n"
+            "@pytest.hookimpl(wrapper=True, trylast=True)\n"
+            "def pytest_runtest_call(item):\n"
+            "    sys.settrace(None)\n    return (yield)\n"
+        ),
+        "tests/bundles/test_limit.py": (
+            "from holdfast.sessions.rules import is_full\n\n\n"
+            "def test_ten_is_not_full():\n    assert not is_full(10)\n"
+        ),
+    }
+    write_files(checkout, files)
+
+    assert "sessions                4        3   75.0 %" in try_mutants(checkout)

@@ -31,7 +31,10 @@ TIMEOUT = (
     "--timeout=60",
     "--timeout-method=signal",
 )  # a test that hangs fails, and the others go on
-OPTIONS = ("-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0", *TIMEOUT)
+# By option: `conftest.py` loads a profile of its own, and the option is read after that.
+PROFILE = "mutants"
+HYPOTHESIS = ("--hypothesis-seed=0", f"--hypothesis-profile={PROFILE}")
+OPTIONS = ("-q", "--no-header", "-p", "no:cacheprovider", *HYPOTHESIS, *TIMEOUT)
 # What many tests import and is slow to load: it is loaded once, and each run of tests is a fork.
 PRELOADED = ("apsw", "asyncpg", "click", "fastapi", "httpx", "hypothesis.strategies", "jinja2")
 
@@ -94,7 +97,7 @@ class PackageCopy:
         sys.modules["__main__"] = ModuleType(
             "__main__"
         )  # or a process that a test spawns would load this tool
-        load_profile()
+        register_profile()
         sys.exit(pytest.main([*OPTIONS, *arguments], plugins=[*PLUGINS, *plugins]))
 
     def environment(self) -> dict[str, str]:
@@ -129,10 +132,13 @@ def set_limits() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (targets.MEMORY_BYTES, targets.MEMORY_BYTES))
 
 
-def load_profile() -> None:
+def register_profile() -> None:
     """A mutant is to be seen, not explained: no examples are made smaller, and none are kept."""
-    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile(
-        "mutants", phases=phases, database=None, max_examples=targets.EXAMPLES
+        PROFILE,
+        phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+        database=None,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        max_examples=targets.EXAMPLES,
     )
-    hypothesis.settings.load_profile("mutants")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +29,7 @@ class Recorder:
 
     def pytest_configure(self) -> None:
         self.coverage.start()
+        self.tracers = sys.gettrace(), threading.gettrace()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if is_asked(item.nodeid)]
@@ -39,6 +42,13 @@ class Recorder:
             return (yield)
         finally:
             self.seconds[item.nodeid] = processor_seconds() - before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self) -> Iterator[object]:
+        """`conftest.py` does not measure what is done many times; here such a test counts, too."""
+        sys.settrace(self.tracers[0])
+        threading.settrace(self.tracers[1])
+        return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.outcome != "passed":

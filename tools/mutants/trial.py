@@ -12,6 +12,7 @@ Outcome = Literal["noticed", "survived", "timed out"]
 
 PASSED, FAILED, INTERRUPTED, _, UNUSABLE = range(5)  # what pytest exits with
 NOT_EVEN_LOADED = ("ERROR collecting", "while loading conftest")
+NOT_FOUND = "ERROR: not found:"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ def run(copy: PackageCopy, tests: list[str]) -> Outcome:
         return "timed out"
     if code == PASSED:
         return "survived"
+    functions = list(dict.fromkeys(test.partition("[")[0] for test in tests))
+    if code == UNUSABLE and NOT_FOUND in out and functions != tests:
+        return run(copy, functions)  # the change is in the values that a test is run with
     is_broken = code == UNUSABLE and any(words in out for words in NOT_EVEN_LOADED)
     if code in (FAILED, INTERRUPTED) or is_broken or code < 0:
         return "noticed"
