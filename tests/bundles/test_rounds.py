@@ -145,6 +145,8 @@ def test_more_than_twenty_questions_or_sources_are_refused():
     with pytest.raises(InvalidValueError, match="sources 21 are more than 20"):
         rounds.submit(start_round(), "Product Owner", "x", ["repo:a"] * 21, now=NOW)
 
+    assert len(rounds.close(submit_as(*ROLES), [], ["?"] * 20).questions) == 20
+
 
 @pytest.mark.parametrize(
     ("text", "problem"), [(" ", "is empty"), ("x" * 1_001, "has 1,001 characters; 1,000 are")]

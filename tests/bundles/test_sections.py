@@ -352,6 +352,16 @@ def test_the_error_of_the_last_run_is_shown_once():
     assert not [text for text in texts(told, "failed") if "migrate" in text]
 
 
+def test_a_failure_that_was_noted_when_the_last_command_ran_is_the_last_run():
+    run = {"status": "failed", "failed_step": "migrate", "at": at(16, 13, 0)}
+    context = noting(IMPLEMENTATION.judged.context, last_run=run)
+    proofs = (proof(1, "make test", 0, at(16, 13, 0), tree="now"),)
+
+    judged = judging(IMPLEMENTATION, context=context, proofs=proofs)
+
+    assert texts(judged, "last_run")[0] == "LAST RUN 13:00 failed at: migrate"
+
+
 @pytest.mark.parametrize("exit_code", [0, 1])
 def test_a_failed_run_moves_to_earlier_failures_after_another_command_ran(exit_code):
     """With what was to be done next; whatever ran after it proves nothing about it."""

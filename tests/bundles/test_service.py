@@ -364,6 +364,7 @@ async def test_bytes_are_frozen_for_a_session_or_not_at_all(bundles):
 
 async def test_a_receipt_is_found_by_the_short_id_in_the_head(bundles):
     bundle = await bundles.build("planning")
+    await bundles.build("implementation")
 
     receipt = await bundles.get_receipt(short_id(bundle.id))
 

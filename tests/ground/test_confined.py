@@ -67,6 +67,15 @@ def test_the_innermost_root_answers(root: ConfinedRoot):
     assert find_root([root, inner], "a.txt") is root
 
 
+def test_a_folder_below_the_root_is_one_that_no_link_leads_to(tmp_path: Path, root: ConfinedRoot):
+    (tmp_path / "root" / "link").symlink_to("inner")
+
+    own = (root.folder, "inner", "inner/", "inner/deep")
+    others = ("a.txt", "missing", "link", "link/deep", "../root-evil", str(tmp_path))
+    assert all(root.has_folder(path) for path in own)
+    assert not any(root.has_folder(path) for path in others)
+
+
 # --- what does not --------------------------------------------------------------------------------
 
 NASTY = [

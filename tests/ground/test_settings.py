@@ -297,7 +297,7 @@ def test_a_user_without_a_passwd_entry_gets_a_default_name(
     assert load_settings({"HOME": str(home)}).developer == "me"
 
 
-@pytest.mark.parametrize("handle", ["a b", "ada@x", "a" * 40, "/etc", "ä", "a\nb", "  "])
+@pytest.mark.parametrize("handle", ["a b", "ada@x", "a" * 40, "/etc", "~ada", "ä", "a\nb", "  "])
 def test_a_handle_with_other_characters_is_refused(handle: str):
     with pytest.raises(InvalidValueError, match="HOLDFAST_DEVELOPER"):
         load_settings({"HOLDFAST_DEVELOPER": handle})

@@ -179,9 +179,55 @@ def test_the_rarest_words_lead_to_candidates_until_there_are_enough():
 # --- what comes in --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", rules.CONTENT_KEYS)
+@pytest.mark.parametrize("key", ["content", "text", "memory"])
 def test_a_record_may_call_its_text_by_any_of_three_names(key: str):
     assert rules.check_record({key: "kept", "unknown": {"x": 1}}, NOW).content == "kept"
+
+
+def test_a_record_without_times_is_as_old_as_the_moment_it_is_read():
+    read = rules.make_unstored_memory(rules.check_record({"content": "kept"}, NOW), "m-1", NOW)
+
+    assert (read.created_at, read.updated_at) == (NOW, NOW)
+
+
+def test_a_record_without_a_user_id_has_no_owner():
+    assert rules.check_record({"content": "kept"}, NOW).user_id is None
+    assert rules.check_record({"content": "kept", "user_id": ""}, NOW).user_id is None
+    assert rules.check_record({"content": "kept", "user_id": "ada"}, NOW).user_id == "ada"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, True),
+        ({"rating": None}, True),
+        ({"rating": 5}, False),
+        ({"id": "m-1"}, True),
+        ({"id": "m-2"}, False),
+        ({"confidence": 0.1}, True),
+        ({"category": "ports"}, False),
+    ],
+)
+def test_an_export_writes_a_whole_line_unless_it_holds_something_else(
+    more: dict[str, Any], expected: bool
+):
+    record = {"content": "kept", **more}
+
+    assert rules.is_whole(record, rules.check_record(record, NOW), memory("kept")) is expected
+
+
+def test_a_count_is_at_most_what_a_column_of_the_store_holds():
+    most = 2**31 - 1
+
+    assert rules.check_record({"content": "a", "use_count": most}, NOW).use_count == most
+    with pytest.raises(InvalidValueError, match="use_count"):
+        rules.check_record({"content": "a", "use_count": most + 1}, NOW)
+
+
+def test_a_label_has_at_most_400_bytes():
+    assert rules.check_label("user_id", "u" * 400) == "u" * 400
+    with pytest.raises(InvalidValueError, match="user_id"):
+        rules.check_label("user_id", "u" * 401)
 
 
 def test_a_record_that_is_written_out_reads_back_the_same():

@@ -112,6 +112,13 @@ def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denia
     assert not find_completion(f'He wrote "{word}" on the board.')
 
 
+@pytest.mark.parametrize(
+    "text", ["Retries, implemented by schedule().", "Implemented by schedule()"]
+)
+def test_naming_what_implements_something_is_a_description(text: str):
+    assert not find_completion(text)
+
+
 @given(
     st.sampled_from(sorted(completion_words.DONE | completion_words.CHANGED)),
     st.sampled_from("abcdefgxyz_"),

@@ -358,3 +358,12 @@ def test_a_merge_adds_no_field_that_neither_side_has():
     first, second = context(updated_at=at(1)), context(updated_at=at(2))
 
     assert merge_contexts(first, second).to_dict().keys() == first.to_dict().keys()
+
+
+def test_an_entry_of_the_file_that_was_changed_after_it_was_saved_stays_as_it_is():
+    file = context(decision("u1", "Use a table", 1, updated_at=at(9), because="fast"))
+    kept = context(decision("u1", "Use a queue", 1, updated_at=at(5)))
+
+    assert recover_context(file, kept).open_decisions == file.open_decisions
+    [newer] = recover_context(kept, file).open_decisions
+    assert newer.text == "Use a table"

@@ -23,7 +23,7 @@ from holdfast.errors import (
 from holdfast.ground import git
 from holdfast.ground.errors import PathOutsideError
 from holdfast.surfaces.cli import workstream_wording as wording
-from holdfast.workstreams import document, errors
+from holdfast.workstreams import document, errors, service
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
@@ -1364,3 +1364,36 @@ async def test_five_discarded_entries_are_all_named(repo: Repo, work: Workstream
     [note] = (await work.load("implementation")).context.notes
 
     assert "no longer in the file: D2, D3, D4, D5, D6. " in note
+
+
+async def test_a_claim_of_an_unknown_kind_is_refused(work: WorkstreamService):
+    with pytest.raises(InvalidValueError, match="rumour"):
+        await work.claim("schedule() doubles the pause", ["src/retry.py#schedule"], kind="rumour")
+
+
+async def test_an_error_shows_the_value_that_is_not_text(work: WorkstreamService):
+    with pytest.raises(InvalidValueError, match="42"):
+        await work.decide(42)  # type: ignore[arg-type]
+
+
+async def test_git_settings_beside_the_contexts_name_the_merge_driver_and_ignored_files(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("Queue or table?")
+
+    folder = (repo.folder / CONTEXT).parent
+    assert (folder / ".gitattributes").read_text() == "*.json text eol=lf merge=holdfast-context\n"
+    assert (folder / ".gitignore").read_text() == "*.local.json\n.holdfast-*.tmp\n"
+
+
+async def test_of_many_workstreams_of_a_branch_those_that_changed_last_are_judged(
+    work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(service, "LISTED", 1)
+    for name in ("b", "c", "a"):
+        await work.decide("Queue or table?", workstream_id=name)
+
+    listed = await work.list_judged()
+
+    judged = [each.key.workstream_id for each in listed if each.judged is not None]
+    assert judged == ["a"]
