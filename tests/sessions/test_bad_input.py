@@ -243,6 +243,8 @@ async def test_an_expected_sequence_and_every_limit_is_a_whole_number(sessions):
         await check_refused(sessions, sessions.get_recent_events(s.id, wrong), "max_turns")
         await check_refused(sessions, sessions.get_recent_events(s.id, 30, wrong), "max_tokens")
         await check_refused(sessions, sessions.list_sessions(wrong), "limit")
+        await check_refused(sessions, sessions.list_events(s.id, limit=wrong), "limit")
+        await check_refused(sessions, sessions.get_recent_thread_events(s.id, wrong), "limit")
         await check_refused(sessions, drain(sessions.read_events(s.id, wrong)), "after")
         call = sessions.append_event(s.id, "user_message", "user", "hi", expected_sequence=wrong)
         await check_refused(sessions, call, "expected_sequence")
@@ -255,6 +257,7 @@ async def test_an_expected_sequence_and_every_limit_is_a_whole_number(sessions):
         )
     for wrong in (None, 0):
         await check_refused(sessions, sessions.list_sessions(wrong), "limit")
+        await check_refused(sessions, sessions.list_events(s.id, limit=wrong), "limit")
     await check_refused(sessions, sessions.get_recent_events(s.id, None), "max_turns")
 
 

@@ -122,8 +122,9 @@ async def test_a_page_of_events_continues_where_the_last_one_ended(sessions):
         await sessions.append_event(s.id, "tool_call", "tool", str(number)) for number in range(5)
     ]
 
-    assert await sessions.list_events(s.id, limit=2) == appended[:2]
-    assert await sessions.list_events(s.id, 2) == appended[2:]
+    assert await sessions.list_events(s.id, limit=1) == appended[:1]
+    assert await sessions.list_events(s.id, 1, limit=2) == appended[1:3]
+    assert await sessions.list_events(s.id, 3) == appended[3:]
     assert await sessions.get_event(appended[3].id) == appended[3]
     with pytest.raises(SessionNotFoundError):
         await sessions.list_events("01890a5d-ac96-774b-bcce-b302099a8057")

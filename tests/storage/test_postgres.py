@@ -817,3 +817,32 @@ async def test_an_error_that_is_not_from_the_engine_is_raised_unchanged():
 )
 def test_a_role_is_as_safe_as_its_weakest_right(role: Role, weakness: str | None):
     assert role.weakness == weakness
+
+
+# --- pools of the caller --------------------------------------------------------------------------
+
+
+class PoolOfCaller:
+    """As much of an `asyncpg.Pool` as is looked at before the first call."""
+
+    closed = False
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+def test_an_open_pool_has_one_database_and_a_closed_one_is_not_remembered():
+    pool, other = PoolOfCaller(), PoolOfCaller()
+    database = engine.wrap_pool(pool)
+
+    assert engine.wrap_pool(pool) is database
+    assert engine.wrap_pool(other) is not database
+    pool.closed = True
+    again = engine.wrap_pool(pool)
+    assert (again.pool, again is database) == (pool, False)
+
+
+def test_a_pool_that_cannot_be_asked_whether_it_is_open_is_wrapped_anew():
+    pool = object()
+
+    assert engine.wrap_pool(pool).pool is pool

@@ -457,6 +457,22 @@ def test_too_many_open_files_do_not_move_a_file_away(spool: Spool, monkeypatch: 
     assert (spool.list_unreadable(), spool.count_spooled()) == ([], 1)
 
 
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EIO])
+def test_a_file_that_only_a_person_can_make_readable_is_put_aside(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    fill(spool, 1)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreUnreachableError("x", "refused") from OSError(number, "refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "find_bytes", refuse)
+        assert drive(spool.drain(Store())) == 0
+
+    assert [aside.put_aside for aside in spool.list_unreadable()] == [True]
+
+
 @pytest.mark.parametrize("name", ["spool/rejected.jsonl", "spool/other-bbbb.jsonl", "spool.list"])
 def test_an_obstacle_in_place_of_a_spool_file_is_reported_and_blocks_no_drain(
     spool: Spool, name: str
