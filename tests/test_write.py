@@ -11,6 +11,7 @@ from holdfast.errors import InvalidValueError, KeyReusedError
 from holdfast.ground.settings import Owner
 from holdfast.scope import Scope
 from holdfast.sessions.errors import EventConflictError, SessionEndedError, SessionNotFoundError
+from holdfast.storage.errors import IdTakenError
 from holdfast.storage.in_transaction import InTransaction
 from holdfast.write import Request, write
 
@@ -188,6 +189,25 @@ async def test_one_key_from_many_at_once_has_one_effect(scope):
     assert sorted(await contents(scope, s.id)) == ["0", "1", "2", "3", "4"]
     assert sum(done.is_first for done in answers) == 5
     assert len({done.result.id for done in answers}) == 5
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+async def test_a_request_whose_id_is_taken_is_tried_three_times(scope, failures):
+    tries = []
+
+    async def verb(inside):
+        tries.append(inside)
+        if len(tries) <= failures:
+            raise IdTakenError
+        return Note("n1")
+
+    if failures < 3:
+        assert (await write(scope, make_request(), verb)).is_first
+    else:
+        with pytest.raises(IdTakenError):
+            await write(scope, make_request(), verb)
+
+    assert len(tries) == 3
 
 
 @pytest.mark.parametrize("key", ["", "a\nb", "ü", "x" * 201, 7])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.clients.contract import HookEvent
+from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 from holdfast.ground.settings import Settings, owner_of
 from holdfast.sessions.errors import EventConflictError
@@ -251,3 +252,24 @@ async def test_a_session_that_ends_between_lookup_and_append_continues_in_anothe
 
     newest, oldest = await sessions_of_ana.list_sessions()
     assert (oldest.last_sequence, newest.last_sequence, newest.ended_at) == (1, 1, None)
+
+
+@pytest.mark.parametrize("field", ["workspace_id", "developer_id"])
+def test_an_owner_that_is_not_a_label_is_refused_by_its_field(field: str):
+    with pytest.raises(InvalidValueError) as refusal:
+        capture.get_owner({"workspace_id": "local", "developer_id": "ana", field: ""})
+
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("field", ["client", "native_id", "user_id", "git_branch"])
+async def test_a_record_with_a_field_that_is_not_a_label_is_refused_by_its_field(
+    sessions_of_ana: SessionService, tmp_path: Path, field: str
+):
+    record = {**as_record(hook_event(), tmp_path), field: "two\nlines"}
+
+    with pytest.raises(InvalidValueError) as refusal:
+        await capture.store_record(sessions_of_ana.db, ANA, record)
+
+    assert refusal.value.field == field
+    assert await sessions_of_ana.list_sessions() == []

@@ -1,5 +1,8 @@
 """CONTRACT's rule, case by case: who calls, and which session that means."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,7 @@ import pytest
 
 from holdfast.scope import Scope
 from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.sessions.model import Session
 from holdfast.sessions.service import SessionService
 from holdfast.usecases.which_session import (
     Caller,
@@ -15,7 +19,10 @@ from holdfast.usecases.which_session import (
     find_latest,
     find_session,
     identify_caller,
+    start_session,
+    write_in_session,
 )
+from holdfast.write import Request
 
 
 def scope_of(sessions: SessionService) -> Scope:
@@ -204,3 +211,77 @@ async def test_a_session_is_found_behind_any_number_of_other_sessions(sessions: 
     assert found is not None
     assert found.id == mine.id
     assert await sessions.list_names("OLD") == ["Old one"]
+
+
+# --- writing in the session that is meant ---------------------------------------------------------
+
+
+async def get_id(scope: Scope, session: Session) -> str:
+    return session.id
+
+
+async def test_a_write_starts_a_missing_session_under_a_lock_and_the_next_finds_it(
+    sessions: SessionService,
+):
+    lock, was_locked = asyncio.Lock(), []
+
+    async def verb(scope: Scope, session: Session) -> str:
+        was_locked.append(lock.locked())
+        return session.id
+
+    async def write() -> Any:
+        return await write_in_session(
+            scope_of(sessions),
+            Request("note"),
+            verb,
+            session_id=None,
+            caller=Caller("codex", None, "/w"),
+            user_id="u1",
+            starting=lock,
+        )
+
+    (first, before), (again, after) = await write(), await write()
+
+    assert was_locked == [True, False]
+    assert (before.session, after.session.id) == (None, first.result)
+    assert again.result == first.result
+    session = await sessions.get_session(first.result)
+    assert (session.client, session.chatmode, session.user_id) == ("codex", "codex", "u1")
+    assert session.worktree == "/w"
+
+
+async def test_a_session_that_another_call_starts_meanwhile_is_used(sessions: SessionService):
+    caller = Caller("codex", None, "/w")
+    others = []
+
+    @asynccontextmanager
+    async def starting() -> AsyncIterator[None]:
+        others.append(await start_session(scope_of(sessions), caller, "u1"))
+        yield
+
+    done, _ = await write_in_session(
+        scope_of(sessions),
+        Request("note"),
+        get_id,
+        session_id=None,
+        caller=caller,
+        user_id="u1",
+        starting=starting(),
+    )
+
+    assert [session.id for session in others] == [done.result]
+
+
+async def test_a_caller_without_a_client_starts_a_session_of_the_command_line(
+    sessions: SessionService,
+):
+    done, _ = await write_in_session(
+        scope_of(sessions),
+        Request("note"),
+        get_id,
+        session_id=None,
+        caller=Caller(),
+        user_id="u1",
+    )
+
+    assert (await sessions.get_session(done.result)).client == "cli"
