@@ -357,3 +357,17 @@ def test_the_log_is_emptied_once_a_blocking_reader_has_left(
     drive(service.forget_events([event.id]))
 
     assert (database.owes_scrub, log_holds_it(path)) == (False, False)
+
+
+# --- files that disappear -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_a_commit_into_a_file_that_was_removed_meanwhile_is_not_acknowledged(
+    path: str, database: SqliteDatabase, ending: str
+):
+    async def remove(transaction: Any) -> None:
+        os.unlink(f"{path}{ending}")
+
+    with pytest.raises(errors.StoreDamagedError, match="while it was open"):
+        drive(database.transaction(remove))
