@@ -123,6 +123,28 @@ async def test_a_wrong_token_is_not_saved_by_a_good_cookie(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({}, 204),
+        ({"method": "POST"}, 403),
+        ({"sec_fetch_mode": "cors"}, 403),
+        ({"sec_fetch_dest": "iframe"}, 403),
+        ({"sec_fetch_dest": None}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-origin", "sec_fetch_mode": "cors"}, 204),
+    ],
+)
+async def test_a_page_of_another_port_may_only_link_here(tmp_path, request_, status):
+    link = {
+        "sec_fetch_site": "same-site",
+        "sec_fetch_mode": "navigate",
+        "sec_fetch_dest": "document",
+    }
+
+    assert await Door(tmp_path, fine).ask(**{**link, **request_}) == status
+
+
+@pytest.mark.parametrize(
     ("site", "host", "status"),
     [
         (Site("127.0.0.1", 80), "127.0.0.1", 204),
