@@ -76,8 +76,14 @@ async def test_every_answer_has_our_headers_and_only_ours(tmp_path):
 
     assert await door.ask() == 204
     headers = dict(door.sent[0]["headers"])
-    assert headers[b"cache-control"] == b"no-store"
-    assert b"Cache-Control" not in headers
+    policy = headers.pop(b"content-security-policy").decode().split("; ")
+    assert headers == {
+        b"x-content-type-options": b"nosniff",
+        b"referrer-policy": b"same-origin",
+        b"cross-origin-resource-policy": b"same-origin",
+        b"cache-control": b"no-store",
+    }
+    assert {"default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} <= set(policy)
     await door.ask("/static/x.css")
     assert dict(door.sent[0]["headers"])[b"cache-control"] == b"no-cache"
 
@@ -111,6 +117,18 @@ async def test_one_good_cookie_among_others_is_enough(tmp_path):
         await door.ask(authorization=None, cookie="holdfast_session_4790=; holdfast_session_4790")
         == 401
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "status"),
+    [("GET", 204), ("HEAD", 204), ("OPTIONS", 204), ("POST", 403), ("DELETE", 403)],
+)
+async def test_a_cookie_alone_is_enough_to_read_and_not_to_write(tmp_path, method, status):
+    door = Door(tmp_path, fine)
+    mine = {"authorization": None, "cookie": f"holdfast_session_4790={door.keys.cookie}"}
+
+    assert await door.ask(method=method, **mine) == status
+    assert await door.ask(method=method, **mine, origin="http://127.0.0.1:4790") == 204
 
 
 async def test_a_wrong_token_is_not_saved_by_a_good_cookie(tmp_path):

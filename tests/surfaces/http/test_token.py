@@ -1,5 +1,6 @@
 """One token per data folder: made once, private, and gone when its file is."""
 
+import fcntl
 import multiprocessing
 import os
 import stat
@@ -32,6 +33,18 @@ def test_processes_that_make_the_token_at_once_get_the_same_token(tmp_path, scal
         for number in range(scale(100)):
             tokens = pool.map(load_or_make, [str(tmp_path / str(number))] * 8, chunksize=1)
             assert len(set(tokens)) == 1
+
+
+def test_a_token_that_another_process_made_before_the_lock_is_used(tmp_path, monkeypatch):
+    other, real = "x" * 43, fcntl.flock
+
+    def flock_after_another_process(fd, operation):
+        (tmp_path / "token").write_text(f"{other}\n")
+        real(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock_after_another_process)
+
+    assert load_or_make(str(tmp_path)) == other
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 43, b"x" * 44, b"x" * 42])
