@@ -205,6 +205,12 @@ def test_a_record_without_a_user_id_has_no_owner():
         ({"id": "m-1"}, True),
         ({"id": "m-2"}, False),
         ({"confidence": 0.1}, True),
+        ({"lineage": ["s-9"]}, True),
+        ({"use_count": 9}, True),
+        ({"updated_at": "2026-11-17T09:04:00Z"}, True),
+        ({"expires_at": "2026-11-17T09:04:00Z"}, True),
+        ({"last_used_at": "2026-11-17T09:04:00Z"}, True),
+        ({"created_at": "2026-11-15T09:04:00Z"}, False),
         ({"category": "ports"}, False),
     ],
 )
@@ -222,6 +228,14 @@ def test_a_count_is_at_most_what_a_column_of_the_store_holds():
     assert rules.check_record({"content": "a", "use_count": most}, NOW).use_count == most
     with pytest.raises(InvalidValueError, match="use_count"):
         rules.check_record({"content": "a", "use_count": most + 1}, NOW)
+
+
+def test_a_statement_is_kept_for_at_most_a_hundred_years():
+    ends = rules.check_statement("kept", None, "explicit", 36_500, None, NOW).expires_at
+
+    assert ends == NOW + timedelta(days=36_500)
+    with pytest.raises(InvalidValueError, match="ttl_days"):
+        rules.check_statement("kept", None, "explicit", 36_501, None, NOW)
 
 
 def test_a_label_has_at_most_400_bytes():

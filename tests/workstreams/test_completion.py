@@ -113,6 +113,18 @@ def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denia
 
 
 @pytest.mark.parametrize(
+    "text", ["#12 is closed.", "The ticket is closed.", '"Retry queue" is closed.', "All green."]
+)
+def test_work_that_is_closed_and_tests_that_are_green_are_completions(text: str):
+    assert find_completion(text)
+
+
+@pytest.mark.parametrize("text", ["The connection is closed.", "The light is green."])
+def test_the_state_of_anything_else_is_a_description(text: str):
+    assert not find_completion(text)
+
+
+@pytest.mark.parametrize(
     "text", ["Retries, implemented by schedule().", "Implemented by schedule()"]
 )
 def test_naming_what_implements_something_is_a_description(text: str):

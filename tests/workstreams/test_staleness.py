@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.workstreams.staleness import describe_noted
+from holdfast.workstreams.staleness import describe_changed, describe_noted
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,8 @@ def test_changed_files_are_counted_among_those_that_are_noted(
     changed: int, noted: int, expected: str
 ):
     assert describe_noted(changed, noted) == expected
+
+
+def test_a_change_is_described_by_how_many_noted_files_it_touches():
+    assert describe_changed(1, 2) == "1 of the 2 files noted here changed"
+    assert describe_changed(3, 0) == "no file is noted here"
