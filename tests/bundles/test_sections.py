@@ -372,7 +372,8 @@ def test_a_failed_run_moves_to_earlier_failures_after_another_command_ran(exit_c
         "next_action": "look",
         "at": at(16, 13, 0),
     }
-    context = noting(IMPLEMENTATION.judged.context, last_run=run, last_errors=[run])
+    earlier = {**run, "failed_step": "build", "at": at(16, 12, 0)}
+    context = noting(IMPLEMENTATION.judged.context, last_run=run, last_errors=[earlier, run])
 
     told = judging(
         IMPLEMENTATION, context=context, proofs=(proof(1, "true", exit_code, at(16, 13, 30)),)
