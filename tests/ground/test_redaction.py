@@ -331,6 +331,8 @@ def test_a_random_word_is_a_warning_and_never_redacted() -> None:
     "text",
     [
         make_secret("", 64, "0123456789abcdef"),
+        make_secret("", 64, "0123456789ABCDEF"),
+        make_secret("sha512-", 86),
         "a_very_long_name_of_a_function_that_somebody_wrote",
         "a/path/that/is/long/enough/to/be/looked/at/by/this",
         "=" * 80,
