@@ -46,6 +46,7 @@ RUN = pytest.StashKey[Run]()
 
 TESTS = Path(__file__).parent
 TESTS_OF_THE_WHOLE = ("faults", "house", "rig", "security", "tools", "walks")
+WITH_SQL = ("memories", "sessions", "storage")
 
 # A busy machine is not a finding: neither a slow example nor slowly drawn data fails a test.
 hypothesis.settings.register_profile(
@@ -101,9 +102,9 @@ def pytest_runtest_protocol(item: pytest.Function) -> Iterator[None]:
 def is_measured(item: pytest.Function) -> bool:
     """Whether a test's lines count.
 
-    A line that only a test of the whole reaches has no test of its own, so those do not count. The
-    lines of a room are the same on both engines; storage has its own tests of each. The thousandth
-    time reaches the lines of the first; and which lines count must not depend on what was drawn.
+    A line that only a test of the whole reaches has no test of its own, so those do not count.
+    Outside of the folders with SQL the lines are the same on both engines. The thousandth time
+    reaches the lines of the first; and which lines count must not depend on what was drawn.
     """
     folder = item.path.relative_to(TESTS).parts[0]
     if folder in TESTS_OF_THE_WHOLE or "scale" in item.fixturenames:
@@ -112,7 +113,7 @@ def is_measured(item: pytest.Function) -> bool:
         return False
     if item.get_closest_marker("unmeasured") is not None:
         return False
-    return folder == "storage" or not is_on_postgres(item)
+    return folder in WITH_SQL or not is_on_postgres(item)
 
 
 def is_on_postgres(item: pytest.Function) -> bool:
