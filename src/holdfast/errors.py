@@ -19,13 +19,14 @@ SHOWN_CHARS = 80
 def shown(value: object) -> str:
     """A value as it appears in a message: quoted, escaped, and short however long it is."""
     try:
-        text = ascii(value)
+        text = repr(value)
     except (RecursionError, ValueError):
         # Nested without end, or a number of more digits than Python prints.
         return f"(a {type(value).__name__})"
     if len(text) <= SHOWN_CHARS:
         return text
-    return f"{text[:SHOWN_CHARS]}… ({len(text)} characters)"
+    size = len(value) if isinstance(value, str) else len(text)
+    return f"{text[:SHOWN_CHARS]}… ({size:,} characters)"
 
 
 def find_place(error: BaseException) -> str:

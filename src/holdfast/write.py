@@ -12,14 +12,19 @@ trip, and its commit is grouped with those of others.
 An effect on files is not part of the store's transaction. There the key is kept after the effect,
 so the verb must be repeatable: a request that is sent again after a crash between the two finds its
 own entry.
+
+Two callers may use one key at the same moment. The one that comes second may be refused, because it
+meets the effect of the first: then it is answered with the result of the first.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
+from holdfast.errors import Conflict, NotFound
 from holdfast.scope import Scope
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.idempotency import check_key, hash_request
@@ -29,6 +34,9 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database
 
 ATTEMPTS = 3  # of two callers with one key, the second finds it when it tries again
+# How long a refused caller waits for the key of another one whose files are written already.
+KEY_SECONDS = 0.5
+LOOK_SECONDS = 0.02
 
 
 R = TypeVar("R")
@@ -117,7 +125,25 @@ async def _write_once(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[
             return await attempt(scope, request, key, verb)
         except IdTakenError:
             continue
+        except (Conflict, NotFound):
+            known = await _find_other_result(scope, request, key)
+            if known is None:
+                raise
+            return await _repeat(scope, request, known)
     return await attempt(scope, request, key, verb)
+
+
+async def _find_other_result(scope: Scope, request: Request[R], key: _Key) -> str | None:
+    """What another caller with this key did meanwhile; in files before its key was kept."""
+    known = await key.find_subject(scope)
+    if request.effect == "store":
+        return known
+    for _ in range(round(KEY_SECONDS / LOOK_SECONDS)):
+        if known is not None:
+            break
+        await asyncio.sleep(LOOK_SECONDS)
+        known = await key.find_subject(scope)
+    return known
 
 
 async def _attempt_in_store(scope: Scope, request: Request[R], key: _Key, verb: Verb[R]) -> Done[R]:

@@ -214,7 +214,9 @@ async def write_in_session(
     chosen = choice.session
     if chosen is not None:
         done = await write(scope, request, lambda inside: verb(inside, chosen))
-        return done, choice
+        if done.is_first:
+            return done, choice
+        return done, SessionChoice()  # a repeated request is about the session of the first
 
     async def start_and_run(inside: Scope) -> R:
         # Looked for once more, because another call may have started one since.

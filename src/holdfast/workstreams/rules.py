@@ -133,8 +133,8 @@ def decide(
     entry = replace(
         entry, text=wanted.text, status=wanted.status, by=stamp.by, updated_at=stamp.now
     )
-    if wanted.because:
-        entry = replace(entry, because=wanted.because)
+    if wanted.because or (earlier and wanted.status != earlier.status):
+        entry = replace(entry, because=wanted.because)  # the old reason was for the old status
     others = [decision for decision in known if decision is not earlier]
     decisions = sorted([*others, entry], key=lambda decision: decision.made_at)
     changed = context.with_fields(open_decisions=tuple(decisions), updated_at=stamp.now)

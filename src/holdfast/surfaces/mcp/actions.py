@@ -43,7 +43,9 @@ CALLS = {
     "server.stop": None,
     "session.event_ids": "session operation=recent session_id=ID",
     "session.events": "session operation=recent session_id={session_id}",
-    "session.list": "session operation=recent, without session_id: your own session is found",
+    "session.list": (
+        "session operation=recent, without session_id: it uses the session that is open here"
+    ),
     "session.resume": "session operation=start session_id={session_id}",
     "session.verify": "ask the person to run `holdfast session verify`",
     "shared_context.try": SWITCH_ON,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-NO_SESSION = ("No session is open here yet. A `session` call with operation `start` begins one.",)
+NO_SESSION = (
+    "No session is open here. A `session` call with operation `start` and a chatmode begins one.",
+)
 REPEATED = "This key was used before: nothing was changed again, and this is how it is now."
 
 

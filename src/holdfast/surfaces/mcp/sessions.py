@@ -36,7 +36,7 @@ async def start(call: Call) -> Answer:
     if call.session_id is not None:
         return await _resume(call)
     if "chatmode" not in call.arguments:
-        problem = "needs chatmode, or the session_id of one to go on with"
+        problem = "needs chatmode, or the session_id of one to continue"
         raise InvalidValueError("Operation", "start", problem)
     already_open = await _find_native(call)
 
@@ -47,7 +47,7 @@ async def start(call: Call) -> Answer:
     warnings = []
     if already_open and done.is_first:
         warnings.append(_describe_open(done.result))
-    return Answer({"session": done.result.to_dict()}, warnings)
+    return Answer({"session": done.result.to_dict()}, [*warnings, *describe_repeated(done)])
 
 
 async def append(call: Call) -> Answer:
@@ -65,7 +65,8 @@ async def append(call: Call) -> Answer:
         )
 
     done, choice = await call.write_in_session(verb, _get_event)
-    return Answer({"event": done.result.to_dict()}, describe_choice(choice))
+    warnings = [*describe_choice(choice), *describe_repeated(done)]
+    return Answer({"event": done.result.to_dict()}, warnings)
 
 
 async def recent(call: Call) -> Answer:
@@ -115,7 +116,7 @@ async def end(call: Call) -> Answer:
     done = await call.write(verb, _get_ended)
     ended = done.result
     session = ended.session.to_dict() if ended.session else None
-    return Answer({"session": session}, ended.warnings)
+    return Answer({"session": session}, [*ended.warnings, *describe_repeated(done)])
 
 
 @dataclass(frozen=True)
