@@ -8,9 +8,15 @@ from dataclasses import dataclass
 import pytest
 
 from holdfast.errors import InvalidValueError, KeyReusedError
+from holdfast.ground import clock
 from holdfast.ground.settings import Owner
 from holdfast.scope import Scope
-from holdfast.sessions.errors import EventConflictError, SessionEndedError, SessionNotFoundError
+from holdfast.sessions.errors import (
+    EventConflictError,
+    RevisionConflictError,
+    SessionEndedError,
+    SessionNotFoundError,
+)
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.in_transaction import InTransaction
 from holdfast.write import Request, write
@@ -191,6 +197,27 @@ async def test_one_key_from_many_at_once_has_one_effect(scope):
     assert len({done.result.id for done in answers}) == 5
 
 
+async def test_one_key_with_a_condition_from_many_at_once_is_answered_alike(scope):
+    """All but the first meet a changed session, and then the key: the change was their own."""
+    session = await scope.sessions.create_session("m", "u1")
+
+    async def is_unchanged(inside):
+        current = await inside.sessions.lock_session(session.id)
+        if current.revision != session.revision:
+            raise RevisionConflictError(session.id, session.revision, current.revision)
+
+    async def rename(inside):
+        renamed = await inside.sessions.rename_session(session.id, "b")
+        return Note(renamed.id)
+
+    request = Request("rename", {}, key="k1", condition=is_unchanged, read_again=get_note)
+
+    answers = await asyncio.gather(*(write(scope, request, rename) for _ in range(8)))
+
+    assert {done.result for done in answers} == {Note(session.id)}
+    assert sum(done.is_first for done in answers) == 1
+
+
 @pytest.mark.parametrize("failures", [2, 3])
 async def test_a_request_whose_id_is_taken_is_tried_three_times(scope, failures):
     tries = []
@@ -263,3 +290,34 @@ async def test_two_effects_on_files_with_one_key_answer_with_the_same_subject(sc
 
     assert {done.result for done in answers} == {Note("n1")}
     assert sum(done.is_first for done in answers) == 1
+
+
+async def test_a_caller_that_meets_the_file_of_the_same_request_gets_its_result(scope):
+    """Three of four meet the file before the key of the first is kept."""
+    refused: list[str] = []
+    all_refused = asyncio.Event()
+    is_written = False
+
+    async def verb(inside):
+        nonlocal is_written
+        if is_written:
+            refused.append("refused")
+            if len(refused) == 3:
+                all_refused.set()
+            raise SessionEndedError("s1", clock.now())
+        is_written = True
+        await all_refused.wait()
+        return Note("n1")
+
+    answers = await asyncio.gather(*(write(scope, on_files(), verb) for _ in range(4)))
+
+    assert {done.result for done in answers} == {Note("n1")}
+    assert sum(done.is_first for done in answers) == 1
+
+
+async def test_a_conflict_with_another_request_is_raised(scope):
+    async def verb(inside):
+        raise SessionEndedError("s1", clock.now())
+
+    with pytest.raises(SessionEndedError):
+        await write(scope, on_files(), verb)

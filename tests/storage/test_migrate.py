@@ -532,6 +532,14 @@ async def test_a_database_from_before_the_first_release_is_refused_and_left_as_i
     assert refused.value.exit_code == 5
     assert execute(url, "select to_regclass('holdfast.functions')")[0][0] is None
 
+    execute(
+        url,
+        f"grant usage on schema holdfast to {APP}",
+        f"grant select on holdfast.migrations to {APP}",
+    )
+    with pytest.raises(UnreleasedSchemaError):  # and is not told that the owner may migrate it
+        await open_and_close(postgres.dsn(empty_database, APP))
+
 
 # --- functions ------------------------------------------------------------------------------------
 

@@ -887,7 +887,7 @@ async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work:
     assert judged.context.summary is None
     [note] = judged.context.notes
     assert note.startswith("Saved here and no longer in the file: D2, c-")
-    assert "summary. `holdfast workstream restore`" in note
+    assert "summary. A person puts it back with `holdfast workstream restore`" in note
 
     await work.restore()
     judged = await work.load("implementation")
@@ -1052,6 +1052,18 @@ async def test_a_proof_without_its_command_in_the_file_is_judged_changed(
         file.write_text(json.dumps(whole))
         [judged] = (await work.load("implementation")).claims
         assert (judged.verdict, judged.evidence[0].why) == ("changed", "it names no command")
+
+
+async def test_a_reason_does_not_outlive_the_status_that_it_was_given_for(
+    work: WorkstreamService,
+):
+    await work.decide("Use Redis", status="rejected", because="ops")
+
+    await work.decide("Use Redis", status="accepted")
+
+    [decision] = (await work.load("implementation")).context.decisions
+    assert (decision.status, decision.because) == ("accepted", None)
+    assert [past.because for past in decision.history] == ["ops"]
 
 
 async def test_a_merged_decision_keeps_the_reasons_of_both_sides(

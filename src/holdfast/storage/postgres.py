@@ -86,6 +86,7 @@ class Role(NamedTuple):
 VERSION = """
 select (select max(number) from holdfast.migrations), (select max(number) from holdfast.functions)
 """
+FIRST_MIGRATION = "select name from holdfast.migrations order by number limit 1"
 ROLE = """
 select current_user::text, r.rolsuper, r.rolbypassrls,
        has_database_privilege(current_database(), 'CREATE'),
@@ -223,7 +224,7 @@ class PostgresDatabase:
         if self._role is None:
             async with translate_errors(self.where), self.pool.acquire() as connection:
                 rights = await connection.fetchrow(ROLE)
-                version = await _read_version(connection)
+                version = await _read_version(connection, self.where)
             self._role = Role._make([*rights, *version])
         return self._role
 
@@ -411,10 +412,21 @@ def _make_call(function: str, count: int) -> str:
     return f"select * from {function}({places})"
 
 
-async def _read_version(connection: Any) -> Sequence[int | None]:
+async def _read_version(connection: Any, where: str) -> Sequence[int | None]:
     """The numbers of the newest migration and of the functions that are installed."""
     try:
         found: Sequence[int | None] = await connection.fetchrow(VERSION)
         return found
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        await _refuse_unreleased(connection, where)
         return None, None
+
+
+async def _refuse_unreleased(connection: Any, where: str) -> None:
+    """For a role that may not migrate, and would be told to have somebody else do it."""
+    try:
+        name = await connection.fetchval(FIRST_MIGRATION)
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        return
+    if name == postgres_migrate.UNRELEASED_MIGRATION:
+        raise errors.UnreleasedSchemaError(where)

@@ -86,7 +86,7 @@ def describe_lost(found: RepoContext, kept: RepoContext | None) -> tuple[str, ..
     lost = list_lost(found.fields, kept.fields)
     if not lost:
         return ()
-    hint = "`holdfast workstream restore` puts it back."
+    hint = "A person puts it back with `holdfast workstream restore`."
     return (f"Saved here and no longer in the file: {_list_names(lost)}. {hint}",)
 
 

@@ -481,7 +481,7 @@ def test_an_entry_is_withdrawn_and_discarded_entries_are_restored(run: Call, rep
     assert "Saved here and no longer in the file: D2, c-" in shown.err, (
         "the new decision, and the withdrawal"
     )
-    assert "`holdfast workstream restore` puts it back." in shown.err
+    assert "A person puts it back with `holdfast workstream restore`." in shown.err
     assert run("workstream", "restore").out == "In the file now: 2 decisions, 0 claims.\n"
     assert "Precious" in run("workstream", "show").out
     accepted = run("workstream", "decide", "--id", "D2", "--status", "accepted")

@@ -3,6 +3,7 @@
 import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -447,6 +448,20 @@ def test_a_key_counts_for_one_operation_of_one_session(api):
     answers = [append(api, session["id"], "hi", **key).json() for session in (first, second)]
 
     assert [answer["session_id"] for answer in answers] == [first["id"], second["id"]]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "deep"}], ids=["plain", "keyed"])
+def test_a_key_costs_no_level_of_depth(api, headers):
+    session = create_session(api)
+    scratchpad: dict[str, Any] = {}
+    for _ in range(62):
+        scratchpad = {"a": scratchpad}
+
+    answer = api.patch(
+        f"/api/sessions/{session['id']}/state", json={"scratchpad": scratchpad}, headers=headers
+    )
+
+    assert answer.status_code == 200, answer.text
 
 
 def test_a_repeated_change_does_not_conflict_with_itself(api):

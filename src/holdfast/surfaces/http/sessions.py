@@ -64,7 +64,7 @@ async def create_session(app: Here, body: models.StartSession, key: Key = None) 
 
 @router.get("/{session_id}", responses={200: {"model": models.SessionWithResume}})
 async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Response:
-    """A session, its context sets, and what whoever continues it is told"""
+    """A session, its context sets, and the text for the session that continues it"""
     session = await app.scope.sessions.get_session(session_id)
     text = await app.scope.sessions.get_resume_text(session.id, exists)
     return answer(session, resume=text)
@@ -231,14 +231,12 @@ def _change(
     read_again: Callable[[Scope, str], Awaitable[R]],
 ) -> Request[R]:
     """A write to a session that exists; the condition belongs to what a key stands for."""
-    request = Request(
-        operation, {"body": body}, key=key, target=f"http {session_id}", read_again=read_again
-    )
+    request = Request(operation, body, key=key, target=f"http {session_id}", read_again=read_again)
     if if_match is None:
         return request
     return replace(
         request,
-        arguments={"body": body, "if_match": if_match.given},
+        arguments={**body, "If-Match": if_match.given},  # no body has a field of that name
         condition=partial(if_match.check, session_id=session_id),
     )
 
