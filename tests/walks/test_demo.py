@@ -92,3 +92,22 @@ def test_control_c_ends_the_story_and_says_that_nothing_of_it_stays(tmp_path: Pa
         == "Error: Stopped. The story and its folder are gone; your own store was not touched.\n"
     )
     assert not list(tmp_path.glob("holdfast-demo-*"))
+
+
+def test_a_signal_to_the_served_story_ends_its_server_and_removes_its_folder(tmp_path: Path):
+    playing = subprocess.Popen(
+        [*HOLDFAST, "demo", "--serve"],
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+        | {"TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert playing.stdout is not None
+    while "http://127.0.0.1" not in playing.stdout.readline():
+        assert playing.poll() is None
+
+    playing.terminate()
+    playing.communicate(timeout=PATIENCE_SECONDS)  # ends when no process holds the pipe any more
+
+    assert not list(tmp_path.glob("holdfast-demo-*"))

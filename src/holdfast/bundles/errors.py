@@ -79,9 +79,11 @@ class WrongRoleError(Conflict):
 
     def __init__(self, role: object, expected: str):
         self.role, self.expected = role, expected
+        problem = f"Role {shown(role)} does not speak now"
+        if role == "Chair":  # the caller asked to close the round, and named no role
+            problem = "The round is closed after all roles have spoken"
         super().__init__(
-            f"Role {shown(role)} does not speak now: it is the turn of {expected}. "
-            "Nothing was written.",
+            f"{problem}: it is the turn of {expected}. Nothing was written.",
             next_actions=[Action("round.next")],
         )
 

@@ -57,7 +57,8 @@ class ContextChangedError(Conflict):
     def __init__(self, expected: int, actual: int):
         self.expected, self.actual = expected, actual
         super().__init__(
-            f"The repo context is at revision {actual}, not {expected}. Load it again, then save."
+            f"The repo context is at revision {actual}, not {expected}. Load it again, then save.",
+            next_actions=[Action("workstream.show")],
         )
 
 

@@ -60,7 +60,7 @@ def test_the_same_words_are_believed_more_and_not_kept_twice(cli: Call):
     first = remember(cli)
     again = cli("memory", "remember", TEXT.upper())
 
-    assert again.out == f"Known already, and believed more now:\n{first}  0.85  {TEXT}\n"
+    assert again.out == f"Known already:\n{first}  0.85  {TEXT}\n"
 
 
 def test_belief_moves_and_a_memory_expires(cli: Call):
@@ -110,7 +110,7 @@ def test_memories_go_out_and_come_in(cli: Call, tmp_path: Path):
     assert out.document == {"exported": 1, "file": str(file)}
     assert [path.name for path in tmp_path.glob("memories*")] == ["memories.jsonl"]
     assert into.document == {"imported": 0, "known": 1, "forgotten": 0, "problems": []}
-    assert more.out == "Imported 1; 1 were known, 0 stay forgotten.\n"
+    assert more.out == "Imported 1; 1 known already, 0 stay forgotten.\n"
     assert more.err.startswith("Note: Line 3: not_json\nNote: 1 of 2 lines have other keys")
 
 

@@ -233,7 +233,7 @@ def test_import_brings_in_names_and_sets_once(cli: Call, home: Path):
     first = cli("import", "--client", "caco")
     again = cli("import", "--json")
 
-    assert (first.code, first.out) == (0, "Imported 1 session; 0 were known.\n")
+    assert (first.code, first.out) == (0, "Imported 1 session; 0 known already.\n")
     assert again.document == {"imported": 0, "known": 1, "problems": []}
     assert cli("context", "show", "--session", "web hook", "--json").document["context"] == {
         "files": ["a.md"]
@@ -248,7 +248,7 @@ def test_import_names_what_it_cannot_read_and_goes_on(cli: Call, home: Path):
 
     answer = cli("import")
 
-    assert (answer.code, answer.out) == (0, "Imported 1 session; 0 were known.\n")
+    assert (answer.code, answer.out) == (0, "Imported 1 session; 0 known already.\n")
     assert answer.err.startswith("Note: bad: meta.json '{' is not JSON")
 
 

@@ -64,7 +64,7 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
         stop = await client.get_prompt("workspace-stop", {"session_id": named["id"]})
 
     assert named["id"] in resume.messages[0].content.text
-    assert "Nothing was noted for it" in resume.messages[0].content.text
+    assert "It has no context sets" in resume.messages[0].content.text
     assert named["id"] in stop.messages[0].content.text
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -149,12 +150,13 @@ class Stage:
         for root in (self.repository, self.folder):
             if os.path.isdir(root):
                 command += ["--root", root]
+        server = subprocess.Popen(command, cwd=self.folder, env=self._environment())
+        # Ctrl-C reaches both; another signal is passed on, so that the server does not stay.
+        signal.signal(signal.SIGTERM, lambda *_: server.terminate())
         try:
-            return subprocess.run(
-                command, cwd=self.folder, env=self._environment(), check=False
-            ).returncode
-        except KeyboardInterrupt:  # it was meant for the server, which has ended by now
-            return 0
+            return server.wait()
+        except KeyboardInterrupt:  # it was meant for the server, which is ending
+            return server.wait()
 
     def kill_writer(self, session: str) -> int:
         """The last number that was acknowledged to a process before it was killed."""

@@ -38,7 +38,9 @@ LABELS_STAY = (
 @click.command("forget", cls=Command)
 @click.argument("event_ids", nargs=-1, metavar="[ID]...")
 @click.option("--session", "session_id", metavar="ID", help="Everything a session holds")
-@click.option("--match", metavar="TEXT", help="Every event and memory with this text, in this case")
+@click.option(
+    "--match", metavar="TEXT", help="Everything with this text, upper and lower case as given"
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would be erased")
 @click.option("--yes", is_flag=True, help="Do not ask")
 @prints

@@ -31,7 +31,7 @@ def command(app: App, clients: tuple[str, ...]) -> Output:
     folder = os.path.expanduser("~/.caco/sessions")
     report = run_write(app, "session.import", lambda scope: import_caco(scope.sessions, folder))
     imported = plural(report.imported, "session")
-    text = f"Imported {imported}; {report.known:,} were known."
+    text = f"Imported {imported}; {report.known:,} known already."
     if not (report.imported or report.known or report.problems):
         text = f"Nothing to import: {folder} holds no sessions."
     return Output(report.to_dict(), text, report.problems)

@@ -51,7 +51,7 @@ def remember(
             user_id=app.settings.developer,
         ),
     )
-    done = "Remembered" if kept.is_new else "Known already, and believed more now"
+    done = "Remembered" if kept.is_new else "Known already"
     text = wording.format_memory(kept.memory)
     return Output(kept.to_dict(), f"{done}:\n{text}")
 
@@ -128,7 +128,7 @@ def import_(app: App, file: str) -> Output:
     from holdfast.memories.jsonl_store import import_memories
 
     report = run_write(app, "memory.import", lambda scope: import_memories(scope.memories, file))
-    rest = f"{report.known:,} were known, {report.forgotten:,} stay forgotten"
+    rest = f"{report.known:,} known already, {report.forgotten:,} stay forgotten"
     text = f"Imported {report.imported:,}; {rest}."
     return Output(report.to_dict(), text, report.problems)
 

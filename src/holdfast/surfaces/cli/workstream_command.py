@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from holdfast.app import App
+from holdfast.ground.text import plural
 from holdfast.surfaces.cli import workstream_wording as wording
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
 from holdfast.workstreams.entries import DECISION_STATUSES, NotedRun
@@ -140,7 +141,8 @@ def restore(app: App, **document: Any) -> Output:
     context = run_write(
         app, "workstream.restore", lambda _: workstreams.restore(**document), effect="files"
     )
-    counts = f"{len(context.decisions)} decisions, {len(context.ledger)} claims"
+    decisions = plural(len(context.decisions), "decision")
+    counts = f"{decisions}, {plural(len(context.ledger), 'claim')}"
     return Output({"context": context.to_dict()}, f"In the file now: {counts}.")
 
 

@@ -46,6 +46,7 @@ ROUTES = {
     "shared_context.try": None,
     "sqlite.upgrade": ASK + "upgrade the Python package apsw",
     "upgrade": ASK + "upgrade Holdfast",
+    "workstream.show": "GET /api/workstreams",
     "workstream.claim": None,
 }
 

@@ -11,7 +11,10 @@ from collections.abc import Iterable
 from holdfast.errors import Action
 
 SWITCH_ON = "ask the person to switch shared context on"
-PROVE = 'run `holdfast prove -- COMMAND` in the repository, then claim with evidence=["proof:ID"]'
+PROVE = (
+    "run `holdfast prove -- COMMAND` in the repository, then repeat this call; "
+    'evidence=["proof:ID"] supports a claim'
+)
 CALLS = {
     "bundle.show": "repo_context operation=bundle",
     "context.clear": "set_relevant_context setName=NAME items=[]",
@@ -51,6 +54,7 @@ CALLS = {
     "shared_context.try": SWITCH_ON,
     "sqlite.upgrade": "ask the person to upgrade the Python package apsw",
     "upgrade": "ask the person to upgrade Holdfast",
+    "workstream.show": "repo_context operation=load",
     "workstream.claim": 'repo_context operation=claim text=TEXT evidence=["PATH:L1-L2"]',
 }
 

@@ -30,7 +30,7 @@ STATEMENT = ("category", "source_type", "ttl_days")
 NOTHING = (
     "Nothing that answers this is remembered. Do not guess: look at the repository, or ask.",
 )
-KNOWN = "This was known already: it is believed more now, and not kept twice."
+KNOWN = "This was known already, and is not kept twice: category and ttl_days are as they were."
 
 
 async def remember(call: Call) -> Answer:

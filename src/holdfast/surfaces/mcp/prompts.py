@@ -34,7 +34,7 @@ NONE_HERE = (
     "Say so, and ask what to do."
 )
 
-NOTHING_NOTED = "Nothing was noted for it; its last events may tell more."
+NOTHING_NOTED = "It has no context sets. Read its last events and its scratchpad."
 
 
 def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
