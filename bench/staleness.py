@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.measure import Block, Lane
 from holdfast.app import App
 from holdfast.ground import git
-from holdfast.ground.off_loop import apart
+from holdfast.ground.off_loop import run_in_thread
 from holdfast.ground.settings import Settings
 
 SIZES = (1_000, 20_000, 100_000)
@@ -60,7 +60,7 @@ def lanes_of(folder: Path, files: int, edited: int) -> list[Lane]:
         KNOWN: lambda: read_state(found, edited),
     }
     if not edited:
-        apart(note_something, root, folder)
+        run_in_thread(note_something, root, folder)
         calls |= {
             BUNDLE: lambda: build_bundle(root, folder, True),
             OFF: lambda: build_bundle(root, folder, False),

@@ -1,7 +1,11 @@
 """Imports go one way, rooms stand alone, and every library has one place."""
 
+import ast
 import sys
 import tomllib
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from importlinter.cli import lint_imports
@@ -142,3 +146,23 @@ def test_an_agent_program_is_named_in_its_own_file_only():
     ]
 
     assert elsewhere == ["holdfast.surfaces.cli.demo_story"]
+
+
+def test_the_benchmarks_and_examples_import_names_that_exist():
+    """Neither is checked by mypy, and the benchmarks need other programs to run."""
+    files = [*source.ROOT.glob("bench/**/*.py"), *source.ROOT.glob("examples/*.py")]
+
+    assert [name for file in files for name in imported_names(file) if not is_there(name)] == []
+
+
+def imported_names(file: Path) -> list[str]:
+    """Of this package: `holdfast.ground.ids.new_id`."""
+    tree = ast.parse(file.read_text())
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    ours = [node for node in nodes if str(node.module).startswith("holdfast")]
+    return [f"{node.module}.{alias.name}" for node in ours for alias in node.names]
+
+
+def is_there(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    return hasattr(import_module(module), attribute) or find_spec(name) is not None
