@@ -27,6 +27,19 @@ def from_text(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
+def parse(value: str | datetime) -> datetime:
+    """A time of a row: SQLite returns a text, PostgreSQL a datetime."""
+    if isinstance(value, str):
+        return from_text(value)
+    return value
+
+
+def parse_optional(value: str | datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    return parse(value)
+
+
 def microseconds(moment: datetime) -> int:
     """Whole microseconds since 1970, without a detour over floats."""
     return (moment - EPOCH) // MICROSECOND

@@ -119,12 +119,12 @@ def make_memory(row: Any) -> Memory:
         source_type,
         round(float(confidence), 2),
         _parse_texts(lineage),
-        _parse_optional_moment(last_used_at),
+        clock.parse_optional(last_used_at),
         use_count,
-        _parse_optional_moment(expires_at),
-        _parse_moment(created_at),
-        _parse_moment(updated_at),
-        _parse_optional_moment(erased_at),
+        clock.parse_optional(expires_at),
+        clock.parse(created_at),
+        clock.parse(updated_at),
+        clock.parse_optional(erased_at),
     )
 
 
@@ -144,18 +144,6 @@ def _parse_texts(text: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         return ()
     return tuple(item for item in value if isinstance(item, str))
-
-
-def _parse_moment(value: str | datetime) -> datetime:
-    if isinstance(value, str):
-        return clock.from_text(value)
-    return value
-
-
-def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
-    if value is None:
-        return None
-    return _parse_moment(value)
 
 
 def _format_moment(moment: datetime | None) -> str | None:

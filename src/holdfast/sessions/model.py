@@ -190,8 +190,8 @@ def make_session(row: Any) -> Session:
     *own, head_hash = row[SEED_COLUMNS:]
     fields = (
         *labels,
-        _parse_moment(started_at),
-        _parse_optional_moment(ended_at),
+        clock.parse(started_at),
+        clock.parse_optional(ended_at),
         json.loads(metadata),
         *own,
         head_hash.hex(),
@@ -224,7 +224,7 @@ def make_event(row: Any) -> SessionEvent:
     at["created_at"] = created_at
     at["content_hash"] = content_hash.hex()
     at["chain_hash"] = chain_hash.hex()
-    at["erased_at"] = _parse_optional_moment(erased_at)
+    at["erased_at"] = clock.parse_optional(erased_at)
     return event
 
 
@@ -263,22 +263,10 @@ def get_texts(row: Any) -> tuple[str, str | None]:
 
 def make_sample(row: Any) -> EventSample:
     sequence, event_type, created_at, size = row
-    moment = _parse_moment(created_at)
+    moment = clock.parse(created_at)
     return EventSample(sequence, event_type, moment, bytes=size)
 
 
 def make_state(row: Any) -> SessionState:
     session_id, scratchpad, updated_at = row
-    return SessionState(session_id, json.loads(scratchpad), _parse_moment(updated_at))
-
-
-def _parse_moment(value: str | datetime) -> datetime:
-    if isinstance(value, str):
-        return clock.from_text(value)
-    return value
-
-
-def _parse_optional_moment(value: str | datetime | None) -> datetime | None:
-    if value is None:
-        return None
-    return _parse_moment(value)
+    return SessionState(session_id, json.loads(scratchpad), clock.parse(updated_at))

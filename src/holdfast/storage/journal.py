@@ -97,9 +97,7 @@ def _format_subject(parts: Sequence[str]) -> str:
 
 def _parse_entry(row: Row) -> JournalEntry:
     entry_id, subject, content, created_at, erased_at = row
-    if isinstance(created_at, str):
-        created_at = clock.from_text(created_at)
     parsed = None
     if erased_at is None:
         parsed = canonical.parse_json("journal", content)
-    return JournalEntry(entry_id, subject, parsed, created_at)
+    return JournalEntry(entry_id, subject, parsed, clock.parse(created_at))

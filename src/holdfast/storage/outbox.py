@@ -66,13 +66,11 @@ class Outbox:
 
 def _parse_event(row: Row) -> OutboxEvent:
     number, topic, data, created_at = row
-    if isinstance(created_at, str):
-        created_at = clock.from_text(created_at)
     return OutboxEvent(
         cursor=_make_cursor(number),
         topic=topic,
         data=json.loads(data),
-        created_at=created_at,
+        created_at=clock.parse(created_at),
     )
 
 
