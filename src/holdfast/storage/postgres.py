@@ -86,7 +86,6 @@ class Role(NamedTuple):
 VERSION = """
 select (select max(number) from holdfast.migrations), (select max(number) from holdfast.functions)
 """
-FIRST_MIGRATION = "select name from holdfast.migrations order by number limit 1"
 ROLE = """
 select current_user::text, r.rolsuper, r.rolbypassrls,
        has_database_privilege(current_database(), 'CREATE'),
@@ -418,15 +417,6 @@ async def _read_version(connection: Any, where: str) -> Sequence[int | None]:
         found: Sequence[int | None] = await connection.fetchrow(VERSION)
         return found
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-        await _refuse_unreleased(connection, where)
+        with suppress(asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+            await postgres_migrate.refuse_unreleased(connection, where)
         return None, None
-
-
-async def _refuse_unreleased(connection: Any, where: str) -> None:
-    """For a role that may not migrate, and would be told to have somebody else do it."""
-    try:
-        name = await connection.fetchval(FIRST_MIGRATION)
-    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-        return
-    if name == postgres_migrate.UNRELEASED_MIGRATION:
-        raise errors.UnreleasedSchemaError(where)

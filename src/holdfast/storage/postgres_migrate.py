@@ -117,10 +117,19 @@ async def _read_applied(connection: Any, ledger: dict[str, str], where: str) -> 
         schema = await connection.fetchval(ledger["taken_schema"])
         if schema:
             raise errors.SchemaTakenError(where, schema)
-    names = [row["name"] for row in rows]
-    if UNRELEASED_MIGRATION in names:
-        raise errors.UnreleasedSchemaError(where)
+    _refuse_unreleased(rows, where)
     return {row["number"]: row["checksum"] for row in rows}
+
+
+async def refuse_unreleased(connection: Any, where: str) -> None:
+    """For a role that may not migrate: an owner could not do it either."""
+    ledger = read_ledger("postgres")
+    _refuse_unreleased(await connection.fetch(ledger["applied_migrations"]), where)
+
+
+def _refuse_unreleased(rows: Sequence[Any], where: str) -> None:
+    if any(row["name"] == UNRELEASED_MIGRATION for row in rows):
+        raise errors.UnreleasedSchemaError(where)
 
 
 async def _read_installed(connection: Any, ledger: dict[str, str], where: str) -> int:
