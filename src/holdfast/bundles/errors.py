@@ -77,11 +77,9 @@ class RoundMovedError(Conflict):
 class WrongRoleError(Conflict):
     code = "wrong_role"
 
-    def __init__(self, role: object, expected: str):
+    def __init__(self, role: object, expected: str, problem: str = ""):
         self.role, self.expected = role, expected
-        problem = f"Role {shown(role)} does not speak now"
-        if role == "Chair":  # the caller asked to close the round, and named no role
-            problem = "The round is closed after all roles have spoken"
+        problem = problem or f"Role {shown(role)} does not speak now"
         super().__init__(
             f"{problem}: it is the turn of {expected}. Nothing was written.",
             next_actions=[Action("round.next")],

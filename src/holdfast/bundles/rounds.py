@@ -184,7 +184,8 @@ def list_notes(submitted: Round) -> tuple[str, ...]:
 def close(current: Round, decisions: Sequence[str], questions: Sequence[str]) -> Round:
     """The chair's results, after every role has spoken; none where an earlier close continues."""
     if current.status != "open" or current.role != CHAIR:
-        raise errors.WrongRoleError(CHAIR, current.role)
+        problem = "The round is closed after all roles have spoken"
+        raise errors.WrongRoleError(CHAIR, current.role, problem)
     _check_number("decisions", decisions)
     _check_number("questions", questions)
     if not decisions and not questions:
