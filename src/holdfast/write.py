@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -119,17 +120,20 @@ async def _write_once(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[
     operation = f"{request.operation} {request.target}".strip()
     checked = check_key(request.key)
     key = _Key(operation, checked, digest=hash_request(request.arguments))
+    try:
+        return await _attempt(scope, request, key, verb)
+    except (Conflict, NotFound):
+        known = await _find_other_result(scope, request, key)
+        if known is None:
+            raise
+    return await _repeat(scope, request, known)
+
+
+async def _attempt(scope: Scope, request: Request[R], key: _Key, verb: Verb[R]) -> Done[R]:
     attempt = _attempt_in_store if request.effect == "store" else _attempt_in_files
     for _ in range(ATTEMPTS - 1):
-        try:
+        with suppress(IdTakenError):
             return await attempt(scope, request, key, verb)
-        except IdTakenError:
-            continue
-        except (Conflict, NotFound):
-            known = await _find_other_result(scope, request, key)
-            if known is None:
-                raise
-            return await _repeat(scope, request, known)
     return await attempt(scope, request, key, verb)
 
 
