@@ -82,7 +82,7 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_protocol(item: pytest.Function) -> Iterator[None]:
-    """Measure coverage only where it says something, because it costs a third of the time.
+    """Measure coverage only where it says something, because it costs a quarter of the time.
 
     pytest-cov's `no_cover` does not do it: a worker measures twice, and only one of the two is
     paused.

@@ -20,21 +20,14 @@ from holdfast.storage.functions import KINDS, full_name, read_functions
 from holdfast.storage.queries import Query, Room, read_blocks
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 from tests.house import source
+from tests.rig.plans import PLANS
 from tests.rig.postgres import APP, Cluster, execute
 from tools.schema import find_schemas
 
-# Each room with queries says what its plans are tried with:
-# FILL       rows for its tables
-# VALUES     values for arguments of its verbs, by the argument's name; VALUES_OF those of one verb.
-#            They are about a developer in the middle of the rows. BY_TYPE has the other arguments.
-# READS_ALL  verbs that may read every row of a developer, and why
-# SORTS      verbs that sort what they found, and why it is little
-# add_rows   rows of one developer, for the tests of walls
-# INNER      functions that take an owner and are not verbs, because only other functions call them
-PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
 INNER = {name for plans in PLANS.values() for name in plans.INNER}
 READS_ALL = {name for plans in PLANS.values() for name in plans.READS_ALL}
 SORTS = {name for plans in PLANS.values() for name in plans.SORTS}
+# For arguments that a room gives no value for.
 BY_TYPE = {"text": "'x'", "integer": "1", "bigint": "1", "bytea": "'\\x00'"}
 OWNER = {"p_workspace": "'w2'", "p_developer": "'d5'"}
 OWNER_COLUMNS = {"workspace_id", "developer_id"}

@@ -11,7 +11,6 @@ import asyncio
 import io
 import re
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import asyncpg
@@ -21,13 +20,13 @@ import holdfast
 from holdfast.ground.settings import Owner
 from holdfast.scope import Scope
 from tests.rig import catalogue
+from tests.rig.plans import PLANS
 from tests.rig.postgres import Cluster, execute
 from tests.rig.roles import new_role
 from tools.schema import find_schemas
 
 pytestmark = pytest.mark.own_database
 
-PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
 ANA, BO, CY = Owner("north", "ana"), Owner("south", "bo"), Owner("north", "cy")
 
 # What a transaction says about who is asking: (workspace, developer), None for never set.

@@ -1,0 +1,16 @@
+"""With what the laws of the house are tried on each room with SQL; its own `plans.py` has
+
+FILL       rows for its tables
+VALUES     values for arguments of its verbs, by the argument's name; VALUES_OF those of one verb.
+           They are about a developer in the middle of the rows.
+READS_ALL  verbs that may read every row of a developer, and why
+SORTS      verbs that sort what they found, and why it is little
+INNER      functions that take an owner and are not verbs, because only other functions call them
+add_rows   adds rows of one developer, for the tests of walls
+"""
+
+from importlib import import_module
+
+from tools.schema import find_schemas
+
+PLANS = {room: import_module(f"tests.{room}.plans") for room in find_schemas()}
