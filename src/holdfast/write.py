@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database
 
 ATTEMPTS = 3  # of two callers with one key, the second finds it when it tries again
-# How long a refused caller waits for the key of another one whose files are written already.
-KEY_SECONDS = 0.5
+# How long a refused caller waits for the key of another one whose files are written already. One
+# transaction lies between the two, about 2 ms; every refused request with a key pays for the wait.
+KEY_SECONDS = 0.1
 LOOK_SECONDS = 0.02
 
 
