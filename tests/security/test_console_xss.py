@@ -1,7 +1,7 @@
 """TS15: whatever is stored is shown as text. No script runs, nothing is fetched, no link leads
 anywhere it may not.
 
-Every payload goes through every field that the console shows: names, labels, metadata, events of
+Payloads go through every field that the console shows: names, labels, metadata, events of
 every kind with their parts, context sets, an applet's parameters, a file's name and its content;
 and what is noted in a repository: claims, decisions, summaries, the names of branches, files and
 authors, what a proof printed, what a diff shows. Then a real Chromium opens the pages, unfolds all
@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -123,6 +124,7 @@ PREFIXES = (
     "</svg>",
     '\\">',
 )
+TOGETHER = 4  # payloads in one session, and in one diff
 LAYOUT = (
     "article aside body dialog div figure form head header html li link main meta nav noscript "
     "ol p section title ul"
@@ -164,29 +166,44 @@ def as_label(payload: str) -> str:
     return text.encode()[: rules.LABEL_BYTES].decode(errors="ignore") or "x"
 
 
-async def store(sessions: SessionService, payload: str, path: str) -> str:
-    """A session that is nothing but the payload."""
-    label = as_label(payload)
+async def store(sessions: SessionService, number: int, some: list[str]) -> str:
+    """A session that is nothing but payloads: its labels take turns, the rest has all of them."""
+    turns = cycle(map(as_label, some[number % len(some) :] + some[: number % len(some)]))
     session = await sessions.create_session(
-        label,
-        label,
-        label,
-        label,
-        label,
-        name=label,
-        client=label,
-        native_id=label,
-        repo=label,
-        worktree=label,
+        next(turns),
+        next(turns),
+        next(turns),
+        next(turns),
+        next(turns),
+        name=next(turns),
+        client=next(turns),
+        native_id=next(turns),
+        repo=next(turns),
+        worktree=next(turns),
     )
-    await sessions.update_metadata(session.id, {"currentIntent": label, "envHint": label})
+    hints = {"currentIntent": next(turns), "envHint": next(turns)}
+    await sessions.update_metadata(session.id, hints)
+    for payload in some:
+        await sessions.append_events(session.id, events_with(payload))
+    labels = [as_label(payload) for payload in some]
+    for name in ("files", "endpoints", "ports", *labels):
+        await sessions.set_relevant_context(session.id, name, labels)
+    label = next(turns)
+    await sessions.set_relevant_context(
+        session.id, "applet", [label, f"path=/r/{label}"[:1900], f"{label}={label}"]
+    )
+    return session.id
+
+
+def events_with(payload: str) -> list[dict[str, Any]]:
+    """An event of every kind, with everything that its tool may have been given."""
     inputs: list[Any] = [
         payload,
         {"command": payload},
         {"file_path": payload},
         {payload: payload, "path": payload},
     ]
-    events = [
+    return [
         {
             "type": kind,
             "role": role,
@@ -196,22 +213,16 @@ async def store(sessions: SessionService, payload: str, path: str) -> str:
         for kind, role in zip(rules.EVENT_TYPES, ("user", "assistant", *["tool"] * 5), strict=True)
         for given in inputs
     ]
-    await sessions.append_events(session.id, events)
-    for name in ("files", "endpoints", "ports", label):
-        await sessions.set_relevant_context(session.id, name, [label])
-    await sessions.set_relevant_context(
-        session.id, "applet", [label, f"path={path}"[:1900], f"{label}={label}"]
-    )
-    return session.id
 
 
-def check(page: Page, payload: str, where: str) -> None:
+def check(page: Page, some: list[str], where: str) -> None:
+    """The page is one of ours, and each of these payloads is shown on it as text."""
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     page.evaluate(
         "document.querySelectorAll('a, summary, button').forEach((one) => { one.focus() })"
     )
     found = page.evaluate(SEEN_BY_BROWSER)
-    about = f"{where}: {payload!r}"
+    about = f"{where}: {some!r}"
 
     assert found["canary"] is None, about
     assert set(found["tags"]) <= TAGS, (about, set(found["tags"]) - TAGS)
@@ -230,8 +241,9 @@ def check(page: Page, payload: str, where: str) -> None:
         else:
             assert not given.startswith("//"), (about, given)
     shown = "".join(found["text"].split())
-    first = next(iter(payload.split()))[:60]
-    assert term_safe(first) in shown or first in shown, about
+    for payload in some:
+        first = next(iter(payload.split()))[:60]
+        assert term_safe(first) in shown or first in shown, (where, payload)
 
 
 @pytest.fixture
@@ -253,12 +265,14 @@ def test_no_stored_text_is_ever_more_than_text(console: Console, scale: Callable
     """In every field of a session, and in the list beside it."""
     every = payloads(max(len(PAYLOADS), scale(800)))
 
-    async def fill(sessions: SessionService) -> list[str]:
-        return [await store(sessions, payload, f"/r/{as_label(payload)}") for payload in every]
+    groups = [every[start : start + TOGETHER] for start in range(0, len(every), TOGETHER)]
 
-    for payload, session_id in zip(every, with_sessions(console.settings, fill), strict=True):
-        check(console.open(f"/sessions/{session_id}"), payload, "session")
-    check(console.open("/sessions"), every[-1], "list")
+    async def fill(sessions: SessionService) -> list[str]:
+        return [await store(sessions, number, some) for number, some in enumerate(groups)]
+
+    for some, session_id in zip(groups, with_sessions(console.settings, fill), strict=True):
+        check(console.open(f"/sessions/{session_id}"), some, "session")
+    check(console.open("/sessions"), every[-1:], "list")
     assert {urlsplit(url).netloc for url in console.requests} == {
         urlsplit(console.server.url).netloc
     }
@@ -286,9 +300,7 @@ def test_no_file_and_no_event_is_ever_more_than_text(
         f"{editor}&edit=1",
         f"/?applet={applet}&path={applet}&session={applet}",
     ):
-        page = console.open(url)
-        for payload in PAYLOADS[:30]:
-            check(page, payload, url[:30])
+        check(console.open(url), PAYLOADS[:30], url[:30])
 
 
 def test_no_name_of_a_file_is_ever_more_than_a_name(
@@ -300,7 +312,7 @@ def test_no_name_of_a_file_is_ever_more_than_a_name(
             f"/?applet=text-editor&path={quote(path)}",
             f"/?applet=text-editor&path={quote(path)}&edit=1",
         ):
-            check(console.open(url), payload, "file")
+            check(console.open(url), [payload], "file")
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload[:24]))
@@ -337,7 +349,7 @@ def test_a_context_change_that_arrives_live_is_only_text(console: Console):
             "(text) => document.querySelector('#card').textContent.includes(text)",
             arg=term_safe(as_label(payload)),
         )
-        check(page, as_label(payload), "live card")
+        check(page, [as_label(payload)], "live card")
 
 
 # --- what is noted in a repository ----------------------------------------------------------------
@@ -404,7 +416,7 @@ def hostile_files(repo: Repo, some: list[str]) -> list[str]:
 def test_nothing_that_is_noted_in_a_repository_is_ever_more_than_text(
     noted_console: tuple[Console, Repo], scale: Callable[[int], int]
 ):
-    """Fresh, then stale with every file changed, then the diff of each."""
+    """Fresh, then stale with every file changed, then the diffs."""
     console, repo = noted_console
     every = payloads(max(len(PAYLOADS), scale(800)))
     for start in range(0, len(every), 30):
@@ -421,12 +433,11 @@ def test_nothing_that_is_noted_in_a_repository_is_ever_more_than_text(
             repo.git(
                 "commit", "-qam", "more", "--allow-empty", f"--author=x {author} <x@example.org>"
             )
-            page = console.open("/workstreams")
-            for payload in some:
-                check(page, payload, "workstreams")
-        for path, payload in zip(paths, some, strict=True):
-            repo.write(path, f"{payload}\nanother {payload}\n")
-            check(console.open(f"/?applet=git-diff&path={quote(path)}"), payload, "diff")
+            check(console.open("/workstreams"), some, "workstreams")
+        for first in range(0, len(some), TOGETHER):
+            lines = some[first : first + TOGETHER]
+            repo.write(paths[first], "\nanother ".join([*lines, ""]))
+            check(console.open(f"/?applet=git-diff&path={quote(paths[first])}"), lines, "diff")
     assert {urlsplit(url).netloc for url in console.requests} == {
         urlsplit(console.server.url).netloc
     }
@@ -437,4 +448,4 @@ def test_no_branch_is_ever_more_than_a_name(noted_console: tuple[Console, Repo],
     console, repo = noted_console
     noting.on_own_branch(repo, as_branch(payload))
 
-    check(console.open("/workstreams"), as_branch(payload), "branch")
+    check(console.open("/workstreams"), [as_branch(payload)], "branch")

@@ -258,7 +258,9 @@ def test_control_c_during_the_work_prints_no_stack_trace(run: Call, project: Pat
     connection.close()
     out, err = waiting.communicate(timeout=PATIENCE_SECONDS)
 
-    assert waiting.returncode == 1
+    # Python ends itself by the signal when it interrupted an `exec`, as in making a dataclass,
+    # although the exception was handled.
+    assert waiting.returncode in (1, -signal.SIGINT)
     assert json.loads(out)["code"] == "aborted"
     assert b"Traceback" not in err
 

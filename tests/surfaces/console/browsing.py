@@ -34,6 +34,7 @@ expect.set_options(timeout=PATIENCE)
 # Read now: a test runs without any setting of the person who started it.
 CHROMIUM = (
     os.environ.get("HOLDFAST_TEST_CHROMIUM")
+    or shutil.which("chromium-headless-shell")
     or shutil.which("chromium")
     or shutil.which("chromium-browser")
 )
@@ -43,7 +44,7 @@ SCREENSHOTS = Path(__file__).parents[3] / "docs" / "screenshots"
 
 
 def chromium_path() -> str:
-    assert CHROMIUM, "The console is tested in Chromium: install it with `apt install chromium`."
+    assert CHROMIUM, "The console is tested in Chromium: install it with `make chromium`."
     return CHROMIUM
 
 

@@ -86,7 +86,7 @@ def test_no_generated_request_breaks_it(api, server, scale, operation):
 
     @hypothesis.seed(zlib.crc32(operation.encode()))
     @hypothesis.settings(
-        max_examples=max(100, scale(EXAMPLES)),
+        max_examples=scale(EXAMPLES),
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
