@@ -16,8 +16,8 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 PY := $(BIN)/python
-# Tests wait for disks and processes more than for the processor: at least two at a time, at most four.
-JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; [ $$n -gt 4 ] && n=4; echo $$n)
+# Tests wait for disks and processes as well: one more at a time than there are processors, three to five.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; [ $$n -gt 4 ] && n=4; echo $$((n + 1)))
 ARGS ?=
 # A stamp belongs to one checkout: a copied environment points at the old one and is made again.
 HERE := $(shell printf '%s' "$(CURDIR)" | cksum | cut -d' ' -f1)
@@ -25,6 +25,8 @@ BASE := .venv/.base-$(HERE)
 DEV := .venv/.dev-$(HERE)
 BENCH := .venv-bench/.stamp-$(HERE)
 export PYTHON
+# Compiled once, not by every process that a test or the story starts, although many containers ask for that.
+export PYTHONDONTWRITEBYTECODE =
 
 help:
 	@sed -n 's/^#   //p' Makefile

@@ -111,6 +111,8 @@ def is_measured(item: pytest.Function) -> bool:
         return False
     if getattr(item.obj, "is_hypothesis_test", False):
         return False
+    if item.get_closest_marker("unmeasured") is not None:
+        return False
     return folder in WITH_SQL or not is_on_postgres(item)
 
 

@@ -197,6 +197,7 @@ def every(text: str) -> list[Gathered]:
     ]
 
 
+@pytest.mark.unmeasured
 def test_the_corpus_writes_no_line_of_ours():
     """Three hundred payloads, in every field at once, in both phases and without sharing."""
     assert len(CORPUS) == 300

@@ -170,6 +170,7 @@ def test_a_claim_counts_wherever_it_stands():
     assert find_completion(f"{plans}The handler is implemented. {plans}")
 
 
+@pytest.mark.unmeasured
 def test_a_text_without_end_is_read_within_bounds():
     """Nothing in the rule grows faster than the text, and what is beyond the limit is not read."""
     for part in (

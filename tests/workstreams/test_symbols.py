@@ -358,6 +358,7 @@ def test_the_shape_of_a_single_definition_has_nothing_of_what_is_around_it():
     assert shape("A, A = A = 1, 2\n", "A") == shape("\n\nA, A = A = 1, 2\n", "A")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "text",
     [

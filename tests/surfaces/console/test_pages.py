@@ -456,6 +456,7 @@ async def test_a_file_has_lines_to_point_at(pages: Pages):
     assert "1 character in this file is invisible" in page
 
 
+@pytest.mark.unmeasured
 async def test_a_page_of_a_long_file_costs_as_much_as_one_of_a_short_file(pages: Pages):
     """From a page's worth of lines on, ten times or fifty times as many change neither its elements
     nor its bytes.
