@@ -1,6 +1,7 @@
 """TS19 over HTTP: whatever is asked, both engines answer alike, and neither breaks."""
 
 import asyncio
+import json
 import os
 import re
 import uuid
@@ -17,7 +18,7 @@ from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.http.token import Keys
 
 ROUTES = [
-    ("GET", "/api/sessions?limit=3"),
+    ("GET", "/api/sessions?limit=1000"),
     ("POST", "/api/sessions"),
     ("GET", "/api/sessions/ID"),
     ("PATCH", "/api/sessions/ID"),
@@ -135,7 +136,14 @@ async def answers(
         answer = await client.request(
             method, path.replace("ID", session_id), headers=keyed, **given_body
         )
-        found.append(
-            (answer.status_code, answer.headers.get("etag", ""), OWN.sub("…", answer.text))
-        )
+        found.append((answer.status_code, answer.headers.get("etag", ""), read_text(answer)))
     return found
+
+
+def read_text(answer: httpx.Response) -> str:
+    """Sessions of earlier examples are in any order: a clock may be set back between two."""
+    document = answer.json()
+    if "sessions" in document:
+        texts = [json.dumps(session) for session in document["sessions"]]
+        return "\n".join(sorted(OWN.sub("…", text) for text in texts))
+    return OWN.sub("…", answer.text)
