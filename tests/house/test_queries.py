@@ -64,7 +64,7 @@ def argument_count(query: Query) -> int:
     return max(
         int(number)
         for statement in query.statements
-        for number in re.findall(r"\$(\d+)", statement)
+        for number in re.findall(r"\?(\d+)", statement)
     )
 
 
@@ -131,7 +131,7 @@ def test_a_query_uses_each_of_its_arguments(query: Query):
     used = {
         int(number)
         for statement in query.statements
-        for number in re.findall(r"\$(\d+)", statement)
+        for number in re.findall(r"\?(\d+)", statement)
     }
 
     assert used == set(range(1, argument_count(query) + 1))
@@ -165,7 +165,7 @@ def sqlite(tmp_path: Path) -> Iterator[SqliteDatabase]:
     database.connection.close()
 
 
-def sqlite_columns(connection: apsw.Connection, statement: str) -> list[str]:
+def sqlite_columns(connection: apsw.Connection, statement: str, count: int) -> list[str]:
     """The names of a statement's columns, without running it."""
     names: list[str] = []
 
@@ -176,7 +176,7 @@ def sqlite_columns(connection: apsw.Connection, statement: str) -> list[str]:
     cursor = connection.cursor()
     cursor.exec_trace = look
     with pytest.raises(apsw.ExecTraceAbort):
-        cursor.execute(statement, {str(number): None for number in range(1, 100)})
+        cursor.execute(statement, [None] * count)
     return names
 
 
@@ -263,8 +263,8 @@ def test_both_engines_take_the_same_arguments_and_answer_with_the_same_columns(
             ), query.name
         answers = [
             columns
-            for statement in query.statements
-            if (columns := sqlite_columns(sqlite.connection, statement))
+            for statement, count in query.steps
+            if (columns := sqlite_columns(sqlite.connection, statement, count))
         ]
         assert answers, query.name
         assert {len(columns) for columns in answers} == {len(function.columns)}, query.name
@@ -309,10 +309,9 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
         row[0]
         for row in sqlite.connection.execute("select name from sqlite_schema where type = 'table'")
     }
-    bindings = {str(number): None for number in range(1, argument_count(query) + 1)}
     reads, sorts = [], []
-    for statement in query.statements:
-        rows = sqlite.connection.execute(f"explain query plan {statement}", bindings)
+    for statement, count in query.steps:
+        rows = sqlite.connection.execute(f"explain query plan {statement}", [None] * count)
         plan = [row[3] for row in rows]
         reads += full_reads(plan, tables, statement)
         sorts += [line for line in plan if "TEMP B-TREE" in line]

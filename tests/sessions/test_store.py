@@ -70,9 +70,7 @@ def steps_of(path, statement, owner):
     counted = []
     connection = apsw.Connection(path)
     connection.set_progress_handler(lambda: counted.append(1) or False, 1)
-    connection.execute(
-        statement, {str(number): value for number, value in enumerate(owner, start=1)}
-    ).fetchall()
+    connection.execute(statement, owner).fetchall()
     connection.close()
     return len(counted)
 

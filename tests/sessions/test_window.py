@@ -190,9 +190,7 @@ async def test_sqlite_finds_a_window_by_its_indexes(sqlite_url):
         connection = apsw.Connection(database.path)
         [statement] = QUERIES["recent_events"].statements
         for below, limit in ((None, None), (100, 64)):
-            bindings = dict(
-                zip("123456", ("local", "dev", "session", 29, below, limit), strict=True)
-            )
+            bindings = ("local", "dev", "session", 29, below, limit)
             plan = [
                 row[3] for row in connection.execute(f"explain query plan {statement}", bindings)
             ]

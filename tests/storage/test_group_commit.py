@@ -157,6 +157,48 @@ async def test_a_cancelled_caller_does_not_affect_the_answers_of_the_others(
     assert [outcomes[0][0][0], outcomes[2][0][0]] == ["s0", "s2"]
 
 
+async def test_a_writer_that_is_alone_commits_without_a_round_of_the_loop(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(group_commit, "ALONE_SECONDS", 3600)
+    await database.transaction(lambda tx: new_session(tx, "first"))
+    rounds: list[str] = []
+
+    alone = database.transaction(lambda tx: new_session(tx, "alone"))
+    with pytest.raises(StopIteration):
+        alone.send(None)
+    asyncio.get_running_loop().call_soon(rounds.append, "another")
+    await database.transaction(lambda tx: new_session(tx, "with another"))
+
+    assert rounds == ["another"]
+    assert await ids(database) == ["alone", "first", "with another"]
+
+
+async def test_an_error_of_a_writer_that_is_alone_is_its_own(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(group_commit, "ALONE_SECONDS", 3600)
+    await database.transaction(lambda tx: new_session(tx, "first"))
+
+    with pytest.raises(KeyError):
+        await database.transaction(lambda tx: {}["nothing"])
+
+    assert await ids(database) == ["first"]
+
+
+async def test_a_caller_that_only_ever_writes_lets_others_run(database: SqliteDatabase):
+    """The guard against hanging is the measure: without it this would never end."""
+    is_over = asyncio.Event()
+    asyncio.get_running_loop().call_later(0, is_over.set)
+    count = 0
+
+    while not is_over.is_set():
+        count += 1
+        await database.transaction(lambda tx, n=count: new_session(tx, f"s{n}"))
+
+    assert len(await ids(database)) == count
+
+
 def test_two_loops_in_two_threads_share_one_store(tmp_path: Path):
     database = open_sqlite(str(tmp_path / "test.db"))
     service = holdfast.SessionService(database, owner=OWNER)

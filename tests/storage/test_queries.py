@@ -10,14 +10,14 @@ FILE = """-- find_note
 -- One note by its id.
 select id, note
 from notes
-where workspace_id = $1 and id = $2;
+where workspace_id = ?1 and id = ?2;
 
 -- add_note
 -- The insert first, then what is there:
 -- two lines of why are one sentence.
 insert into notes (workspace_id, id, note)
-values ($1, $2, 'a; b');
-select id, note from notes where workspace_id = $1 and id = $2;
+values (?1, ?2, 'a; b');
+select id, note from notes where workspace_id = ?1 and id = ?2;
 """
 
 
@@ -31,7 +31,7 @@ def test_a_query_has_a_name_a_why_and_statements(room: Room):
     query = room["find_note"]
 
     assert (query.name, query.why) == ("find_note", "One note by its id.")
-    assert query.statements == ("select id, note\nfrom notes\nwhere workspace_id = $1 and id = $2",)
+    assert query.statements == ("select id, note\nfrom notes\nwhere workspace_id = ?1 and id = ?2",)
 
 
 def test_several_statements_keep_their_order_and_their_texts(room: Room):

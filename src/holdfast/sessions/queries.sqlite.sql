@@ -1,22 +1,23 @@
 -- create_session
 -- A new session with its scratchpad. If a session with the same id, or an open session with the same native id,
--- exists, returns that one.
+-- exists, returns that one. A new one is returned as it was given, without reading it again.
 insert into sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client, native_id,
                       repo, worktree, resumed_from, metadata, head_hash, started_at)
-select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, now_utc()
-where not exists (select 1 from sessions where workspace_id = $1 and id = $3)
+select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?16, now_utc()
+where not exists (select 1 from sessions where workspace_id = ?1 and id = ?3)
   and not exists (select 1 from sessions
-                  where workspace_id = $1 and developer_id = $2 and client = $9 and native_id = $10 and ended_at is null);
+                  where workspace_id = ?1 and developer_id = ?2 and client = ?9 and native_id = ?10 and ended_at is null);
 insert into outbox (workspace_id, developer_id, topic, data, created_at)
-select $1, $2, 'session.started', json_object('session_id', $3), now_utc() where changes() = 1;
+select ?1, ?2, 'session.started', json_object('session_id', ?3), now_utc() where changes() = 1;
 insert into session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
-select $1, $2, $3, $15, now_utc() where changes() = 1;
+select ?1, ?2, ?3, ?15, now_utc() where changes() = 1
+returning ?3, ?4, ?5, ?6, ?7, ?8, now_utc(), null, ?14, ?9, ?10, ?11, ?12, json_extract(?14, '$.name'), ?13, 1, 0, ?16;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2
-  and (id = $3 or (client = $9 and native_id = $10 and ended_at is null))
-order by id = $3 desc
+where workspace_id = ?1 and developer_id = ?2
+  and (id = ?3 or (client = ?9 and native_id = ?10 and ended_at is null))
+order by id = ?3 desc
 limit 1;
 
 -- find_session
@@ -24,21 +25,21 @@ limit 1;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and id = $3;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- lock_session
 -- The same, with a lock until the transaction ends; on SQLite the transaction itself is the lock.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and id = $3;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- active_session
 -- The newest open session of a chatmode; the partial index holds open ones only.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and chatmode = $3 and user_id = $4 and ended_at is null
+where workspace_id = ?1 and developer_id = ?2 and chatmode = ?3 and user_id = ?4 and ended_at is null
 order by started_at desc, id desc
 limit 1;
 
@@ -47,8 +48,8 @@ limit 1;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and worktree = $3 and ended_at is null
-  and ($4 is null or client = $4)
+where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and ended_at is null
+  and (?4 is null or client = ?4)
 order by started_at desc, id desc
 limit 2;
 
@@ -58,8 +59,8 @@ limit 2;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and worktree is null and ended_at is null
-  and client = $3 and native_id is null
+where workspace_id = ?1 and developer_id = ?2 and worktree is null and ended_at is null
+  and client = ?3 and native_id is null
 order by started_at desc, id desc
 limit 2;
 
@@ -69,15 +70,15 @@ limit 2;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and ($3 is null or worktree = $3)
+where workspace_id = ?1 and developer_id = ?2 and (?3 is null or worktree = ?3)
   and (json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '')
 order by started_at desc, id desc
 limit 1;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and ($3 is null or worktree = $3)
-  and last_sequence > 0 and ($5 is null or client is not $4 or native_id is not $5)
+where workspace_id = ?1 and developer_id = ?2 and (?3 is null or worktree = ?3)
+  and last_sequence > 0 and (?5 is null or client is not ?4 or native_id is not ?5)
 order by started_at desc, id desc
 limit 1;
 
@@ -85,93 +86,93 @@ limit 1;
 -- Names that begin with a text, the newest session first; the index of names contains every column that is needed.
 select name
 from sessions
-where workspace_id = $1 and developer_id = $2 and name is not null and substr(lower(name), 1, length($3)) = lower($3)
+where workspace_id = ?1 and developer_id = ?2 and name is not null and substr(lower(name), 1, length(?3)) = lower(?3)
 group by name
 order by max(started_at) desc, name
-limit $4;
+limit ?4;
 
 -- native_session
 -- The open session with a native id; the unique index guarantees that there is only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and client = $3 and native_id = $4 and ended_at is null;
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and ended_at is null;
 
 -- list_sessions
 -- Newest first, before a given session, so that a reader can page through any number of sessions.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2
+where workspace_id = ?1 and developer_id = ?2
   and (started_at, id) < (coalesce((select s.started_at from sessions s
-                                    where s.workspace_id = $1 and s.developer_id = $2 and s.id = $3), '~'),
-                          coalesce($3, '~'))
+                                    where s.workspace_id = ?1 and s.developer_id = ?2 and s.id = ?3), '~'),
+                          coalesce(?3, '~'))
 order by started_at desc, id desc
-limit $4;
+limit ?4;
 
 -- named_sessions
 -- Sessions with one name, newest first: names are for people and need not be unique.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = $1 and developer_id = $2 and name = $3
+where workspace_id = ?1 and developer_id = ?2 and name = ?3
 order by started_at desc, id desc
-limit $4;
+limit ?4;
 
 -- thread_sessions
 -- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
 -- order; SQLite would otherwise scan all sessions.
 with recursive
 up (id, resumed_from) as (
-    select id, resumed_from from sessions where workspace_id = $1 and developer_id = $2 and id = $3
+    select id, resumed_from from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3
     union
     select s.id, s.resumed_from from up cross join sessions s
-      on s.workspace_id = $1 and s.developer_id = $2 and s.id = up.resumed_from
+      on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = up.resumed_from
 ),
 thread (id) as (
     select id from up where resumed_from is null
     union
     select s.id from thread cross join sessions s
-      on s.workspace_id = $1 and s.developer_id = $2 and s.resumed_from = thread.id
+      on s.workspace_id = ?1 and s.developer_id = ?2 and s.resumed_from = thread.id
 )
 select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
        s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
-from thread cross join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = thread.id
+from thread cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = thread.id
 order by s.started_at, s.id;
 
 -- end_session
 -- Ends a session once; ending it again changes nothing and sends no notification.
 update sessions set ended_at = now_utc()
-where workspace_id = $1 and developer_id = $2 and id = $3 and ended_at is null;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and ended_at is null;
 insert into outbox (workspace_id, developer_id, topic, data, created_at)
-select $1, $2, 'session.ended', json_object('session_id', $3), now_utc() where changes() = 1;
-select ended_at from sessions where workspace_id = $1 and developer_id = $2 and id = $3;
+select ?1, ?2, 'session.ended', json_object('session_id', ?3), now_utc() where changes() = 1;
+select ended_at from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- save_metadata
 -- The metadata of a session and the notification of listeners, in one transaction.
-update sessions set metadata = $4, revision = revision + 1
-where workspace_id = $1 and developer_id = $2 and id = $3;
+update sessions set metadata = ?4, revision = revision + 1
+where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 insert into outbox (workspace_id, developer_id, topic, data, created_at)
-select $1, $2, $5, $6, now_utc() where changes() = 1 and $5 is not null;
-select revision from sessions where workspace_id = $1 and developer_id = $2 and id = $3;
+select ?1, ?2, ?5, ?6, now_utc() where changes() = 1 and ?5 is not null;
+select revision from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- append_events
 -- One event: the counter is incremented only if the event is new and may be written, and the insert uses the counter.
 -- The reason for a refusal, or the existing event with the same id, is read only if the insert wrote no row.
 update sessions
 set last_sequence = last_sequence + 1,
-    head_hash = chain_hash(head_hash, $3, last_sequence + 1, $5, now_microseconds(), $10)
-where workspace_id = $1 and developer_id = $2 and id = $3 and ended_at is null
-  and ($4 is null or last_sequence = $4)
-  and not exists (select 1 from session_events where workspace_id = $1 and id = $5);
+    head_hash = chain_hash(head_hash, ?3, last_sequence + 1, ?5, now_microseconds(), ?10)
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and ended_at is null
+  and (?4 is null or last_sequence = ?4)
+  and not exists (select 1 from session_events where workspace_id = ?1 and id = ?5);
 insert into session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content, parts, created_at,
                             content_hash, chain_hash)
-select $1, $2, $5, $3, last_sequence, $6, $7, $8, $9, now_utc(), $10, head_hash
+select ?1, ?2, ?5, ?3, last_sequence, ?6, ?7, ?8, ?9, now_utc(), ?10, head_hash
 from sessions
-where workspace_id = $1 and id = $3 and changes() = 1
+where workspace_id = ?1 and id = ?3 and changes() = 1
 returning null, sequence, created_at, chain_hash, erased_at, sequence, null;
 select case
-         when e.session_id = $3 and e.developer_id = $2 and e.content_hash = $10 then null
+         when e.session_id = ?3 and e.developer_id = ?2 and e.content_hash = ?10 then null
          when e.id is not null then 'taken'
          when s.id is null then 'missing'
          when s.ended_at is not null then 'ended'
@@ -179,35 +180,35 @@ select case
        end,
        e.sequence, e.created_at, e.chain_hash, e.erased_at, s.last_sequence, s.ended_at
 from (select 1)
-left join session_events e on e.workspace_id = $1 and e.id = $5
-left join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = $3;
+left join session_events e on e.workspace_id = ?1 and e.id = ?5
+left join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = ?3;
 
 -- recent_events
 -- The events of the last n turns before a given event, newest first; the partial index on user messages finds the
 -- beginning of the n-th last turn at a cost that does not depend on the length of the session.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
-where workspace_id = $1 and developer_id = $2 and session_id = $3
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
   and sequence >= coalesce((select sequence from session_events
-                            where workspace_id = $1 and session_id = $3 and type = 'user_message'
-                            order by sequence desc limit 1 offset $4), 0)
-  and sequence < coalesce($5, 9223372036854775807)
+                            where workspace_id = ?1 and session_id = ?3 and type = 'user_message'
+                            order by sequence desc limit 1 offset ?4), 0)
+  and sequence < coalesce(?5, 9223372036854775807)
 order by sequence desc
-limit coalesce($6, -1);
+limit coalesce(?6, -1);
 
 -- events_after
 -- Events in order, after a given sequence: to tail, to export, to verify.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
-where workspace_id = $1 and developer_id = $2 and session_id = $3 and sequence > $4
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and sequence > ?4
 order by sequence
-limit $5;
+limit ?5;
 
 -- turns_below
 -- One page for display: the last n turns before a given event, newest first, with long texts cut. The cost of a page
 -- does not depend on the length of the session or the size of its events.
-select id, session_id, sequence, type, role, substr(content, 1, $7) as content,
-       case when octet_length(parts) <= $8 then parts
+select id, session_id, sequence, type, role, substr(content, 1, ?7) as content,
+       case when octet_length(parts) <= ?8 then parts
             when parts is not null then
               json_object('tool', substr(json_extract(parts, '$.tool'), 1, 200),
                           'input', json_object('file_path', substr(json_extract(parts, '$.input.file_path'), 1, 2000)),
@@ -215,20 +216,20 @@ select id, session_id, sequence, type, role, substr(content, 1, $7) as content,
        end as parts,
        created_at, content_hash, chain_hash, erased_at
 from session_events
-where workspace_id = $1 and developer_id = $2 and session_id = $3
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
   and sequence >= coalesce((select sequence from session_events
-                            where workspace_id = $1 and session_id = $3 and type = 'user_message'
-                              and sequence < coalesce($4, 9223372036854775807)
-                            order by sequence desc limit 1 offset $5), 0)
-  and sequence < coalesce($4, 9223372036854775807)
+                            where workspace_id = ?1 and session_id = ?3 and type = 'user_message'
+                              and sequence < coalesce(?4, 9223372036854775807)
+                            order by sequence desc limit 1 offset ?5), 0)
+  and sequence < coalesce(?4, 9223372036854775807)
 order by sequence desc
-limit $6;
+limit ?6;
 
 -- sample_events
 -- Events spread evenly over the log of a session, for a chart, at the same cost for any length.
 with recursive
 spread (last, many) as (
-    select last_sequence, min(last_sequence, $4) from sessions where workspace_id = $1 and developer_id = $2 and id = $3
+    select last_sequence, min(last_sequence, ?4) from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3
 ),
 place (n) as (
     select 0 from spread where many > 0
@@ -237,14 +238,14 @@ place (n) as (
 )
 select e.sequence, e.type, e.created_at, octet_length(e.content) + coalesce(octet_length(e.parts), 0) as bytes
 from spread cross join place cross join session_events e
-  on e.workspace_id = $1 and e.developer_id = $2 and e.session_id = $3
+  on e.workspace_id = ?1 and e.developer_id = ?2 and e.session_id = ?3
  and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
 
 -- first_request
 -- The first user message of a session: the title of a session without a name.
-select substr(content, 1, $4) as content
+select substr(content, 1, ?4) as content
 from session_events
-where workspace_id = $1 and developer_id = $2 and session_id = $3 and type = 'user_message'
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and type = 'user_message'
 order by sequence
 limit 1;
 
@@ -252,63 +253,63 @@ limit 1;
 -- One event by its id.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
-where workspace_id = $1 and developer_id = $2 and id = $3;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- matching_events
 -- The events that contain a text to forget, in JSON as well; reads every event of the developer, to miss none.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
-where workspace_id = $1 and developer_id = $2 and erased_at is null
-  and (instr(content, $3) > 0 or instr(content, $4) > 0 or instr(parts, $4) > 0)
+where workspace_id = ?1 and developer_id = ?2 and erased_at is null
+  and (instr(content, ?3) > 0 or instr(content, ?4) > 0 or instr(parts, ?4) > 0)
 order by session_id, sequence;
 
 -- sessions_with_text
 -- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
 select s.id
 from sessions s join session_state t on t.workspace_id = s.workspace_id and t.session_id = s.id
-where s.workspace_id = $1 and s.developer_id = $2 and (instr(s.metadata, $3) > 0 or instr(t.scratchpad, $3) > 0)
+where s.workspace_id = ?1 and s.developer_id = ?2 and (instr(s.metadata, ?3) > 0 or instr(t.scratchpad, ?3) > 0)
 order by s.started_at, s.id;
 
 -- erase_event
 -- The tombstone first, because the trigger allows erasing the content only if a tombstone exists.
 insert into erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
-select $1, $2, id, session_id, content_hash, $4, now_utc()
+select ?1, ?2, id, session_id, content_hash, ?4, now_utc()
 from session_events
-where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null;
 update session_events set content = '', parts = null, erased_at = now_utc()
-where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null;
 select session_id, sequence, erased_at
 from session_events
-where workspace_id = $1 and developer_id = $2 and id = $3;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- clear_session
 -- The rest of a forgotten session: scratchpad, metadata, and the notifications about it.
 update session_state set scratchpad = '{}', updated_at = now_utc()
-where workspace_id = $1 and developer_id = $2 and session_id = $3;
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 update outbox set data = '{}'
-where workspace_id = $1 and developer_id = $2 and json_extract(data, '$.session_id') = $3
+where workspace_id = ?1 and developer_id = ?2 and json_extract(data, '$.session_id') = ?3
   and topic in ('caco.context', 'session.renamed');
 update sessions set metadata = '{}', revision = revision + 1
-where workspace_id = $1 and developer_id = $2 and id = $3
+where workspace_id = ?1 and developer_id = ?2 and id = ?3
 returning revision;
 
 -- erased_hashes
 -- The hashes in the tombstones of a session, to verify its chain without the contents.
 select event_id, content_hash
 from erasures
-where workspace_id = $1 and developer_id = $2 and session_id = $3;
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 
 -- get_state
 -- The scratchpad of a session.
 select session_id, scratchpad, updated_at
 from session_state
-where workspace_id = $1 and developer_id = $2 and session_id = $3;
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 
 -- update_state
 -- Merges a patch into the scratchpad, unless the session has ended.
-update session_state set scratchpad = merge_json(scratchpad, $4), updated_at = now_utc()
-where workspace_id = $1 and developer_id = $2 and session_id = $3
-  and exists (select 1 from sessions where workspace_id = $1 and id = $3 and ended_at is null)
+update session_state set scratchpad = merge_json(scratchpad, ?4), updated_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
+  and exists (select 1 from sessions where workspace_id = ?1 and id = ?3 and ended_at is null)
 returning session_id, scratchpad, updated_at;
 
 -- count_ends
@@ -316,13 +317,13 @@ returning session_id, scratchpad, updated_at;
 -- each session, independent of the length of its log; a gap in the middle is found only by counting all rows.
 select coalesce(sum(last_sequence), 0),
        coalesce(sum((select max(e.sequence) from session_events e
-                     where e.workspace_id = $1 and e.session_id = s.id)), 0),
+                     where e.workspace_id = ?1 and e.session_id = s.id)), 0),
        count(*)
 from sessions s
-where workspace_id = $1 and developer_id = $2;
+where workspace_id = ?1 and developer_id = ?2;
 
 -- count_events
 -- The numbers assigned and the stored rows: if they differ, an acknowledged event was lost.
-select (select coalesce(sum(last_sequence), 0) from sessions where workspace_id = $1 and developer_id = $2),
-       (select count(*) from session_events where workspace_id = $1 and developer_id = $2),
-       (select count(*) from sessions where workspace_id = $1 and developer_id = $2);
+select (select coalesce(sum(last_sequence), 0) from sessions where workspace_id = ?1 and developer_id = ?2),
+       (select count(*) from session_events where workspace_id = ?1 and developer_id = ?2),
+       (select count(*) from sessions where workspace_id = ?1 and developer_id = ?2);

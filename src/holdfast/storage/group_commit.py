@@ -1,7 +1,8 @@
 """Group commit: sixteen writers pay for one fsync.
 
-What comes in during one round of the event loop is committed together at its end, in place: a
-thread would cost a single writer more than the commit itself. Only when another process holds the
+A single writer commits at once. What comes in while others are ready to run is gathered during one
+round of the event loop and committed together at its end, in place: a
+thread would cost more than the commit itself. Only when another process holds the
 lock, or the disk has become slow, a thread takes over, so that neither ever blocks the loop; it
 commits all that has queued up meanwhile.
 """
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 LARGEST_GROUP = 256
 SLOW_SECONDS = 0.01
+# A caller that only ever writes lets the loop look for others so often.
+ALONE_SECONDS = 0.003
+
+NOT_TOLD = True  # by a loop of another library
 
 Unit = tuple[Any, "AbstractEventLoop", "Future[Any]"]
 
@@ -37,8 +42,22 @@ class GroupCommit:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._is_slow = False
+        self._last_round = 0.0
 
     async def submit(self, loop: AbstractEventLoop, work: Any) -> Any:
+        if self._is_alone(loop):
+            outcomes = self._time_commit(self._try_commit, [work])
+            if outcomes is not None:
+                return _unwrap(outcomes[0])
+        return await self._gather(loop, work)
+
+    def _is_alone(self, loop: AbstractEventLoop) -> bool:
+        """Nobody else is ready to run on this loop, and it has looked for others lately."""
+        if self._is_slow or self._gathering or getattr(loop, "_ready", NOT_TOLD):
+            return False
+        return time.perf_counter() - self._last_round < ALONE_SECONDS
+
+    async def _gather(self, loop: AbstractEventLoop, work: Any) -> Any:
         future: Future[Any] = loop.create_future()
         gathered = self._gathering.get(loop)
         if gathered is None:
@@ -61,12 +80,13 @@ class GroupCommit:
             thread.join()
 
     def _flush(self, loop: AbstractEventLoop) -> None:
+        self._last_round = time.perf_counter()
         units = self._gathering.pop(loop, [])
         for start in range(0, len(units), LARGEST_GROUP):
             group = units[start : start + LARGEST_GROUP]
             outcomes = None
             if not self._is_slow:
-                outcomes = self._time_commit(self._try_commit, group)
+                outcomes = self._time_commit(self._try_commit, [work for work, _, _ in group])
             if outcomes is None:
                 self._hand_over(group)
             else:
@@ -74,9 +94,8 @@ class GroupCommit:
                 _resolve(zip(futures, outcomes, strict=True))
 
     def _time_commit(
-        self, commit: Callable[[Sequence[Any]], list[Any] | None], units: Sequence[Unit]
+        self, commit: Callable[[Sequence[Any]], list[Any] | None], works: Sequence[Any]
     ) -> list[Any] | None:
-        works = [work for work, _, _ in units]
         start = time.perf_counter()
         outcomes = commit(works)
         seconds = time.perf_counter() - start
@@ -95,7 +114,7 @@ class GroupCommit:
     def _serve(self) -> None:
         while (first := self._queue.get()) is not None:
             units, closing = self._take_more(first)
-            outcomes = self._time_commit(self._commit, units)
+            outcomes = self._time_commit(self._commit, [work for work, _, _ in units])
             _deliver(units, outcomes or [])
             if closing:
                 return
@@ -108,6 +127,12 @@ class GroupCommit:
                 return units, True
             units.append(unit)
         return units, False
+
+
+def _unwrap(outcome: Any) -> Any:
+    if isinstance(outcome, Failure):
+        raise outcome.error
+    return outcome
 
 
 def _deliver(units: Sequence[Unit], outcomes: Sequence[Any]) -> None:

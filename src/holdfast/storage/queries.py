@@ -6,7 +6,7 @@ developer, sets them for the transaction and does the work, so that row-level se
 round trip. A test holds the two lists of names and columns together.
 
 In a file a query is its name, one line of why, and the statements. On SQLite these run in order
-inside one transaction and all see the same `$1 … $n`; the first of them that has rows is the answer
+inside one transaction and all see the same `?1 … ?n`; the first of them that has rows is the answer
 and the end.
 """
 
@@ -18,6 +18,8 @@ from collections.abc import Callable, Collection, Mapping
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+MOST_VALUES = 32
 
 
 class Block:
@@ -48,7 +50,7 @@ def _parse_block(block: str) -> Block:
 class Query:
     """One named query: statements for SQLite, a function's name for PostgreSQL."""
 
-    __slots__ = ("function", "name", "once", "room", "single", "statements", "why")
+    __slots__ = ("_steps", "function", "name", "once", "room", "single", "statements", "why")
 
     def __init__(self, room: Room, name: str, why: str, sql: str):
         self.room, self.name, self.why = room, name, why
@@ -57,6 +59,19 @@ class Query:
         self.single = self.function.removesuffix("s")  # the same verb for one row only
         statements = [part.strip() for part in sql.split(";\n")]
         self.statements = tuple(statement for statement in statements if statement)
+        self._steps: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Each statement for SQLite, and how many values it takes; counted at the first use."""
+        if not self._steps:
+            self._steps = tuple((text, _count_values(text)) for text in self.statements)
+        return self._steps
+
+
+def _count_values(statement: str) -> int:
+    numbers = [number for number in range(1, MOST_VALUES + 1) if f"?{number}" in statement]
+    return max(numbers, default=0)
 
 
 class Room:

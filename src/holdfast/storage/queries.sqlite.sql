@@ -2,82 +2,82 @@
 -- The entries after a cursor, in the order of the commits.
 select id, topic, data, created_at
 from outbox
-where workspace_id = $1 and developer_id = $2 and id > $3 and data <> '{}'
+where workspace_id = ?1 and developer_id = ?2 and id > ?3 and data <> '{}'
 order by id
-limit $4;
+limit ?4;
 
 -- outbox_end
 -- The cursor of a listener that wants only future entries.
 select coalesce(max(id), 0)
 from outbox
-where workspace_id = $1 and developer_id = $2;
+where workspace_id = ?1 and developer_id = ?2;
 
 -- find_key
 -- Whether a request was already executed, the hash of its content, and its subject.
 select request_hash, subject
 from idempotency_keys
-where workspace_id = $1 and developer_id = $2 and operation = $3 and key = $4;
+where workspace_id = ?1 and developer_id = ?2 and operation = ?3 and key = ?4;
 
 -- keep_key
 -- Records a request in the transaction of its effect.
 insert into idempotency_keys (workspace_id, developer_id, operation, key, request_hash, subject, created_at)
-values ($1, $2, $3, $4, $5, $6, now_utc())
+values (?1, ?2, ?3, ?4, ?5, ?6, now_utc())
 returning subject;
 
 -- beat
 -- A write without content, to test whether writing works.
 update heartbeats set beats = beats + 1
-where workspace_id = $1 and developer_id = $2
+where workspace_id = ?1 and developer_id = ?2
 returning beats;
-insert into heartbeats (workspace_id, developer_id, beats) values ($1, $2, 1)
+insert into heartbeats (workspace_id, developer_id, beats) values (?1, ?2, 1)
 returning beats;
 
 -- last_beat
 -- The read that checks that write.
 select beats
 from heartbeats
-where workspace_id = $1 and developer_id = $2;
+where workspace_id = ?1 and developer_id = ?2;
 
 -- keep_entry
 -- Adds a document to the journal; if the id exists, returns the existing document.
 insert into journal (workspace_id, developer_id, id, kind, subject, content, created_at)
-select $1, $2, $3, $4, $5, $6, now_utc()
-where not exists (select 1 from journal where workspace_id = $1 and id = $3);
+select ?1, ?2, ?3, ?4, ?5, ?6, now_utc()
+where not exists (select 1 from journal where workspace_id = ?1 and id = ?3);
 select id, subject, content, created_at, erased_at
 from journal
-where workspace_id = $1 and developer_id = $2 and id = $3;
+where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- find_entry
 -- One document by its id, if it is this developer's and of this kind.
 select id, subject, content, created_at, erased_at
 from journal
-where workspace_id = $1 and developer_id = $2 and id = $4 and kind = $3;
+where workspace_id = ?1 and developer_id = ?2 and id = ?4 and kind = ?3;
 
 -- newest_entries
 -- The newest documents about one subject; numbers increase.
 select id, subject, content, created_at, erased_at
 from journal
-where workspace_id = $1 and developer_id = $2 and kind = $3 and subject = $4
+where workspace_id = ?1 and developer_id = ?2 and kind = ?3 and subject = ?4
 order by number desc
-limit $5;
+limit ?5;
 
 -- newest_of_kind
 -- The newest documents of a kind, for all subjects.
 select id, subject, content, created_at, erased_at
 from journal
-where workspace_id = $1 and developer_id = $2 and kind = $3
+where workspace_id = ?1 and developer_id = ?2 and kind = ?3
 order by number desc
-limit $4;
+limit ?4;
 
 -- entries_with_text
 -- The documents that contain an exact text.
 select id, kind
 from journal
-where workspace_id = $1 and developer_id = $2 and erased_at is null and instr(content, $3) > 0
+where workspace_id = ?1 and developer_id = ?2 and erased_at is null and instr(content, ?3) > 0
 order by id;
 
 -- erase_entry
 -- Empties one document and keeps its row.
 update journal set content = '', erased_at = now_utc()
-where workspace_id = $1 and developer_id = $2 and id = $3 and erased_at is null
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null
 returning id;

@@ -51,7 +51,6 @@ CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
 SCRUB_PAUSE_SECONDS = 0.01
 SMALLEST_BYTES = 512
-PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (
     "pragma synchronous=full",
     "pragma foreign_keys=on",
@@ -186,9 +185,9 @@ class SqliteTransaction:
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
         if query.room not in self._rooms:
             self._learn(query.room)
-        bindings = dict(zip(PARAMETERS, args))  # noqa: B905  # more names than values, on purpose
-        for statement in query.statements:
-            if rows := list(self.connection.execute(statement, bindings)):
+        for statement, count in query.steps:
+            # By their places: names would take three times as long.
+            if rows := list(self.connection.execute(statement, args[:count])):
                 return rows
         return []
 
