@@ -60,7 +60,7 @@ SORTS = {
     "memori.matching_memories": "read as a whole anyway",
     "memori.find_candidates": "the newest of those that have a rare word",
 }
-INNER = {"memori.hold"}
+INNER: set[str] = set()
 
 
 async def add_rows(scope: Scope) -> None:
