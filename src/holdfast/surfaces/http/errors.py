@@ -50,8 +50,9 @@ class AdoptedMemoriesError(Refused):
         self.where = where
         super().__init__(
             f"The table memori.memories in {where} was made by another program, so nothing keeps "
-            "one developer's memories from another. It is for one person's use and not served. "
-            "Serve another database, and bring them there with an export and an import.",
+            "one developer's memories from another. It is served to one developer, on loopback "
+            "only. Leave out --host, or serve another database and bring them there with an "
+            "export and an import.",
             next_actions=[Action("memory.export")],
         )
 
