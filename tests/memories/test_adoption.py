@@ -175,8 +175,14 @@ async def test_a_row_that_the_original_program_adds_later_is_found(
         )
 
     [found] = await adopted.recall("which icon set")
+    again = await adopted.remember("Icons come from the Lucide set", session_id="s-1")
 
-    assert (found.memory.user_id, found.memory.source_type) == ("u9", "bootstrap")
+    assert (found.memory.user_id, found.memory.source_type) == ("u9", "implicit")
+    assert (again.is_new, again.memory.id, again.memory.lineage) == (
+        False,
+        found.memory.id,
+        ("s-1",),
+    )
 
 
 async def test_to_migrate_again_changes_nothing(

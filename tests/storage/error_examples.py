@@ -22,6 +22,7 @@ EXAMPLES = (
     errors.SqliteTooOldError("3.45.0", "3.51.3"),
     errors.StoreClosedError(STORE),
     errors.StoreDamagedError(STORE, "database disk image is malformed"),
+    errors.TableLockedError(SERVER, 30, "Process 4711 of role 'app'"),
     errors.UnreleasedSchemaError(STORE),
     errors.UnsafeRoleError("app", "is a superuser"),
     errors.WrongEncodingError(SERVER, "LATIN1"),
