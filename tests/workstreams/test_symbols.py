@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.workstreams import symbols
+from holdfast.workstreams.effort import Effort
+from holdfast.workstreams.file_text import FileText
 from holdfast.workstreams.symbols import (
     Lines,
     Symbol,
     UnreadableSource,
-    list_namesakes,
-    read_symbol,
 )
 
 PACKAGE = Path(symbols.__file__).parents[1]
@@ -81,6 +81,14 @@ except ValueError:
 
 größe = 1
 '''
+
+
+def read_symbol(text: str, path: str, name: str) -> Symbol | UnreadableSource | None:
+    return FileText(path, text, Effort()).read_symbol(name)
+
+
+def list_namesakes(text: str, path: str, name: str) -> list[str]:
+    return FileText(path, text, Effort()).list_namesakes(name)
 
 
 def find_lines(text: str, path: str, name: str) -> Lines | None:
