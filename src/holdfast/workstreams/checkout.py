@@ -45,6 +45,7 @@ class Checkout:
     effort: Effort = field(default_factory=Effort)
     # What was read, by path: a verb sees each file as it was when it first looked.
     texts: dict[str, FileText | None] = field(default_factory=dict)
+    states: dict[str | None, git.TreeState] = field(default_factory=dict)
 
     def key(self, workstream_id: str | None) -> Key:
         """On the branch that is checked out; a workstream without a name has the branch's."""
@@ -117,7 +118,14 @@ class Checkout:
             raise FileMissingError(path)
         return replace(named, path=inside)
 
+    def find_state(self, since: str | None = None) -> git.TreeState:
+        """As it was when this verb first looked."""
+        if since not in self.states:
+            self.states[since] = self.read_state(since)
+        return self.states[since]
+
     def read_state(self, since: str | None = None) -> git.TreeState:
+        """As it is now."""
         return git.read_state(self.repository, since=since, without=self.files.list_own_paths())
 
     def hash_contents(self, path: str) -> str | None:

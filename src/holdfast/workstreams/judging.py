@@ -14,6 +14,7 @@ from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_repository
+from holdfast.ground.bounded_map import BoundedMap
 from holdfast.workstreams import evidence, rules
 from holdfast.workstreams.checkout import FILE_BYTES, Checkout
 from holdfast.workstreams.cutting import cut_context
@@ -39,6 +40,8 @@ from holdfast.workstreams.staleness import judge_staleness
 from holdfast.workstreams.store import name_context_file
 
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
+# By repository, commit and path: what a commit holds does not change.
+COMMITTED_RULES: BoundedMap[tuple[str, str, str], list[str]] = BoundedMap(100)
 TOO_MUCH = (
     f"Not everything was compared: one look goes through {LOOK_BYTES >> 20} MiB of files at most. "
     "What was not compared counts as changed."
@@ -51,7 +54,7 @@ def judge(checkout: Checkout, noted: RepoContext, proofs: Sequence[Proof]) -> Ju
     refusals = checkout.effort.refusals
     then = context.checkpoint.git_head
     since = then if git_repository.is_commit(then) else None
-    state = checkout.read_state(since)
+    state = checkout.find_state(since)
     default = git.find_default_branch(checkout.repository)
     claims = [judge_claim(checkout, claim, state.contents_id) for claim in context.ledger]
     decisions = [JudgedDecision(decision) for decision in context.decisions]
@@ -110,7 +113,7 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
     is_known = then is not None and state.base == then
     uncommitted = state.changed
     if state.base != state.head:
-        uncommitted = checkout.read_state().changed
+        uncommitted = checkout.find_state().changed
     changed: set[str] | None = None
     commits: int | None = None
     if is_known:
@@ -274,7 +277,16 @@ def _list_default_branch_rules(
     if default is None:
         return []
     path = f"{checkout.files.folder}/{name_context_file(phase)}"
-    data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
+    key = (checkout.repository.common_dir, default.commit, path)
+    known = COMMITTED_RULES.find(key)
+    if known is None:
+        known = _read_committed_rules(checkout, default.commit, path)
+        COMMITTED_RULES.keep(key, known)
+    return known
+
+
+def _read_committed_rules(checkout: Checkout, commit: str, path: str) -> list[str]:
+    data = git.read_blob(checkout.repository, commit, path, max_bytes=FILE_BYTES)
     if not data:
         return []
     document = from_bytes(data, path)
