@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.ground import git, git_refs, git_repository, git_settings, git_state
+from holdfast.ground import git, git_history, git_refs, git_repository, git_settings, git_state
 from holdfast.ground.git_process import Git, Running
 from tests.ground.repositories import OWN, Work, clone, make, make_filled
 
@@ -46,6 +46,8 @@ def work(tmp_path: Path) -> Work:
 def forget_everything() -> None:
     for known in (git_repository.SETTINGS, git_repository.FIRST_COMMITS):
         known.clear()
+    git_history.COUNTS.clear()
+    git_history.LAST_CHANGES.clear()
     git_state.TREES.clear()
     git_state.CONTENTS.clear()
 
@@ -150,10 +152,17 @@ STEPS: dict[str, Callable[[Work], object]] = {
 }
 
 
-def look(work: Work) -> tuple[object, ...]:
+def look(work: Work, since: str) -> tuple[object, ...]:
     found = work.found()
-    state = git.read_state(found, without=OWN)
-    return found, state, git.find_default_branch(found)
+    state = git.read_state(found, since=since, without=OWN)
+    commits = git.count_commits(found, since)
+    return (
+        found,
+        state,
+        git.find_default_branch(found),
+        commits,
+        git.last_change(found, "README.md"),
+    )
 
 
 @pytest.mark.usefixtures("settled")
@@ -164,14 +173,15 @@ def test_after_any_step_a_process_that_looked_before_sees_what_a_new_one_sees(
 ):
     if not remote:
         work.git("remote", "remove", "origin")
+    since = work.git("rev-parse", "HEAD")
     for _ in range(2):
-        look(work)
+        look(work, since)
 
     STEPS[step](work)
-    known = look(work)
+    known = look(work, since)
     forget_everything()
 
-    assert known == look(work)
+    assert known == look(work, since)
 
 
 def test_a_commit_that_was_pruned_since_is_missing(work: Work):
@@ -233,7 +243,7 @@ def test_what_is_read_without_git_is_what_git_says(work: Work, kind: str):
         replace(asked, settings=read.settings)
     )
     commit = here.git("rev-parse", "--verify", "--quiet", "HEAD", check=False) or None
-    assert git_state.find_head(read) == commit
+    assert git_repository.read_head(read) == commit
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,14 @@ def _name_remote(repository: Repository) -> str:
     return f"refs/remotes/{remote}/"
 
 
+def read_head(repository: Repository) -> str | None:
+    """The commit that is checked out, from git's own files; None where only git knows."""
+    if not repository.has_plain_refs:
+        return None
+    head = git_refs.read_small(os.path.join(repository.git_dir, "HEAD"))
+    return git_refs.find_commit(repository.common_dir, head.removeprefix("ref: "))
+
+
 def is_commit(value: object) -> bool:
     return isinstance(value, str) and _COMMIT.fullmatch(value) is not None
 

@@ -10,17 +10,15 @@ counts.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import git_refs
 from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_files import Difference, parse_differences, read_current
 from holdfast.ground.git_process import Running, text
-from holdfast.ground.git_repository import Repository, check_commit
+from holdfast.ground.git_repository import Repository, check_commit, read_head
 from holdfast.ground.git_tree import (
     Tree,
     TreeEntry,
@@ -77,6 +75,7 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
     The comparison works while the objects are looked up.
     """
     git, kind = repository.git, repository.hash_kind
+    head_before = read_head(repository)
     with (
         git.start(*_COMPARE, wanted, "--") as comparison,
         Objects(repository) as objects,
@@ -96,7 +95,7 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
             complaint = answer.complaint or "it found too many differences"
             raise GitFailedError(repository.root, complaint)
         head_now, _ = objects.find_commit("HEAD")
-        if head_now != head:
+        if head_now != head or head_before not in (None, head):
             return None
         differences = parse_differences(answer.out)
         found = [each for each in differences if not is_left_out(each.path, own)]
@@ -154,7 +153,7 @@ class Objects:
     def __init__(self, repository: Repository):
         self.repository = repository
         self._running: Running | None = None
-        self._recalled: set[str] = set()
+        self._asked: set[str] = set()
 
     def __enter__(self) -> Objects:
         return self
@@ -165,19 +164,19 @@ class Objects:
 
     def find_commit(self, name: str) -> tuple[str | None, bytes | None]:
         """The id of a commit and of its tree; None if it is missing."""
-        commit = find_head(self.repository) if name == "HEAD" else name
+        commit = read_head(self.repository) if name == "HEAD" else name
         known = commit and TREES.find((self.repository.common_dir, commit))
-        if commit and known:
-            self._recalled.add(commit)
+        if known:
             return commit, known
         found, tree = self._ask_for_commit(commit or name)
         if found and tree:
+            self._asked.add(found)
             TREES.keep((self.repository.common_dir, found), tree)
         return found, tree
 
     def forget(self, commit: str | None) -> bool:
         """Whether a commit was only known from before: it may have been pruned since."""
-        if commit is None or commit not in self._recalled:
+        if commit is None or commit in self._asked:
             return False
         TREES.drop((self.repository.common_dir, commit))
         return True
@@ -216,11 +215,3 @@ class Objects:
         size = int(rest.removeprefix("tree "))
         data = self._git.hear(size + 1)  # and a line break after it
         return data[:size]
-
-
-def find_head(repository: Repository) -> str | None:
-    """The commit that is checked out, from git's own files; None where only git knows."""
-    if not repository.has_plain_refs:
-        return None
-    head = git_refs.read_small(os.path.join(repository.git_dir, "HEAD"))
-    return git_refs.find_commit(repository.common_dir, head.removeprefix("ref: "))
