@@ -96,6 +96,16 @@ def find_lines(text: str, path: str, name: str) -> Lines | None:
     return found.lines if isinstance(found, Symbol) else None
 
 
+def test_many_symbols_of_one_reading_are_those_of_a_reading_each():
+    """Looking one up changes nothing for the next, also where they share a condition."""
+    names = [name for name, _ in symbols._list_definitions(ast.parse(SOURCE))]
+    read_once = FileText("a.py", SOURCE, Effort())
+
+    together = {name: read_once.read_symbol(name) for name in names}
+
+    assert together == {name: read_symbol(SOURCE, "a.py", name) for name in reversed(names)}
+
+
 @pytest.mark.parametrize(
     ("name", "lines"),
     [

@@ -20,7 +20,6 @@ from holdfast.workstreams.merging import merge_all, merge_contexts, to_line
 from holdfast.workstreams.model import Key
 
 SCHEMA_VERSION = 1
-MOST_BYTES = 1 << 30  # a file is bounded when it is read
 MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 TOP_NAMES = ("contexts", "revision", "schema_version")
 EMPTY_LINES = ("", "{", "}", "]", '{"contexts": [')
@@ -187,7 +186,7 @@ def _convert_draft(top: dict[str, Any]) -> dict[str, Any]:
 def _find_unwritable(top: dict[str, Any]) -> str | None:
     """Python reads JSON that cannot be written again: lone surrogates, NaN, endless nesting."""
     try:
-        canonical.canonical_json("file", top, max_bytes=MOST_BYTES)
+        canonical.check_json("file", top)
     except InvalidValueError as error:
         return f"something in it {error.problem}"
     return None
