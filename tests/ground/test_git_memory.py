@@ -246,6 +246,31 @@ def test_what_is_read_without_git_is_what_git_says(work: Work, kind: str):
     assert git_repository.read_head(read) == commit
 
 
+UNUSUAL: dict[str, Callable[[Work], object]] = {
+    "objects that may be fetched later": lambda work: work.git(
+        "config", "remote.origin.promisor", "true"
+    ),
+    "a branch that stands for another": STEPS["alias"],
+    "HEAD as a link": lambda work: (
+        (work.root / ".git" / "HEAD").unlink(),
+        (work.root / ".git" / "HEAD").symlink_to("refs/heads/main"),
+    ),
+    "HEAD in another spelling": lambda work: (work.root / ".git" / "HEAD").write_text(
+        "ref:refs/heads/main\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNUSUAL)
+def test_what_is_not_usual_is_asked_of_git(work: Work, what: str):
+    UNUSUAL[what](work)
+
+    found = work.found()
+
+    assert (found.has_plain_refs, found.branch) == (False, "main")
+    assert work.state().head == work.git("rev-parse", "HEAD")
+
+
 @pytest.mark.parametrize(
     "content",
     ["", "\n", "ref: \n", "ref: refs/heads/../../x\n", "ref: refs/heads/a\nb\n", "x" * 9000],

@@ -116,12 +116,12 @@ def _is_own(line: SettingLine) -> bool:
 
 
 def _is_unusual(line: SettingLine) -> bool:
-    """A working tree that is elsewhere or missing, or refs that are not files."""
+    """A working tree that is elsewhere or missing, refs that are not files, objects elsewhere."""
     if line.key == "core.bare":
         return line.value != "false"
     if line.key == "extensions.refstorage":
         return line.value != "files"
-    return line.key == "core.worktree"
+    return line.key == "core.worktree" or line.key.endswith((".promisor", ".partialclone"))
 
 
 def _find_path(line: SettingLine, folder: str) -> str:

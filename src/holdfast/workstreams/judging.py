@@ -21,11 +21,7 @@ from holdfast.workstreams.cutting import cut_context
 from holdfast.workstreams.document import from_bytes
 from holdfast.workstreams.effort import LOOK_BYTES, EffortSpent
 from holdfast.workstreams.entries import Checkpoint, Claim
-from holdfast.workstreams.evidence import (
-    BrokenEvidence,
-    CommandEvidence,
-    NotedEvidence,
-)
+from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
@@ -279,14 +275,16 @@ def _list_default_branch_rules(
     path = f"{checkout.files.folder}/{name_context_file(phase)}"
     key = (checkout.repository.common_dir, default.commit, path)
     known = COMMITTED_RULES.find(key)
-    if known is None:
-        known = _read_committed_rules(checkout, default.commit, path)
-        COMMITTED_RULES.keep(key, known)
-    return known
+    if known is not None:
+        return known
+    data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
+    found = _parse_committed_rules(data, path)
+    if data or checkout.repository.has_plain_refs:  # else the file may only be not fetched yet
+        COMMITTED_RULES.keep(key, found)
+    return found
 
 
-def _read_committed_rules(checkout: Checkout, commit: str, path: str) -> list[str]:
-    data = git.read_blob(checkout.repository, commit, path, max_bytes=FILE_BYTES)
+def _parse_committed_rules(data: bytes | None, path: str) -> list[str]:
     if not data:
         return []
     document = from_bytes(data, path)
