@@ -31,6 +31,7 @@ INITIALIZE = {
     },
 }
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+UNKNOWN_TO_THE_FRONT = {"jsonrpc": "2.0", "method": "notifications/new"}
 MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 
 
@@ -265,18 +266,18 @@ def test_a_print_from_somewhere_does_not_reach_the_client(project: Path):
         "old = server.prose\n"
         "server.prose = lambda name: (print('loose words'), os.system('echo from a "
         "child'), old(name))[2]\n"
-        "from holdfast.surfaces.mcp import stdio\n"
-        "stdio.main()"
+        "from holdfast.surfaces.mcp import front\n"
+        "front.main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        input=lines(INITIALIZE),
+        input=lines(INITIALIZE, tool_call(1, "get_relevant_context")),
         capture_output=True,
         cwd=project,
         timeout=PATIENCE_SECONDS,
     )
 
-    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0]
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0, 1]
     assert b"from a child" in done.stderr
 
 
@@ -419,14 +420,14 @@ async def test_an_event_that_a_hook_spooled_is_stored_before_an_agent_reads(
 
 PRINT_MODULES = """
 import atexit, os, sys
-from holdfast.surfaces.mcp import stdio
+from holdfast.surfaces.mcp import front
 leave = os._exit
 def told(code):
     print(*sorted(sys.modules), file=sys.stderr)
     sys.stderr.flush()
     leave(code)
 os._exit = told
-stdio.main()
+front.main()
 """
 
 
@@ -447,14 +448,15 @@ def ours(modules: set[str]) -> set[str]:
     return {name for name in modules if name.partition(".")[0] == "holdfast"}
 
 
-def test_the_handshake_loads_nothing_of_the_rooms(project: Path):
-    """An agent waits for it: of ours there is only what answers it."""
-    modules = list_loaded(project, INITIALIZE, INITIALIZED)
+def test_the_sdk_alone_loads_nothing_of_the_rooms(project: Path):
+    """The first line that the front does not know needs it: of ours there is only what serves."""
+    modules = list_loaded(project, INITIALIZE, INITIALIZED, UNKNOWN_TO_THE_FRONT)
 
     assert ours(modules) == {
         "holdfast",
         "holdfast.surfaces",
         "holdfast.surfaces.mcp",
+        "holdfast.surfaces.mcp.front",
         "holdfast.surfaces.mcp.prose",
         "holdfast.surfaces.mcp.server",
         "holdfast.surfaces.mcp.stdio",
@@ -465,10 +467,11 @@ def test_the_list_of_tools_loads_rules_and_no_store(project: Path):
     """The known values come from the rooms' rules; services, engines and the command line stay
     away.
     """
-    modules = list_loaded(
-        project, INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    )
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
+    modules = list_loaded(project, INITIALIZE, INITIALIZED, UNKNOWN_TO_THE_FRONT, listing)
+
+    assert "mcp" in modules
     assert (
         not {"apsw", "asyncpg", "sqlite3", "fastapi", "jinja2", "holdfast.surfaces.cli"} & modules
     )
