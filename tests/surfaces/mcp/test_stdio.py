@@ -108,6 +108,15 @@ def test_requests_before_the_end_of_input_are_answered(project: Path):
         assert app.run(app.scope.sessions.store.count_events())[0] == 20
 
 
+def test_requests_with_the_same_id_are_all_answered_before_the_end(project: Path):
+    """A client should not send them; what was accepted is not dropped for it."""
+    calls = [tool_call(7, "get_relevant_context") for _ in range(20)]
+
+    answers, _ = talk(project, lines(INITIALIZE, INITIALIZED, *calls))
+
+    assert [answer["id"] for answer in answers] == [0, *[7] * 20]
+
+
 def test_an_empty_input_ends_cleanly(project: Path):
     answers, done = talk(project, b"")
 

@@ -98,7 +98,7 @@ class Wire:
         self._begun = handover.begun
         self._writing = anyio.Lock()
         self._repeated: anyio.Event | None = None  # while a request is repeated
-        self._asked: set[types.RequestId] = set()
+        self._asked: list[types.RequestId] = []
         self._all_answered = anyio.Event()
 
     async def finish_answer(self) -> None:
@@ -159,7 +159,7 @@ class Wire:
 
     def _track(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            self._asked.add(message.id)
+            self._asked.append(message.id)
         if not isinstance(message, types.JSONRPCNotification):
             return
         if message.method == "notifications/cancelled":
@@ -184,8 +184,8 @@ class Wire:
                 await self._all_answered.wait()
 
     def _mark_answered(self, request_id: Any) -> None:
-        if isinstance(request_id, str | int):
-            self._asked.discard(request_id)
+        if request_id in self._asked:
+            self._asked.remove(request_id)
         if not self._asked:
             self._all_answered.set()
 
