@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+DRAIN_SECONDS = 1.0  # on PostgreSQL, where another transaction may hold a session
+
+
 class App:
     """One program's access to one store. On SQLite it never needs an event loop.
 
@@ -153,23 +156,42 @@ class App:
     @property
     def spool(self) -> Spool:
         if self._spool is None:
-            from holdfast.storage.spool import Spool
+            from holdfast.storage.spool import BRIEF_SECONDS, Spool
 
             mark = mark_store(self.settings.database, self.settings.home)
-            self._spool = Spool(self.settings.home, store=mark, lock_seconds=self.wait_seconds)
+            lock_seconds = self.wait_seconds
+            if lock_seconds is None:  # a hook may have been stopped while it held a lock
+                lock_seconds = BRIEF_SECONDS
+            self._spool = Spool(self.settings.home, store=mark, lock_seconds=lock_seconds)
         return self._spool
 
     def drain_spool(self, limit: int | None = None) -> int:
-        """Store what waited while the store was busy or down."""
+        """Store what waited while the store was busy or down, if it can be stored now."""
         if self.spool.is_empty():
             return 0
         _ = self.database  # opened first: an error of the store is not an error of what waits
         return self.run(self.drain(limit))
 
     async def drain(self, limit: int | None = None) -> int:
+        """The same on a running loop. Only a hook waits: others want to read, and come again."""
         if self.spool.is_empty():
             return 0
-        return await self.spool.drain(self._store_record, limit)
+        if self.wait_seconds is not None or sqlite_path(self.settings.database):
+            return await self.spool.drain(self._store_record, limit)
+        import asyncio
+
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                return await self.spool.drain(self._store_record, limit)
+        except TimeoutError:
+            raise errors.StoreBusyError(hide_password(self.settings.database)) from None
+
+    def _choose_database(self) -> Database:
+        """The store for what waits: for a reader it is free at once, or not at all."""
+        if self.wait_seconds is None and sqlite_path(self.settings.database):
+            hurried: Database = self.database.hurried()  # type: ignore[attr-defined]  # of SQLite
+            return hurried
+        return self.database
 
     def count(self) -> Accounting:
         _ = self.database
@@ -181,9 +203,12 @@ class App:
         A server, which is asked often, looks at the end of each log; `every_row` finds a hole in
         the middle too.
         """
+        from contextlib import suppress
+
         from holdfast.storage.accounting import Accounting
 
-        await self.drain()
+        with suppress(errors.StoreBusyError):  # then it is counted where it waits
+            await self.drain()
         store = self.scope.sessions.store
         counting = store.count_events() if every_row else store.count_ends()
         numbered, stored, sessions = await counting
@@ -195,7 +220,8 @@ class App:
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
             record = capture.with_owner(record, self.settings)
-            await capture.store_record(self.database, capture.get_owner(record), record)
+            owner = capture.get_owner(record)
+            await capture.store_record(self._choose_database(), owner, record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError(
                 "Spooled record", sorted(record), f"is not whole ({error!r})"

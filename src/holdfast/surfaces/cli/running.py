@@ -218,10 +218,13 @@ def _note_ignored_settings(app: App) -> None:
 
 
 def _drain_spool(app: App) -> None:
-    """Spooled events belong to every answer; if the store is still down, the command reports it."""
+    """Spooled events belong to every answer; those that must wait on are named in a note."""
     try:
         app.drain_spool()
+        is_done = app.spool.is_empty()
     except HoldfastError:
+        is_done = False
+    if not is_done:
         click.echo(
             f"Note: {_describe_waiting(app)} in {app.spool.folder} until the store can be used",
             err=True,

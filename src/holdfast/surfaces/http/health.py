@@ -8,17 +8,22 @@ counts every row.
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreBusyError
 from holdfast.ground.log import Log
+from holdfast.ground.settings import hide_password
 from holdfast.storage.accounting import Accounting
 from holdfast.storage.health import check_health
 from holdfast.surfaces.http import models, problems
 from holdfast.surfaces.http.errors import EventsLostError
 from holdfast.surfaces.http.here import Here
+
+HEALTH_SECONDS = 3.0
 
 router = APIRouter()
 
@@ -43,5 +48,10 @@ async def get_health(app: Here) -> Response:
 
 
 async def _examine(app: App) -> Accounting:
-    await check_health(app.database, app.settings.owner)
-    return await app.take_stock()
+    """In bounded time: a store that another writer holds is not healthy."""
+    try:
+        async with asyncio.timeout(HEALTH_SECONDS):
+            await check_health(app.database, app.settings.owner)
+            return await app.take_stock()
+    except TimeoutError:
+        raise StoreBusyError(hide_password(app.settings.database)) from None
