@@ -51,6 +51,7 @@ class App:
         self.folder = folder
         self.wait_seconds = wait_seconds
         self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
+        self._opening.leaves_log = wait_seconds is not None
         self._database: Database | None = None
         self._runner: Any = None
         self._is_late = False

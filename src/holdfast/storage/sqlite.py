@@ -51,6 +51,7 @@ CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
 SCRUB_PAUSE_SECONDS = 0.01
 SMALLEST_BYTES = 512
+LEFT_LOG_BYTES = 1 << 20
 PARAMETERS = tuple(map(str, range(1, 33)))
 PRAGMAS = (
     "pragma synchronous=full",
@@ -242,6 +243,7 @@ class SqliteDatabase(_SqliteVerbs):
         self._watch: FileWatch | None = None
         self._closed = False
         self.applied: list[str] = []  # migrations, by this very opening
+        self.leaves_log = False  # to the next program
         self.owes_scrub = False  # erased content may still be in the write-ahead log
 
     def watch(self) -> None:
@@ -303,7 +305,20 @@ class SqliteDatabase(_SqliteVerbs):
                 lock.acquire(True, CLOSING_SECONDS)
             if self.owes_scrub:
                 self._empty_log()
+            elif self.leaves_log:
+                self._leave_log()
             self.let_go()
+
+    def _leave_log(self) -> None:
+        """Close without moving a short log to the store: it costs three syncs, and an agent waits.
+
+        SQLite's own limit would not bound it: the process that opens an idle store does not know
+        what was moved before, so it never begins the log again. So the hook that finds the log
+        long empties it in closing, as every other program does that is the last to close.
+        """
+        log_size = _read_size(f"{self.path}-wal") or 0
+        if log_size < LEFT_LOG_BYTES:
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
     def let_go(self) -> None:
         """Close every file; errors are ignored."""
