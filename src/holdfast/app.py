@@ -12,6 +12,7 @@ from holdfast.scope import Scope
 from holdfast.storage.database import drive
 from holdfast.storage.mark import mark_store
 from holdfast.storage.opening import open_database
+from holdfast.storage.reserve import prepare_reserve
 from holdfast.usecases import capture
 
 TYPE_CHECKING = False
@@ -72,6 +73,7 @@ class App:
 
     async def __aenter__(self) -> App:
         self._database = await self._opening.__aenter__()
+        prepare_reserve(self.settings.home)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -107,6 +109,7 @@ class App:
     def database(self) -> Database:
         if self._database is None:
             self._database = self.run(self._opening.__aenter__())
+            prepare_reserve(self.settings.home)
         return self._database
 
     @property
@@ -213,10 +216,16 @@ class App:
         store = self.scope.sessions.store
         counting = store.count_events() if every_row else store.count_ends()
         numbered, stored, sessions = await counting
-        spooled = self.spool.count_spooled()
+        waiting = self.spool.count_waiting()
         rejected = self.spool.count_rejected()
         lost = self.spool.count_lost()
-        return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
+        return Accounting(
+            **waiting.__dict__,
+            accepted=numbered + waiting.spooled + rejected + lost,
+            stored=stored,
+            rejected=rejected,
+            sessions=sessions,
+        )
 
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:

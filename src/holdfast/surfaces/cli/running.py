@@ -50,6 +50,7 @@ class Output:
     text: str
     warnings: Sequence[str] = ()
     exit_code: int = 0
+    error: HoldfastError | None = None  # why the answer is not whole; `data` has it too
 
 
 @dataclass
@@ -135,6 +136,8 @@ def answers(function: Callable[..., Output]) -> Callable[..., int]:
     def command(context: click.Context, *args: Any, **kwargs: Any) -> int:
         output = function(*args, **kwargs)
         show(output, as_json=context.meta["json"])
+        if output.error is not None and not context.meta["json"]:
+            _refuse(output.error, as_json=False)
         return output.exit_code
 
     return command
@@ -352,6 +355,12 @@ def _refuse(error: HoldfastError, *, as_json: bool) -> int:
     if not as_json:
         message = advise(error.message, error.next_actions)
     return _fail(error.code, message, commands, error.exit_code, as_json=as_json)
+
+
+def describe_error(error: HoldfastError) -> dict[str, Any]:
+    """An error as the document that `--json` prints."""
+    commands = word_actions(error.next_actions)
+    return {"code": error.code, "message": error.message, "next_actions": list(commands)}
 
 
 def _fail(
