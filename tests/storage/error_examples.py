@@ -10,6 +10,7 @@ EXAMPLES = (
     ),
     errors.AdoptionRefusedError(SERVER, "a column is missing", None),
     errors.ChangedMigrationError(STORE, "0001_begin"),
+    errors.EventDroppedError(f"No space is left for {STORE}."),
     errors.IdTakenError(),
     errors.LoginRefusedError(SERVER, "role app does not exist"),
     errors.NewerSchemaError(STORE, 9, 8),

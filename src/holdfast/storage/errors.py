@@ -27,6 +27,16 @@ class IdTakenError(Conflict):
         super().__init__("An id is taken. Use a new one.")
 
 
+class EventDroppedError(Unavailable):
+    """What a hook was given and could keep nowhere; it is counted where that is possible."""
+
+    code = "event_dropped"
+
+    def __init__(self, reason: str):
+        self.reason = reason
+        super().__init__(f"An event could not be kept anywhere. {reason}")
+
+
 class NewerSchemaError(Refused):
     code = "newer_schema"
 

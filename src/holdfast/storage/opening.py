@@ -26,6 +26,7 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
             url = settings.load_settings().database
         settings.check_database_url(url)
         self.patience_seconds = patience_seconds
+        self.leaves_log = False  # of SQLite, to the next program
         self.url = url
         self._context: Any = None
 
@@ -33,7 +34,9 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
         if path := settings.sqlite_path(self.url):
             from holdfast.storage.sqlite import open_sqlite
 
-            self._database: Database = open_sqlite(path, self.patience_seconds)
+            database = open_sqlite(path, self.patience_seconds)
+            database.leaves_log = self.leaves_log
+            self._database: Database = database
         else:
             from holdfast.storage.postgres import open_postgres
 

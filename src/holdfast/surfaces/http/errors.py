@@ -133,6 +133,17 @@ class TooManyError(Unavailable):
         super().__init__(f"There are more than {limit} {what}. {advice}")
 
 
+class EventsDroppedError(Unavailable):
+    code = "events_dropped"
+
+    def __init__(self, dropped: int, last_at: str | None):
+        self.dropped, self.last_at = dropped, last_at
+        events = plural(dropped, "event")
+        super().__init__(
+            f"{events} of hooks could not be kept, the last at {last_at}: no disk took them."
+        )
+
+
 class EventsLostError(Unavailable):
     code = "events_lost"
 

@@ -207,6 +207,10 @@ class Health(AnswerModel):
     rejected: int
     lost: int
     sessions: int
+    at_risk: int
+    dropped: int
+    first_dropped_at: str | None
+    last_dropped_at: str | None
 
 
 class ProblemDocument(BaseModel):
