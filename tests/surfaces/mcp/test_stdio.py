@@ -17,8 +17,6 @@ from tests.rig.commands import Call
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, call_refused, data
 
-pytestmark = pytest.mark.measures_processes
-
 PATIENCE_SECONDS = 60.0
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -159,6 +157,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.measures_processes
 def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
     """Not JSON, no message, too deep: an error with the id where there is one, and the server goes
     on.
@@ -179,6 +178,7 @@ def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("count", [4000, 5000])
 def test_numbers_with_thousands_of_digits_are_refused(project: Path, count: int):
     """Up to 4,300 digits Python reads them, and the rules refuse; beyond that nothing does."""
@@ -308,6 +308,7 @@ def test_a_signal_ends_it_cleanly(process: subprocess.Popen[bytes], number: sign
         assert app.run(app.scope.sessions.store.count_events())[0] == 1
 
 
+@pytest.mark.measures_processes
 def test_a_client_that_stops_reading_does_not_keep_it_alive(process: subprocess.Popen[bytes]):
     """Its end of both pipes is closed: there is no client left to serve."""
     assert process.stdin is not None
@@ -319,6 +320,7 @@ def test_a_client_that_stops_reading_does_not_keep_it_alive(process: subprocess.
     assert process.wait(PATIENCE_SECONDS) == 0
 
 
+@pytest.mark.measures_processes
 def test_a_client_that_reads_nothing_can_still_end_it(process: subprocess.Popen[bytes]):
     """Answers wait in the pipe until it is full; a signal does not wait for them."""
     assert process.stdin is not None
@@ -348,6 +350,7 @@ def test_the_server_starts_in_a_removed_folder(tmp_path: Path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.measures_processes
 def test_without_its_library_the_command_says_what_to_install(run: Call):
     """The door is an extra, and a user should not have to read a traceback to learn that."""
     program = (
@@ -367,6 +370,7 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
 # --- the store ------------------------------------------------------------------------------------
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize(
     ("url", "code"),
     [
