@@ -26,6 +26,8 @@ ONLY_ON_POSTGRES = {
 # index.
 ONLY_ON_SQLITE = {("memories", "number")}
 WORDS_INDEX = "memories_by_words"
+# On PostgreSQL it is the primary key: notices are numbered for each developer.
+OUTBOX_INDEX = "outbox_by_owner"
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ async def test_both_engines_have_the_same_tables_columns_and_indexes(
         " and not exists (select from pg_constraint where conname = i.indexname)",
         schemas,
     )
-    assert {row["indexname"] for row in rows} == {*indexes, WORDS_INDEX}
+    assert {row["indexname"] for row in rows} == {*indexes, WORDS_INDEX} - {OUTBOX_INDEX}
 
 
 async def test_the_page_of_the_schema_says_what_both_engines_have(

@@ -100,6 +100,7 @@ async def test_a_pool_is_given_back_without_any_setting(postgres_url):
 
         for name in ("holdfast.workspace", "holdfast.developer"):
             assert not await pool.fetchval("select current_setting($1, true)", name)
+        assert await pool.fetchval("select current_setting('enable_seqscan')") == "on"
         assert await pool.fetchval("select count(*) from context.sessions") == 0
 
 

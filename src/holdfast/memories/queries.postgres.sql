@@ -88,7 +88,10 @@ begin
     perform memori.hold_content(p_workspace, p_developer, p_hash);
     return query
         select (memori.as_row(m)).* from memori.memories m
-        where memori.is_own(m, p_workspace, p_developer) and m.content_hash = p_hash and m.erased_at is null
+        where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
+          -- A range in order, which no other index has: of an equation PostgreSQL may look up any index.
+          and m.content_hash >= p_hash and m.content_hash <= p_hash and m.content_hash >= ''
+        order by m.content_hash
         limit 1
         for no key update;
     if not found and memori.is_adopted() then
@@ -255,7 +258,7 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and (m.created_at, m.id::text) > (edge, below)
+          and (m.created_at, m.id::text) > (edge, below) and m.created_at > '-infinity'
         order by m.created_at, m.id::text
         limit p_limit;
 end
@@ -279,7 +282,7 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and (m.created_at, m.id::text) < (edge, below)
+          and (m.created_at, m.id::text) < (edge, below) and m.created_at > '-infinity'
         order by m.created_at desc, m.id::text desc
         limit p_limit;
 end

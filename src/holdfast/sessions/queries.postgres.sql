@@ -93,13 +93,10 @@ begin
         values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
         perform holdfast.notify(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
     end if;
-    return query
-        select (context.as_row(s)).*
-        from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (s.id = p_id or (s.client = p_client and s.native_id = p_native_id and s.ended_at is null))
-        order by s.id = p_id desc
-        limit 1;
+    return query select * from context.find_session(p_workspace, p_developer, p_id);
+    if not found then
+        return query select * from context.native_session(p_workspace, p_developer, p_client, p_native_id);
+    end if;
     if not found then
         -- The id belongs to another developer; or the open session with that native id prevented the insert and ended
         -- before the select. In that case the caller repeats the call once and starts a new session.
@@ -150,7 +147,7 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.chatmode = p_chatmode and s.user_id = p_user_id and s.ended_at is null
+          and s.chatmode = p_chatmode and s.chatmode >= '' and s.user_id = p_user_id and s.ended_at is null
         order by s.started_at desc, s.id desc
         limit 1;
 end
@@ -167,15 +164,14 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree = p_worktree
-          and s.ended_at is null and (p_client is null or s.client = p_client)
+          and s.worktree >= '' and s.ended_at is null and (p_client is null or s.client = p_client)
         order by s.started_at desc, s.id desc
         limit 2;
 end
 $$;
 
 -- unplaced_sessions
--- The newest open sessions of a client without a worktree, as on a server. The index of open sessions by worktree also
--- contains sessions without one.
+-- The newest open sessions of a client without a worktree, as on a server.
 create or replace function context.unplaced_sessions(p_workspace text, p_developer text, p_client text)
 returns setof context.session_row
 language plpgsql as $$
@@ -202,7 +198,7 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (p_worktree is null or s.worktree = p_worktree)
+          and s.started_at > '-infinity' and (p_worktree is null or s.worktree = p_worktree)
           and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
         order by s.started_at desc, s.id desc
         limit 1;
@@ -212,7 +208,7 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (p_worktree is null or s.worktree = p_worktree) and s.last_sequence > 0
+          and s.started_at > '-infinity' and (p_worktree is null or s.worktree = p_worktree) and s.last_sequence > 0
           and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
         order by s.started_at desc, s.id desc
         limit 1;
@@ -248,8 +244,11 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.client = p_client and s.native_id = p_native_id and s.ended_at is null;
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.client = p_client
+          -- A range in order, which no other index has: of an equation PostgreSQL may look up any index.
+          and s.native_id >= p_native_id and s.native_id <= p_native_id and s.ended_at is null
+        order by s.native_id
+        limit 1;
 end
 $$;
 
@@ -271,6 +270,7 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer and (s.started_at, s.id) < (edge, below)
+          and s.started_at > '-infinity'
         order by s.started_at desc, s.id desc
         limit p_limit;
 end
@@ -293,8 +293,8 @@ end
 $$;
 
 -- thread_sessions
--- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
--- order; SQLite would otherwise scan all sessions.
+-- All sessions of a thread: up to the first one, then down to all that resumed it. Limits and orders inside keep one
+-- index lookup for each session; as plain joins, PostgreSQL may read all sessions once.
 create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid)
 returns setof context.session_row
 language plpgsql as $$
@@ -306,19 +306,27 @@ begin
             select s.id, s.resumed_from from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
             union
-            select s.id, s.resumed_from from up join context.sessions s
-              on s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = up.resumed_from
+            select origin.id, origin.resumed_from from up cross join lateral (
+                select s.id, s.resumed_from from context.sessions s
+                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = up.resumed_from
+                limit 1
+            ) origin
         ),
         thread (id) as (
             select up.id from up where up.resumed_from is null
             union
-            select s.id from thread join context.sessions s
-              on s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = thread.id
+            select next.id from thread cross join lateral (
+                select s.id from context.sessions s
+                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = thread.id
+                order by s.started_at, s.id
+            ) next
         )
-        select (context.as_row(s)).*
-        from thread join context.sessions s
-          on s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = thread.id
-        order by s.started_at, s.id;
+        select found.* from thread cross join lateral (
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = thread.id
+            limit 1
+        ) found
+        order by found.started_at, found.id;
 end
 $$;
 
@@ -389,7 +397,8 @@ declare
     i int;
     j int;
 begin
-    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
+            set_config('enable_seqscan', 'off', true);  -- as act_for, without the cost of a call
     select s.last_sequence, s.head_hash, s.ended_at into last_sequence, head, ended_at
     from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
@@ -453,7 +462,8 @@ create or replace function context.append_event(
 )
 language plpgsql as $$
 begin
-    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
+            set_config('enable_seqscan', 'off', true);  -- as act_for, without the cost of a call
     created_at := clock_timestamp();
     update context.sessions s
     set last_sequence = s.last_sequence + 1,
@@ -501,7 +511,7 @@ begin
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence >= first and e.sequence < below
+          and e.sequence >= first and e.sequence < below and e.sequence > 0
         order by e.sequence desc
         limit p_limit;
 end
@@ -520,7 +530,7 @@ begin
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence > p_after
+          and e.sequence > p_after and e.sequence > 0
         order by e.sequence
         limit p_limit;
 end
@@ -557,7 +567,7 @@ begin
                e.created_at, e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence >= first and e.sequence < below
+          and e.sequence >= first and e.sequence < below and e.sequence > 0
         order by e.sequence desc
         limit p_limit;
 end
@@ -572,6 +582,7 @@ language plpgsql as $$
 declare
     last bigint;
     many bigint;
+    wanted bigint;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     select s.last_sequence, least(s.last_sequence, p_limit) into last, many
@@ -579,12 +590,15 @@ begin
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session;
     -- One index lookup for each event: a single statement might be planned as a scan of the session.
     for n in 0 .. coalesce(many, 0) - 1 loop
+        wanted := case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
         return query
             select e.sequence, e.type, e.created_at,
                    (octet_length(e.content) + coalesce(octet_length(e.parts_text), 0))::bigint
             from context.session_events e
             where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-              and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
+              and e.sequence >= wanted and e.sequence > 0
+            order by e.sequence
+            limit 1;
     end loop;
 end
 $$;
@@ -633,7 +647,7 @@ begin
         select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
-        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.erased_at is null
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.sequence > 0 and e.erased_at is null
           and (strpos(e.content, p_text) > 0 or strpos(e.content, p_escaped) > 0 or strpos(e.parts_text, p_escaped) > 0)
         order by e.session_id, e.sequence;
 end
@@ -704,7 +718,9 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select x.event_id::text, x.content_hash from context.erasures x
-        where x.workspace_id = p_workspace and x.developer_id = p_developer and x.session_id = p_session;
+        where x.workspace_id = p_workspace and x.developer_id = p_developer and x.session_id = p_session
+          and x.created_at > '-infinity'
+        order by x.created_at;
 end
 $$;
 
@@ -755,7 +771,7 @@ begin
     return query
         select coalesce(sum(s.last_sequence), 0)::bigint,
                coalesce(sum((select max(e.sequence) from context.session_events e
-                             where e.workspace_id = p_workspace and e.session_id = s.id)), 0)::bigint,
+                             where e.workspace_id = p_workspace and e.session_id = s.id and e.sequence > 0)), 0)::bigint,
                count(*)
         from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer;

@@ -53,8 +53,7 @@ order by started_at desc, id desc
 limit 2;
 
 -- unplaced_sessions
--- The newest open sessions of a client without a worktree, as on a server. The index of open sessions by worktree also
--- contains sessions without one.
+-- The newest open sessions of a client without a worktree, as on a server.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions

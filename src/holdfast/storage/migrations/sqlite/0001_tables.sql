@@ -146,7 +146,9 @@ create index idx_sessions_active
 create index sessions_by_name on sessions (workspace_id, developer_id, name, started_at desc, id desc) where name is not null;
 create index sessions_by_origin on sessions (workspace_id, developer_id, resumed_from) where resumed_from is not null;
 create index sessions_open_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
-    where ended_at is null;
+    where ended_at is null and worktree is not null;
+create index sessions_open_without_worktree on sessions (workspace_id, developer_id, client, started_at desc, id desc)
+    where ended_at is null and worktree is null and native_id is null;
 create unique index sessions_open_by_native_id on sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 
