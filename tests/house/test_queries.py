@@ -324,7 +324,7 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
 # Enough rows of enough developers that reading all of them costs more than reading a few; and so
 # few that every plan seems to be as good as any other.
 MANY = (
-    "create temp table owners as select w, d from generate_series(1, 4) w, generate_series(1, 10) d",
+    "create temp table owners as select w, d from generate_series(1, 4) w, generate_series(1, 9) d",
     "create temp table numbers as select n from generate_series(1, 500) n",
 )
 FEW = (

@@ -517,6 +517,25 @@ begin
 end
 $$;
 
+-- turn_start
+-- The user message that begins the turn of a given event.
+create or replace function context.turn_start(
+    p_workspace text, p_developer text, p_session uuid, p_below bigint
+) returns setof context.event_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
+               e.content_hash, e.chain_hash, e.erased_at
+        from context.session_events e
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
+          and e.type = 'user_message' and e.sequence < p_below
+        order by e.sequence desc
+        limit 1;
+end
+$$;
+
 -- events_after
 -- Events in order, after a given sequence: to tail, to export, to verify.
 create or replace function context.events_after(

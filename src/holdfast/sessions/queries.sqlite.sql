@@ -192,7 +192,15 @@ where workspace_id = $1 and developer_id = $2 and session_id = $3
                             order by sequence desc limit 1 offset $4), 0)
   and sequence < coalesce($5, 9223372036854775807)
 order by sequence desc
-limit coalesce($6, -1);
+limit $6;
+
+-- turn_start
+-- The user message that begins the turn of a given event.
+select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = $1 and developer_id = $2 and session_id = $3 and type = 'user_message' and sequence < $4
+order by sequence desc
+limit 1;
 
 -- events_after
 -- Events in order, after a given sequence: to tail, to export, to verify.

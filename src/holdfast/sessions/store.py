@@ -205,7 +205,7 @@ class SessionStore:
         return errors.EventConflictError(event_id)
 
     async def list_recent_events(
-        self, session_id: object, max_turns: int, below: int | None, limit: int | None
+        self, session_id: object, max_turns: int, below: int | None, limit: int
     ) -> list[Row]:
         """Newest first."""
         known = ids.parse_id(session_id)
@@ -215,6 +215,11 @@ class SessionStore:
         return await self.database.read(
             QUERIES["recent_events"], *self.owner, known, before, below, limit
         )
+
+    async def find_turn_start(self, session_id: str, below: int) -> Row | None:
+        query = QUERIES["turn_start"]
+        rows = await self.database.read(query, *self.owner, session_id, below)
+        return get_first(rows)
 
     async def list_events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
         return await self.database.read(
