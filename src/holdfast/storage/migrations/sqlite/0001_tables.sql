@@ -162,7 +162,8 @@ create table session_events (
     type text not null,              -- event type enum
     role text not null,              -- 'user', 'assistant', 'tool', 'system'
     content text not null,           -- message text or JSON
-    parts text check (json_valid(parts)),  -- structured data, as the canonical text that was hashed
+    -- structured data, as the canonical text that was hashed; SQLite 3.40 reports a check that is null as damage
+    parts text check (parts is null or json_valid(parts)),
     created_at text not null,
     content_hash blob not null,
     chain_hash blob not null,
