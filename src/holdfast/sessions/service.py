@@ -33,7 +33,7 @@ from holdfast.sessions.model import (
 )
 from holdfast.sessions.reading import PAGE
 from holdfast.sessions.store import SessionStore
-from holdfast.storage.opening import as_database
+from holdfast.storage.opening import as_database, find_owner
 
 if TYPE_CHECKING:
     from holdfast.sessions.rules import CheckedEvent
@@ -48,12 +48,13 @@ class SessionService:
     """The sessions of one developer: their events, scratchpads and context sets.
 
     Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated
-    before; without an owner it acts for the workspace and developer of the settings.
+    before; without an owner it acts for the workspace and developer of the settings, and with a
+    plain pool for the developer `service` unless `HOLDFAST_DEVELOPER` is set.
     """
 
     def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
         self.db = as_database(db_pool)
-        self.owner = owner or settings.load_settings().owner
+        self.owner = owner or find_owner(db_pool)
         self.store = SessionStore(self.db, self.owner)
 
     # --- sessions ---------------------------------------------------------------------------------
