@@ -280,6 +280,32 @@ def test_the_verbs_for_several_rows_are_those_that_write_rows(functions: dict[st
     } == row_verbs()
 
 
+# The planner evaluates it, on purpose; the other one changes rows.
+NOT_INLINED = {"memori.is_searching", "memori.empty"}
+SQL_FUNCTIONS = """
+select n.nspname || '.' || p.proname as name,
+       array(select a.oid::regtype::text from unnest(p.proargtypes) a (oid)) as types
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
+where n.nspname in ('holdfast', 'context', 'memori') and l.lanname = 'sql'
+"""
+
+
+def test_plain_sql_functions_are_inlined(postgres_owner_url: str):
+    """One that is declared as less volatile than what it calls is not, and costs a call a row."""
+    rows = execute(postgres_owner_url, SQL_FUNCTIONS)
+    functions = {row["name"]: row["types"] for row in rows if row["name"] not in NOT_INLINED}
+    assert {"context.link", "context.as_row", "memori.is_own", "memori.words_of"} <= set(functions)
+
+    called = []
+    for name, types in functions.items():
+        nulls = ", ".join(f"null::{kind} as a{number}" for number, kind in enumerate(types))
+        arguments = ", ".join(f"x.a{number}" for number in range(len(types)))
+        call = f"select {name}({arguments}) from (select {nulls} offset 0) x"
+        plan = execute(postgres_owner_url, f"explain (verbose, costs off) {call}")
+        called += [name for line in plan if f"{name.partition('.')[2]}(" in line[0]]
+    assert called == []
+
+
 # --- plans ----------------------------------------------------------------------------------------
 
 

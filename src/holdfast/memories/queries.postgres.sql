@@ -7,7 +7,7 @@ language sql immutable as 'select m.workspace_id = p_workspace and m.developer_i
 -- words_of
 -- The words that a search finds a row by.
 create or replace function memori.words_of(m memori.memories) returns text
-language sql immutable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
+language sql stable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
 
 -- as_query
 -- One word as a query for the index of words.

@@ -9,11 +9,12 @@ language sql stable as $$
 $$;
 
 -- link
--- The next link of the hash chain, with the same bytes as the Python rule. Plain SQL, so that it is inlined.
+-- The next link of the hash chain, with the same bytes as the Python rule. Plain SQL, so that it is inlined; as
+-- immutable it would not be, because `extract` is stable.
 create or replace function context.link(
     p_head bytea, p_session uuid, p_sequence bigint, p_id uuid, p_at timestamptz, p_hash bytea
 ) returns bytea
-language sql immutable as $$
+language sql stable as $$
     select sha256(p_head || uuid_send(p_session) || int8send(p_sequence) || uuid_send(p_id)
                   || int8send((extract(epoch from p_at) * 1000000)::bigint) || p_hash)
 $$;
@@ -257,7 +258,7 @@ $$;
 create or replace function context.list_sessions(
     p_workspace text, p_developer text, p_below uuid, p_limit int
 ) returns setof context.session_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     edge timestamptz;
     below uuid := coalesce(p_below, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
@@ -394,6 +395,9 @@ declare
     guilty int;
     ahead int;
     reason text;
+    is_new boolean;
+    new_sequences bigint[] := '{}';  -- null where nothing is to be inserted
+    new_hashes bytea[] := '{}';
     i int;
     j int;
 begin
@@ -423,7 +427,7 @@ begin
             end loop;
         end if;
         refused := case when i = guilty then reason end;
-        sequence := null; created_at := null; chain_hash := null; erased_at := null;
+        sequence := null; created_at := null; chain_hash := null; erased_at := null; is_new := false;
         if guilty is null then
             if anything_known then
                 select e.sequence, e.created_at, e.chain_hash, e.erased_at
@@ -436,15 +440,22 @@ begin
                 created_at := now_at;
                 head := context.link(head, p_session, sequence, p_id[i], now_at, p_hash[i]);
                 chain_hash := head;
-                insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
-                                                    parts_text, created_at, content_hash, chain_hash)
-                values (p_workspace, p_developer, p_id[i], p_session, sequence, p_type[i], p_role[i], p_content[i],
-                        p_parts[i], now_at, p_hash[i], head);
+                is_new := true;
             end if;
         end if;
+        new_sequences := array_append(new_sequences, case when is_new then sequence end);
+        new_hashes := array_append(new_hashes, case when is_new then chain_hash end);
         return next;
     end loop;
     if last_sequence > before then
+        -- All in one statement: the chain is computed above, and an insert for each row costs twice as much.
+        insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
+                                            parts_text, created_at, content_hash, chain_hash)
+        select p_workspace, p_developer, n.id, p_session, n.sequence, n.type, n.role, n.content, n.parts, now_at, n.hash,
+               n.chain_hash
+        from unnest(p_id, p_type, p_role, p_content, p_parts, p_hash, new_sequences, new_hashes)
+             n (id, type, role, content, parts, hash, sequence, chain_hash)
+        where n.sequence is not null;
         update context.sessions s set last_sequence = append_events.last_sequence, head_hash = head
         where s.workspace_id = p_workspace and s.id = p_session;
     end if;
@@ -492,7 +503,7 @@ $$;
 create or replace function context.recent_events(
     p_workspace text, p_developer text, p_session uuid, p_turns_before bigint, p_below bigint, p_limit bigint
 ) returns setof context.event_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     first bigint;
     below bigint := coalesce(p_below, 9223372036854775807);
@@ -541,7 +552,7 @@ $$;
 create or replace function context.events_after(
     p_workspace text, p_developer text, p_session uuid, p_after bigint, p_limit bigint
 ) returns setof context.event_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
@@ -562,7 +573,7 @@ create or replace function context.turns_below(
     p_workspace text, p_developer text, p_session uuid, p_below bigint, p_turns_before bigint, p_limit bigint,
     p_chars integer, p_bytes integer
 ) returns setof context.event_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     first bigint;
     below bigint := coalesce(p_below, 9223372036854775807);
