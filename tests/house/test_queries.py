@@ -513,7 +513,7 @@ begin
 end
 $$
 """
-MOST_INDEXES = 9
+MOST_INDEXES = 12
 
 
 @pytest.mark.own_database

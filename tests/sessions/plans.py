@@ -101,7 +101,6 @@ VALUES_OF = {
 READS_ALL = {
     "context.matching_events": "forgetting by words must miss none",
     "context.sessions_with_text": "forgetting by words must miss none",
-    "context.session_to_continue": "from the newest on, and no further than the first that fits",
     "context.session_names": "the index of names holds all that is asked for",
     "context.count_ends": "one step into an index for each session, however long its log",
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",

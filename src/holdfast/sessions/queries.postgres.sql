@@ -189,7 +189,7 @@ $$;
 
 -- session_to_continue
 -- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
--- not the caller's own. Reads from the newest session to the first match.
+-- not the caller's own. Of a worktree, if one is given; an index for each case, so that none reads the whole history.
 create or replace function context.session_to_continue(
     p_workspace text, p_developer text, p_worktree text, p_client text, p_native_id text
 ) returns setof context.session_row
@@ -199,20 +199,36 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.started_at > '-infinity' and (p_worktree is null or s.worktree = p_worktree)
+          and s.worktree = p_worktree and s.worktree >= ''
           and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
         order by s.started_at desc, s.id desc
         limit 1;
-    if found then
-        return;
+    if not found and p_worktree is null then
+        return query
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.user_id >= ''
+              and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
+            order by s.started_at desc, s.id desc
+            limit 1;
     end if;
-    return query
-        select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.started_at > '-infinity' and (p_worktree is null or s.worktree = p_worktree) and s.last_sequence > 0
-          and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
-        order by s.started_at desc, s.id desc
-        limit 1;
+    if not found then
+        return query
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.worktree = p_worktree and s.worktree >= '' and s.user_id >= '' and s.last_sequence > 0
+              and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
+            order by s.started_at desc, s.id desc
+            limit 1;
+    end if;
+    if not found and p_worktree is null then
+        return query
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.started_at > '-infinity' and s.last_sequence > 0
+              and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
+            order by s.started_at desc, s.id desc
+            limit 1;
+    end if;
 end
 $$;
 

@@ -212,6 +212,14 @@ create index sessions_open_by_worktree
 create index sessions_open_without_worktree
     on context.sessions (workspace_id, developer_id, client, started_at desc, id desc)
     where ended_at is null and worktree is null and native_id is null;
+create index sessions_by_worktree
+    on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where worktree >= '' and user_id >= '';
+create index sessions_with_context on context.sessions (workspace_id, developer_id, started_at desc, id desc)
+    where user_id >= '' and (metadata -> 'context' <> '{}' or metadata ->> 'envHint' <> '');
+create index sessions_with_context_by_worktree
+    on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where worktree >= '' and (metadata -> 'context' <> '{}' or metadata ->> 'envHint' <> '');
 create unique index sessions_open_by_native_id on context.sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 

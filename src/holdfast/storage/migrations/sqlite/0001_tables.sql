@@ -149,6 +149,12 @@ create index sessions_open_by_worktree on sessions (workspace_id, developer_id, 
     where ended_at is null and worktree is not null;
 create index sessions_open_without_worktree on sessions (workspace_id, developer_id, client, started_at desc, id desc)
     where ended_at is null and worktree is null and native_id is null;
+create index sessions_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where worktree is not null;
+create index sessions_with_context on sessions (workspace_id, developer_id, started_at desc, id desc)
+    where json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '';
+create index sessions_with_context_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '';
 create unique index sessions_open_by_native_id on sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 
