@@ -15,6 +15,7 @@ EXAMPLES = (
     errors.LoginRefusedError(SERVER, "role app does not exist"),
     errors.NewerSchemaError(STORE, 9, 8),
     errors.NotADatabaseError(STORE),
+    errors.PoolClosedError(SERVER),
     errors.PermissionRefusedError(
         SERVER, "permission denied", "Ask its owner.", [errors.GRANT_RUNTIME_ROLE]
     ),

@@ -7,7 +7,7 @@ language sql immutable as 'select true';
 -- words_of
 -- Always null: such a table does not store our words.
 create or replace function memori.words_of(m memori.memories) returns text
-language sql immutable as 'select null::text';
+language sql stable as 'select null::text';
 
 -- as_query
 -- The index contains words as PostgreSQL's parser splits them, so a word is searched by its beginning.

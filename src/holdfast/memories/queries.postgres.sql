@@ -7,7 +7,7 @@ language sql immutable as 'select m.workspace_id = p_workspace and m.developer_i
 -- words_of
 -- The words that a search finds a row by.
 create or replace function memori.words_of(m memori.memories) returns text
-language sql immutable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
+language sql stable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
 
 -- as_query
 -- One word as a query for the index of words.
@@ -88,7 +88,10 @@ begin
     perform memori.hold_content(p_workspace, p_developer, p_hash);
     return query
         select (memori.as_row(m)).* from memori.memories m
-        where memori.is_own(m, p_workspace, p_developer) and m.content_hash = p_hash and m.erased_at is null
+        where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
+          -- A range in order, which no other index has: of an equation PostgreSQL may look up any index.
+          and m.content_hash >= p_hash and m.content_hash <= p_hash and m.content_hash >= ''
+        order by m.content_hash
         limit 1
         for no key update;
     if not found and memori.is_adopted() then
@@ -255,7 +258,7 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and (m.created_at, m.id::text) > (edge, below)
+          and (m.created_at, m.id::text) > (edge, below) and m.created_at > '-infinity'
         order by m.created_at, m.id::text
         limit p_limit;
 end
@@ -279,7 +282,7 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and (m.created_at, m.id::text) < (edge, below)
+          and (m.created_at, m.id::text) < (edge, below) and m.created_at > '-infinity'
         order by m.created_at desc, m.id::text desc
         limit p_limit;
 end
@@ -357,25 +360,21 @@ end
 $$;
 
 -- note_use
--- Counts one more use of each of these memories, in one statement. Rows are locked in the order of their ids, as they are
--- when a memory is forgotten.
+-- Counts one more use of each of these memories. Rows are locked in the order of their ids, as they are when a memory is
+-- forgotten; one look-up for each, because a join may be planned as a scan of all memories.
 create or replace function memori.note_use(p_workspace text, p_developer text, p_ids text)
 returns table (id text)
 language plpgsql as $$
+declare
+    used text;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    return query
-        with used as (
-            select m.id from memori.memories m
-            where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-              and m.id::text = any (array(select jsonb_array_elements_text(p_ids::jsonb)))
-            order by m.id::text collate "C"
-            for no key update
-        )
-        update memori.memories m set use_count = coalesce(m.use_count, 0) + 1, last_used_at = clock_timestamp()
-        from used
-        where memori.is_own(m, p_workspace, p_developer) and m.id = used.id
-        returning m.id::text;
+    for used in select distinct x.id collate "C" from jsonb_array_elements_text(p_ids::jsonb) x (id) order by 1 loop
+        return query
+            update memori.memories m set use_count = coalesce(m.use_count, 0) + 1, last_used_at = clock_timestamp()
+            where memori.is_own(m, p_workspace, p_developer) and m.id::text = used and m.erased_at is null
+            returning m.id::text;
+    end loop;
 end
 $$;
 

@@ -19,7 +19,7 @@ from holdfast.memories import rules
 from holdfast.memories.errors import MemoryForgottenError, MemoryNotFoundError
 from holdfast.memories.model import Memory, MemoryMatch, StoredMemory
 from holdfast.memories.store import MemoryStore
-from holdfast.storage.opening import as_database
+from holdfast.storage.opening import as_database, find_owner
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -45,7 +45,7 @@ class MemoryService:
 
     def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
         self.db = as_database(db_pool)
-        self.owner = owner or settings.load_settings().owner
+        self.owner = owner or find_owner(db_pool)
         self.store = MemoryStore(self.db, self.owner)
 
     # --- keeping ----------------------------------------------------------------------------------

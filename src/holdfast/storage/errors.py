@@ -219,6 +219,16 @@ class StoreClosedError(Unavailable):
         )
 
 
+class PoolClosedError(StoreClosedError):
+    """The same error to a door; a program that made the pool makes another."""
+
+    def __init__(self, where: str):
+        self.where = where
+        Unavailable.__init__(
+            self, f"{where} has a pool of connections that is closed. Make a new pool."
+        )
+
+
 class LoginRefusedError(StoreUnreachableError):
     """The same error to a door, but other advice to a person: the server does run."""
 

@@ -51,9 +51,20 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
             await self._context.__aexit__(*exception)
 
 
+def find_owner(pool_or_database: Any) -> settings.Owner:
+    """Whom a service acts for that was given none: a person, or the program that has the pool."""
+    if _is_database(pool_or_database):
+        return settings.load_settings().owner
+    return settings.load_service_owner()
+
+
+def _is_database(pool_or_database: Any) -> bool:
+    return hasattr(pool_or_database, "write_rows")
+
+
 def as_database(pool_or_database: Any) -> Database:
     """Our database as it is; a plain `asyncpg.Pool` behind the same verbs, never migrated."""
-    if hasattr(pool_or_database, "write_rows"):
+    if _is_database(pool_or_database):
         database: Database = pool_or_database
         return database
     if not (hasattr(pool_or_database, "acquire") and hasattr(pool_or_database, "fetch")):

@@ -175,6 +175,7 @@ class EventList(AnswerModel):
     events: list[Event]
     more: bool
     after: int = Field(description="For the next page")
+    warnings: list[str] = Field(description="What was left out of turns with too many events")
 
 
 class SessionState(AnswerModel):
