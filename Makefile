@@ -87,6 +87,8 @@ docs: $(DEV)
 	@mv docs/schema.md.new docs/schema.md
 	$(PY) -m tools.errors >docs/errors.md.new
 	@mv docs/errors.md.new docs/errors.md
+	$(PY) -m tools.mcp_answers >src/holdfast/surfaces/mcp/answers.txt.new
+	@mv src/holdfast/surfaces/mcp/answers.txt.new src/holdfast/surfaces/mcp/answers.txt
 
 contract: $(DEV)
 	$(PY) -m tools.contract >tests/house/contract.txt.new

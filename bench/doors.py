@@ -1,5 +1,4 @@
-"""What a door adds: to the start of an empty MCP server, to a call of the service, to a short
-session's page.
+"""What a door adds: to a call of the service, to a short session's page.
 
 Real processes: `holdfast mcp` over its pipes and `holdfast serve` over loopback, each on a store of
 its own. The client is as thin as it can be, so that what is measured is the door.
@@ -11,8 +10,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -26,18 +23,6 @@ from bench.startup import installed_command
 from holdfast import SessionService, open_database
 from holdfast.ground.settings import owner_of
 
-EMPTY_SERVER = """
-import anyio
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-
-async def main():
-    server = Server("empty")
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
-
-anyio.run(main)
-"""
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -48,14 +33,13 @@ INITIALIZE = {
         "clientInfo": {"name": "bench", "version": "1"},
     },
 }
-EMPTY, OURS = "an empty `mcp` server", "`holdfast mcp`"
 SERVICE, TOOL, HTTP = (
     "`SessionService.append_event`",
     "MCP tool `session append`",
     "`POST /api/sessions/{id}/events`",
 )
 SHORT, LONG = "the page of a session of 100 events", "the page of a session of 100,000 events"
-FIRST_ANSWER, APPEND, PAGE = "first answer", "append through a door", "timeline page"
+APPEND, PAGE = "append through a door", "timeline page"
 DEVELOPER = "bench"
 OWNER = owner_of("local", DEVELOPER)
 
@@ -120,30 +104,6 @@ class Doors:
         return {
             key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")
         } | own
-
-    def first_answer(self, argv: Sequence[str]) -> Callable[[int], Awaitable[Block]]:
-        """From the start of the process to the answer to `initialize`."""
-
-        def once() -> Block:
-            start = time.perf_counter()
-            with pipe(argv, self.environment("first")) as server:
-                server.send(INITIALIZE)
-                seconds = time.perf_counter() - start
-            return Block(1, seconds)
-
-        async def run(_calls: int) -> Block:
-            return await asyncio.to_thread(once)
-
-        return run
-
-
-def first_answer_lanes(folder: Path) -> list[Lane]:
-    doors = Doors(folder)
-    commands = {EMPTY: [sys.executable, "-c", EMPTY_SERVER], OURS: [*installed_command(), "mcp"]}
-    return [
-        Lane(name, "door", FIRST_ANSWER, doors.first_answer(argv), most=1)
-        for name, argv in commands.items()
-    ]
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from bench import mcp_start
 from bench import measurements as m
 from bench.contestants import BARE
 from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
@@ -63,6 +64,7 @@ TITLES = {
     "update-state": "Update the scratchpad",
     "get-state": "Read the scratchpad",
     "start-up": "Import and start-up",
+    "mcp-start": "Starting an MCP server",
     "doors": "What a door adds",
     "staleness": "Staleness check",
 }
@@ -94,9 +96,13 @@ For an update, ADK writes an event and LangGraph a checkpoint.
     "start-up": """
 Multiples of `python -c pass`, wall time and processor time.
 """,
-    "doors": """
-Real processes on SQLite. The first answer is the time from the start of the process to the answer to `initialize`.
+    "mcp-start": """
+From the start of the process to its answer, against a whole run of `python -c pass`. Idle means after the handshake and
+the list of tools; the first call of a tool loads the SDK, and costs the time and the memory of an empty `mcp` server.
 """,  # noqa: E501 - the lines of the page
+    "doors": """
+Real processes on SQLite.
+""",
     "staleness": """
 `git status` returns names; ours returns names and one id for all contents, and runs no code of the repository.
 A bundle checks ten pieces of evidence, opens its store and writes a receipt. If the flag is off, no git is started.
@@ -337,7 +343,9 @@ def door_section(rows: Sequence[Row]) -> Iterator[str]:
     for case in dict.fromkeys(row.case for row in rows):
         lanes = [row for row in rows if isinstance(row, Lane) and row.case == case]
         base = lanes[0]
-        head = (case, f"× ({microseconds(base) / 1e3:,.2f} ms)")
+        amount = microseconds(base) / 1e6
+        size = f"{amount:.1f} MB" if case == mcp_start.MEMORY else f"{amount * 1e3:,.2f} ms"
+        head = (case, f"× ({size})")
         yield table(
             head,
             [(lane.contestant, "1" if lane is base else cell(ratio(lane, base))) for lane in lanes],
@@ -350,6 +358,7 @@ SECTIONS = {
     "processes": process_section,
     "recent": lambda rows: case_sections(rows, ("refused",), lambda lane, base: (refusals(lane),)),
     "start-up": start_up_section,
+    "mcp-start": door_section,
     "doors": door_section,
     "staleness": door_section,
 }

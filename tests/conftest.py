@@ -149,8 +149,19 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"N={n:<8} {nodeid}")
 
 
+@pytest.fixture(scope="session")
+def runtime_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tests: what a data folder leaves there has a name of its own."""
+    return tmp_path_factory.mktemp("runtime")
+
+
 @pytest.fixture(autouse=True)
-def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    runtime_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """An empty home and an own data folder; returns the home."""
     if request.node.get_closest_marker("measures_processes") is None:
         monkeypatch.delenv(MEASURED, raising=False)
@@ -161,6 +172,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "holdfast"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_folder))
     return folder
 
 

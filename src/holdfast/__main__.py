@@ -15,9 +15,9 @@ def main() -> int:
         os._exit(hook.main(sys.argv[2:]))
     if sys.argv[1:] == ["mcp"]:
         with suppress(ModuleNotFoundError):  # the command says which extra is missing
-            from holdfast.surfaces.mcp import stdio
+            from holdfast.surfaces.mcp import front
 
-            stdio.main()
+            front.main()
     from holdfast.surfaces import cli
 
     return cli.main(sys.argv[1:])

@@ -12,6 +12,7 @@ from holdfast.scope import Scope
 from holdfast.storage.database import drive
 from holdfast.storage.mark import mark_store
 from holdfast.storage.opening import open_database
+from holdfast.storage.reserve import prepare_reserve
 from holdfast.usecases import capture
 
 TYPE_CHECKING = False
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from holdfast.workstreams.service import WorkstreamService
 
     T = TypeVar("T")
+
+
+DRAIN_SECONDS = 1.0  # on PostgreSQL, where another transaction may hold a session
 
 
 class App:
@@ -48,6 +52,7 @@ class App:
         self.folder = folder
         self.wait_seconds = wait_seconds
         self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
+        self._opening.leaves_log = wait_seconds is not None
         self._database: Database | None = None
         self._runner: Any = None
         self._is_late = False
@@ -68,6 +73,7 @@ class App:
 
     async def __aenter__(self) -> App:
         self._database = await self._opening.__aenter__()
+        prepare_reserve(self.settings.home)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -103,6 +109,7 @@ class App:
     def database(self) -> Database:
         if self._database is None:
             self._database = self.run(self._opening.__aenter__())
+            prepare_reserve(self.settings.home)
         return self._database
 
     @property
@@ -153,23 +160,42 @@ class App:
     @property
     def spool(self) -> Spool:
         if self._spool is None:
-            from holdfast.storage.spool import Spool
+            from holdfast.storage.spool import BRIEF_SECONDS, Spool
 
             mark = mark_store(self.settings.database, self.settings.home)
-            self._spool = Spool(self.settings.home, store=mark, lock_seconds=self.wait_seconds)
+            lock_seconds = self.wait_seconds
+            if lock_seconds is None:  # a hook may have been stopped while it held a lock
+                lock_seconds = BRIEF_SECONDS
+            self._spool = Spool(self.settings.home, store=mark, lock_seconds=lock_seconds)
         return self._spool
 
     def drain_spool(self, limit: int | None = None) -> int:
-        """Store what waited while the store was busy or down."""
+        """Store what waited while the store was busy or down, if it can be stored now."""
         if self.spool.is_empty():
             return 0
         _ = self.database  # opened first: an error of the store is not an error of what waits
         return self.run(self.drain(limit))
 
     async def drain(self, limit: int | None = None) -> int:
+        """The same on a running loop. Only a hook waits: others want to read, and come again."""
         if self.spool.is_empty():
             return 0
-        return await self.spool.drain(self._store_record, limit)
+        if self.wait_seconds is not None or sqlite_path(self.settings.database):
+            return await self.spool.drain(self._store_record, limit)
+        import asyncio
+
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                return await self.spool.drain(self._store_record, limit)
+        except TimeoutError:
+            raise errors.StoreBusyError(hide_password(self.settings.database)) from None
+
+    def _choose_database(self) -> Database:
+        """The store for what waits: for a reader it is free at once, or not at all."""
+        if self.wait_seconds is None and sqlite_path(self.settings.database):
+            hurried: Database = self.database.hurried()  # type: ignore[attr-defined]  # of SQLite
+            return hurried
+        return self.database
 
     def count(self) -> Accounting:
         _ = self.database
@@ -181,21 +207,31 @@ class App:
         A server, which is asked often, looks at the end of each log; `every_row` finds a hole in
         the middle too.
         """
+        from contextlib import suppress
+
         from holdfast.storage.accounting import Accounting
 
-        await self.drain()
+        with suppress(errors.StoreBusyError):  # then it is counted where it waits
+            await self.drain()
         store = self.scope.sessions.store
         counting = store.count_events() if every_row else store.count_ends()
         numbered, stored, sessions = await counting
-        spooled = self.spool.count_spooled()
+        waiting = self.spool.count_waiting()
         rejected = self.spool.count_rejected()
         lost = self.spool.count_lost()
-        return Accounting(numbered + spooled + rejected + lost, stored, spooled, rejected, sessions)
+        return Accounting(
+            **waiting.__dict__,
+            accepted=numbered + waiting.spooled + rejected + lost,
+            stored=stored,
+            rejected=rejected,
+            sessions=sessions,
+        )
 
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
             record = capture.with_owner(record, self.settings)
-            await capture.store_record(self.database, capture.get_owner(record), record)
+            owner = capture.get_owner(record)
+            await capture.store_record(self._choose_database(), owner, record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError(
                 "Spooled record", sorted(record), f"is not whole ({error!r})"

@@ -34,6 +34,7 @@ FAULTS = {
     "full": {"xWrite"},
     "lasting full": {"xWrite"},
     "torn write": {"xWrite"},
+    "sync error": {"xSync"},
     "kill": set(IO_ERRORS) - {"xAccess", "xFileSize", "xRead"},
     "kill after half": {"xWrite", "xSync", "xTruncate", "xDelete"},
 }

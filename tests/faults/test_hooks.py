@@ -20,6 +20,9 @@ import pytest
 from holdfast.app import App
 from holdfast.ground import ids, jsonl
 from holdfast.ground.settings import load_settings, sqlite_path
+from holdfast.storage.sqlite import LEFT_LOG_BYTES
+from holdfast.usecases import capture
+from tests.faults.faulty_vfs import faulty_file_system
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, run_process
 from tests.rig.nursery import Line, Nursery
 
@@ -255,3 +258,45 @@ def waiting(settings: Any, content: str) -> dict[str, Any]:
         "worktree": None,
         "event": event,
     }
+
+
+# --- the log that a hook leaves -------------------------------------------------------------------
+
+
+def store_as_a_hook(content: str) -> int:
+    """In this process, to count its syncs."""
+    settings = load_settings()
+    record = waiting(settings, content)
+    with faulty_file_system("sync error", 0) as syncs, App(settings, wait_seconds=1) as app:
+        app.run(capture.store_record(app.database, settings.owner, record))
+    return syncs.count
+
+
+def find_log_size() -> int:
+    log = Path(f"{sqlite_path(load_settings().database)}-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+def test_a_hook_syncs_twice_at_most_and_leaves_the_log():
+    with App() as app:
+        _ = app.database
+    first = store_as_a_hook("starts the session")
+
+    assert [store_as_a_hook(f"text {number}") for number in range(5)] == [1] * 5
+    assert first <= 4  # two commits, into a new log
+    assert find_log_size() > 0
+
+
+def test_the_log_stays_bounded_however_many_hooks_leave_it():
+    """The one that finds it long empties it; so does any other program in closing."""
+    largest = 0
+    syncs = []
+    for number in range(150):
+        syncs.append(store_as_a_hook(f"text {number} ".ljust(20_000, "x")))
+        largest = max(largest, find_log_size())
+
+    assert LEFT_LOG_BYTES / 2 < largest < LEFT_LOG_BYTES
+    assert sum(syncs) < 2 * len(syncs)
+    with App() as app:
+        assert app.count().stored == 150
+    assert find_log_size() == 0

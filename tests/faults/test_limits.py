@@ -1,10 +1,6 @@
 """The store without space, without rights and without descriptors: R16."""
 
-import contextlib
-import os
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +9,10 @@ import pytest
 from holdfast.errors import StoreFullError
 from tests.faults import writers
 from tests.faults.audit import audit, new_session, with_sessions
+from tests.faults.disks import MEGABYTE, NOBODY, fill, remount
 from tests.rig.nursery import Nursery
 
 Scale = Callable[[int], int]
-
-NOBODY = 65534
-MEGABYTE = 1 << 20
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of three megabytes, where we may mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={3 * MEGABYTE}", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
-        pytest.skip(
-            "only root may mount a small disk; the limit on a file's size is tried by another test"
-        )
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that another user can reach."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-test-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        if os.geteuid() == 0:
-            os.chown(folder, NOBODY, NOBODY)
-        yield folder
-        folder.chmod(0o755)
 
 
 # --- no space -------------------------------------------------------------------------------------
@@ -115,12 +83,6 @@ def test_a_store_on_a_disk_without_any_space_says_so_when_it_is_opened(small_dis
     ballast.unlink()
     assert audit(url, session_id) == []
     new_session(f"sqlite:///{small_disk / 'new' / 'test.db'}")
-
-
-def fill(path: Path) -> None:
-    with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(4096))
 
 
 # --- no rights ------------------------------------------------------------------------------------
@@ -207,10 +169,6 @@ def test_a_disk_that_was_mounted_for_reading_says_so(small_disk: Path) -> None:
 
     assert getattr(raised.value, "code", raised.value) == "store_read_only"
     assert audit(url, session_id) == []
-
-
-def remount(folder: Path, mode: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{mode}", str(folder)], check=True)
 
 
 # --- no descriptors -------------------------------------------------------------------------------

@@ -23,6 +23,18 @@ def test_ten_thousand_new_ids_are_all_different() -> None:
     assert len({ids.new_id() for _ in range(10_000)}) == 10_000
 
 
+@pytest.mark.parametrize("moment", [-1, -1_000_000, -10 * 365 * 86_400 * 10**9])
+def test_an_id_made_by_a_clock_before_1970_is_one_as_well(
+    moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: moment)
+
+    new = ids.new_id()
+
+    assert ids.parse_id(new) == new
+    assert uuid.UUID(new).version == 7
+
+
 @given(st.lists(st.integers(0, 2**48 - 1), min_size=2, max_size=6, unique=True))
 def test_ids_of_different_milliseconds_sort_by_time(milliseconds: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:

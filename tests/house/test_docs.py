@@ -32,6 +32,12 @@ def test_the_help_in_the_docs_is_the_help():
     )
 
 
+def test_the_answers_before_the_first_call_are_those_of_the_server():
+    answers = source.ROOT / "src" / "holdfast" / "surfaces" / "mcp" / "answers.txt"
+
+    assert answers.read_text() == run_and_read("-m", "tools.mcp_answers")
+
+
 @pytest.mark.parametrize(
     "word", ["session", "thread", "chatmode", "event", "turn", "context set", "applet", "spool"]
 )

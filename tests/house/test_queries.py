@@ -7,7 +7,7 @@ plan that does not read everything.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -280,6 +280,32 @@ def test_the_verbs_for_several_rows_are_those_that_write_rows(functions: dict[st
     } == row_verbs()
 
 
+# The planner evaluates it, on purpose; the other one changes rows.
+NOT_INLINED = {"memori.is_searching", "memori.empty"}
+SQL_FUNCTIONS = """
+select n.nspname || '.' || p.proname as name,
+       array(select a.oid::regtype::text from unnest(p.proargtypes) a (oid)) as types
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
+where n.nspname in ('holdfast', 'context', 'memori') and l.lanname = 'sql'
+"""
+
+
+def test_plain_sql_functions_are_inlined(postgres_owner_url: str):
+    """One that is declared as less volatile than what it calls is not, and costs a call a row."""
+    rows = execute(postgres_owner_url, SQL_FUNCTIONS)
+    functions = {row["name"]: row["types"] for row in rows if row["name"] not in NOT_INLINED}
+    assert {"context.link", "context.as_row", "memori.is_own", "memori.words_of"} <= set(functions)
+
+    called = []
+    for name, types in functions.items():
+        nulls = ", ".join(f"null::{kind} as a{number}" for number, kind in enumerate(types))
+        arguments = ", ".join(f"x.a{number}" for number in range(len(types)))
+        call = f"select {name}({arguments}) from (select {nulls} offset 0) x"
+        plan = execute(postgres_owner_url, f"explain (verbose, costs off) {call}")
+        called += [name for line in plan if f"{name.partition('.')[2]}(" in line[0]]
+    assert called == []
+
+
 # --- plans ----------------------------------------------------------------------------------------
 
 
@@ -320,16 +346,22 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
     assert sorts == [] or query.function in SORTS, sorts
 
 
-def fill(url: str) -> None:
+# Enough rows of enough developers that reading all of them costs more than reading a few; and so
+# few that every plan seems to be as good as any other.
+MANY = (
+    "create temp table owners as select w, d from generate_series(1, 4) w, generate_series(1, 9) d",
+    "create temp table numbers as select n from generate_series(1, 500) n",
+)
+FEW = (
+    "create temp table owners as select 2 as w, 5 as d",
+    "create temp table numbers as select n from generate_series(38, 42) n",
+)
+
+
+def fill(url: str, amounts: Sequence[str]) -> None:
     """All rooms at once: the rows of one are in the way of the others, as in a real database."""
     rows = [statement for plans in PLANS.values() for statement in plans.FILL.split(";\n")]
-    execute(
-        url,
-        "set session_replication_role = replica",
-        *rows,
-        "set session_replication_role = origin",
-        "vacuum analyze",
-    )
+    execute(url, "set session_replication_role = replica", *amounts, *rows)
 
 
 def list_arguments(function: Function) -> str:
@@ -397,6 +429,40 @@ def rows_read(plan: dict[str, Any]) -> float:
     )
 
 
+async def open_explaining(url: str, plan_cache_mode: str) -> Any:
+    """A connection of the application's role that reports the plan of every statement."""
+    connection = await asyncpg.connect(url)
+    await connection.execute("load 'auto_explain'")
+    for setting in (
+        "log_nested_statements = on",
+        "log_format = json",
+        "log_level = notice",
+        "log_min_duration = 0",
+        "log_analyze = on",
+    ):
+        await connection.execute(f"set auto_explain.{setting}")
+    await connection.execute(f"set plan_cache_mode = {plan_cache_mode}; set role {APP}")
+    return connection
+
+
+async def find_bad_plans(connection: Any, functions: dict[str, Function]) -> dict[str, list[str]]:
+    """Call every verb once; the plans that read more than they need, by verb."""
+    bad = {}
+    for name in sorted(verbs(functions) - READS_ALL):
+        arguments = list_arguments(functions[name])
+        explained = await postgres_plans(connection, f"select * from {name}({arguments})")
+        assert len(explained) > 1, f"{name} was not explained"
+        scans = [scan for plan in explained for scan in full_scans(plan)]
+        scans += [
+            f"{rows} rows: {plan['Query Text']}"
+            for plan in explained
+            if (rows := rows_read(plan)) > MOST_ROWS
+        ]
+        if scans:
+            bad[name] = scans
+    return bad
+
+
 @pytest.mark.own_database
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
 async def test_postgres_reaches_every_row_by_an_index(
@@ -405,33 +471,81 @@ async def test_postgres_reaches_every_row_by_an_index(
     """With row-level security in force, as the application, on the first call and
     on the hundredth.
     """
-    fill(postgres.dsn(postgres_database))
-    connection = await asyncpg.connect(postgres.dsn(postgres_database))
+    url = postgres.dsn(postgres_database)
+    fill(url, MANY)
+    execute(url, "vacuum analyze")
+    connection = await open_explaining(url, plans)
     try:
-        await connection.execute("load 'auto_explain'")
-        for setting in (
-            "log_nested_statements = on",
-            "log_format = json",
-            "log_level = notice",
-            "log_min_duration = 0",
-            "log_analyze = on",
-        ):
-            await connection.execute(f"set auto_explain.{setting}")
-        await connection.execute(f"set plan_cache_mode = {plans}; set role {APP}")
-        bad = {}
-        for name in sorted(verbs(functions)):
-            arguments = list_arguments(functions[name])
-            explained = await postgres_plans(connection, f"select * from {name}({arguments})")
-            assert len(explained) > 1, f"{name} was not explained"
-            scans = [scan for plan in explained for scan in full_scans(plan)]
-            scans += [
-                f"{rows} rows: {plan['Query Text']}"
-                for plan in explained
-                if (rows := rows_read(plan)) > MOST_ROWS
-            ]
-            if scans and name not in READS_ALL:
-                bad[name] = scans
+        bad = await find_bad_plans(connection, functions)
     finally:
         await connection.close()
+
+    assert bad == {}
+
+
+async def find_bad_kept_plans(url: str, functions: dict[str, Function]) -> dict[str, list[str]]:
+    """The plans of all verbs, made while the tables have a few rows and kept while they grow."""
+    connection = await open_explaining(url, "force_generic_plan")
+    try:
+        bad = await find_bad_plans(connection, functions)
+        fill(url, MANY)
+        return bad | await find_bad_plans(connection, functions)
+    finally:
+        await connection.close()
+
+
+INDEXES_OF_TABLES = """
+select array_agg(format('%I.%I', schemaname, indexname) order by indexname)
+from pg_indexes where schemaname in ('holdfast', 'context', 'memori') group by tablename
+"""
+NO_STATISTICS = """
+do $$
+declare
+    ours record;
+begin
+    for ours in select oid::regclass as name from pg_class
+                where relkind = 'r' and relnamespace::regnamespace::text
+                      in ('holdfast', 'context', 'memori')
+    loop
+        execute format('alter table %s set (autovacuum_enabled = off)', ours.name);
+    end loop;
+end
+$$
+"""
+MOST_INDEXES = 12
+
+
+@pytest.mark.own_database
+@pytest.mark.parametrize("newest", range(MOST_INDEXES))
+async def test_the_plans_of_tables_without_statistics_do_not_depend_on_the_age_of_indexes(
+    newest: int, postgres: Cluster, postgres_database: str, functions: dict[str, Function]
+):
+    """Of plans with equal cost PostgreSQL takes the one with the index that was made last, and
+    keeps it: so each index of each table is the last one here, once.
+    """
+    url = postgres.dsn(postgres_database)
+    execute(url, NO_STATISTICS)
+    tables = [row[0] for row in execute(url, INDEXES_OF_TABLES)]
+    assert max(len(indexes) for indexes in tables) <= MOST_INDEXES
+    for indexes in tables:
+        execute(url, f"reindex index concurrently {indexes[newest % len(indexes)]}")
+    fill(url, FEW)
+
+    assert await find_bad_kept_plans(url, functions) == {}
+
+
+@pytest.mark.own_database
+async def test_the_plans_of_a_restored_copy_are_as_good(
+    postgres: Cluster, postgres_database: str, functions: dict[str, Function]
+):
+    """It has the sizes of its tables, which are small, and no other statistics."""
+    url = postgres.dsn(postgres_database)
+    execute(url, NO_STATISTICS)
+    fill(url, FEW)
+    copy = postgres.copy_by_dump(postgres_database)
+    try:
+        bad = await find_bad_kept_plans(postgres.dsn(copy), functions)
+    finally:
+        postgres.drop_database(copy)
 
     assert bad == {}

@@ -2,7 +2,6 @@
 
 from holdfast.scope import Scope
 
-# Enough rows of enough developers that reading all of them costs more than reading a few.
 FILL = """
 insert into memori.memories (workspace_id, developer_id, id, user_id, content, content_tsv,
     source_type, created_at,
@@ -11,10 +10,13 @@ select 'w' || w, 'd' || d, format('m %s %s %s', w, d, n), 'u1', 'x',
        array_to_tsvector(array['common', 'word' || n, 'some' || n % 10]), 'explicit',
            now() - n * interval '1 minute',
        now(), sha256(format('%s %s %s', w, d, n)::bytea)
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 300) n;
+from owners, numbers x (n)
+where n <= 300
+on conflict do nothing;
 insert into memori.memory_tombstones
 select workspace_id, developer_id, sha256(content_hash), id, 'asked for', now()
   from memori.memories
+on conflict do nothing
 """
 MEMORY = "'m 2 5 40'"
 VALUES = {
@@ -60,7 +62,7 @@ SORTS = {
     "memori.matching_memories": "read as a whole anyway",
     "memori.find_candidates": "the newest of those that have a rare word",
 }
-INNER = {"memori.hold"}
+INNER: set[str] = set()
 
 
 async def add_rows(scope: Scope) -> None:

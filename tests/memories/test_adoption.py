@@ -1,5 +1,5 @@
-"""A table `memori.memories` that was there before Holdfast: it is added to, used, and never walled
-or served.
+"""A table `memori.memories` that was there before Holdfast: it is added to, used, never walled, and
+served to one developer only.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -16,6 +16,7 @@ from holdfast.storage.errors import SchemaTakenError
 from holdfast.storage.migrate import migrate_postgres
 from tests.rig.commands import run_process
 from tests.rig.postgres import APP, OWNER, Cluster, execute
+from tests.surfaces.http.server import own_address, run_server
 
 # As the earlier program may have made it: ids of any kind, and its own full-text column, plain or
 # made by the engine.
@@ -174,8 +175,14 @@ async def test_a_row_that_the_original_program_adds_later_is_found(
         )
 
     [found] = await adopted.recall("which icon set")
+    again = await adopted.remember("Icons come from the Lucide set", session_id="s-1")
 
-    assert (found.memory.user_id, found.memory.source_type) == ("u9", "bootstrap")
+    assert (found.memory.user_id, found.memory.source_type) == ("u9", "implicit")
+    assert (again.is_new, again.memory.id, again.memory.lineage) == (
+        False,
+        found.memory.id,
+        ("s-1",),
+    )
 
 
 async def test_to_migrate_again_changes_nothing(
@@ -187,18 +194,27 @@ async def test_to_migrate_again_changes_nothing(
     assert rows(postgres, before) == was
 
 
-async def test_a_store_with_such_a_table_is_not_served(
+async def test_such_a_table_is_served_on_loopback_and_nowhere_else(
     postgres: Cluster, make: Callable[..., str], tmp_path: Path
 ):
-    name = make(f"create table memori.memories ({COLUMNS['uuid']})")
+    """To the one developer of that machine; other machines would bring other developers."""
+    name = make(
+        f"create table memori.memories ({COLUMNS['uuid']})",
+        f"{ROWS['uuid']} values ('pt2_architect', '{TEXTS[0]}')",
+    )
     await migrate_postgres(postgres.dsn(name, OWNER))
+    url = postgres.dsn(name, APP)
 
+    with run_server(tmp_path, url) as server, server.client() as api:
+        kept = api.post("/api/memories", json={"content": TEXTS[1]})
+        found = api.get("/api/memories", params={"query": "staging port"}).json()
     refused = run_process(
-        "serve", "--port", "0", "--json", HOLDFAST_DATABASE=postgres.dsn(name, APP)
+        "serve", "--port", "0", "--host", own_address(), "--json", HOLDFAST_DATABASE=url
     )
 
-    assert refused.code == 5
-    assert refused.document["code"] == "adopted_memories"
+    assert kept.status_code == 201
+    assert [memory["content"] for memory in found["memories"]] == [TEXTS[0]]
+    assert (refused.code, refused.document["code"]) == (5, "adopted_memories")
     assert refused.document["next_actions"] == ["holdfast memory export FILE"]
 
 

@@ -21,6 +21,7 @@ from holdfast.ground.settings import Owner
 from holdfast.memories.errors import MemoryForgottenError
 from holdfast.memories.service import MemoryService, finish_noting
 from tests.memories.conftest import Both
+from tests.memories.locking import count_deadlocks, use_together
 from tests.rig.postgres import APP, OWNER, Cluster, execute, new_workspace
 
 # --- both engines ---------------------------------------------------------------------------------
@@ -219,6 +220,19 @@ async def test_the_content_of_a_memory_cannot_be_changed_on_sqlite(sqlite_url: s
 
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
+
+
+@pytest.mark.own_database
+async def test_verbs_on_the_same_memories_never_deadlock(
+    postgres: Cluster, postgres_database: str, postgres_url: str, scale: Callable[[int], int]
+):
+    """All lock a content before its rows, and rows in the order of their ids."""
+    async with holdfast.open_database(postgres_url) as database:
+        memories = MemoryService(database)
+        for number in range(scale(50)):
+            await use_together(memories, f"staging {number}")
+
+    assert await count_deadlocks(postgres, postgres_database) == 0
 
 
 async def as_owner(connection: Any, who: Owner, statement: str) -> None:

@@ -1,6 +1,6 @@
 """With what the laws of the house are tried on each room with SQL; its own `plans.py` has
 
-FILL       rows for its tables
+FILL       rows for its tables, for each of the `owners (w, d)` and `numbers (n)`, repeatable
 VALUES     values for arguments of its verbs, by the argument's name; VALUES_OF those of one verb.
            They are about a developer in the middle of the rows.
 READS_ALL  verbs that may read every row of a developer, and why

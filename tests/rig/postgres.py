@@ -158,6 +158,19 @@ class Cluster:
         execute(self.dsn(name), CONFINE_TO_WORKSPACES)
         return name
 
+    def copy_by_dump(self, name: str) -> str:
+        """Dump a database and restore it as another, as after a move to another server."""
+        copy = self.create_database("template0")
+        folder = binaries.new_folder()
+        try:
+            programs, dump = binaries.find_programs(folder), folder / "dump"
+            options = ["--format=custom", "--file", dump]
+            binaries.run([programs / "pg_dump", *options, self.dsn(name)], folder)
+            binaries.run([programs / "pg_restore", "--dbname", self.dsn(copy), dump], folder)
+        finally:
+            shutil.rmtree(folder)
+        return copy
+
     def drop_database(self, name: str) -> None:
         """Drop it even when a test left connections open."""
         execute(self.dsn(), f"drop database if exists {name} with (force)")

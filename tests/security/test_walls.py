@@ -356,8 +356,8 @@ async def test_each_developer_sees_exactly_their_own_rows(
 # --- TS3 ------------------------------------------------------------------------------------------
 
 WITHOUT_OWNER = """
-insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
-  values ('', '', 't', '{}', now())
+insert into holdfast.outbox (workspace_id, developer_id, id, topic, data, created_at)
+  values ('', '', 1, 't', '{}', now())
 """
 
 

@@ -7,6 +7,7 @@ from holdfast.sessions import errors
 EXAMPLES = (
     errors.ContextFullError(51, 50),
     errors.EventConflictError("E1"),
+    errors.EventConflictError("E1", elsewhere="S2"),
     errors.EventNotFoundError("E1"),
     errors.RevisionConflictError("S1", 3, 4),
     errors.SequenceConflictError("S1", 3, 4),

@@ -2,7 +2,6 @@
 
 from holdfast.scope import Scope
 
-# Enough rows of enough developers that reading all of them costs more than reading a few.
 FILL = """
 insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id,
     worktree, metadata,
@@ -12,23 +11,29 @@ select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || 
        '/r' || s % 20, jsonb_build_object('name', 'name ' || s % 30),
        case when s % 3 = 0 then md5(format('%s %s %s', w, d, s - 1))::uuid end,
        '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
+from owners, numbers x (s)
+where s <= 100
+on conflict do nothing;
 insert into context.session_state (workspace_id, developer_id, session_id, updated_at)
-select workspace_id, developer_id, id, now() from context.sessions;
+select workspace_id, developer_id, id, now() from context.sessions
+on conflict do nothing;
 insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type,
     role, content,
                                     created_at, content_hash, chain_hash, erased_at)
 select workspace_id, developer_id, md5(format('%s %s', id, n))::uuid, id, n,
        case when n % 4 = 0 then 'user_message' else 'tool_call' end, 'user', '', now(), '', '',
        case when n = 1 then now() end
-from context.sessions, generate_series(1, case when id = md5('2 5 40')::uuid then 4000
-    else 8 end) n;
+from context.sessions, generate_series(1, case when id = md5('2 5 40')::uuid
+    then 8 * (select count(*) from numbers) else 8 end) n
+on conflict do nothing;
 insert into context.erasures (workspace_id, developer_id, event_id, session_id, content_hash,
     reason, created_at)
 select workspace_id, developer_id, id, session_id, '', 'asked for', now()
   from context.session_events
-where sequence = 1;
-update context.sessions set last_sequence = case when id = md5('2 5 40')::uuid then 4000 else 8 end
+where sequence = 1
+on conflict do nothing;
+update context.sessions s set last_sequence =
+    case when id = md5('2 5 40')::uuid then 8 * (select count(*) from numbers) else 8 end
 """
 SESSION = "md5('2 5 40')::uuid"
 EVENT = f"md5(format('%s %s', {SESSION}, 5))::uuid"
@@ -66,7 +71,8 @@ VALUES = {
 ANOTHER_SESSION = "md5('2 5 41')::uuid"
 VALUES_OF = {
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
-    "context.recent_events": {"p_below": "null", "p_limit": "null"},
+    "context.recent_events": {"p_below": "null", "p_limit": "40"},
+    "context.turn_start": {"p_below": "3990"},
     "context.turns_below": {"p_below": "3990"},
     "context.find_event": {"p_id": EVENT},
     "context.erase_event": {"p_id": EVENT},
@@ -95,7 +101,6 @@ VALUES_OF = {
 READS_ALL = {
     "context.matching_events": "forgetting by words must miss none",
     "context.sessions_with_text": "forgetting by words must miss none",
-    "context.session_to_continue": "from the newest on, and no further than the first that fits",
     "context.session_names": "the index of names holds all that is asked for",
     "context.count_ends": "one step into an index for each session, however long its log",
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",

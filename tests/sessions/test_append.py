@@ -547,3 +547,21 @@ async def test_a_repeated_call_that_grew_is_checked_against_what_came_in_between
         e.sequence for e in await sessions.append_events(s.id, [first, second], expected_sequence=0)
     ] == [1, 2]
     assert (await sessions.get_session(s.id)).last_sequence == 3
+
+
+async def test_an_event_id_of_another_session_with_the_same_content_is_named(sessions):
+    first = await sessions.create_session("architect", "u1")
+    second = await sessions.create_session("architect", "u1")
+    event = await sessions.append_event(first.id, "user_message", "user", "hi")
+
+    with pytest.raises(EventConflictError) as refusal:
+        await sessions.append_event(second.id, "user_message", "user", "hi", event_id=event.id)
+
+    assert refusal.value.message == (
+        f"Event id {event.id} is taken by an event with the same content in session {first.id}. "
+        "Append to that session, or use a new id."
+    )
+    with pytest.raises(EventConflictError, match="with other content"):
+        await sessions.append_event(second.id, "user_message", "user", "ho", event_id=event.id)
+    with pytest.raises(EventConflictError, match="with other content"):
+        await sessions.append_event(first.id, "user_message", "user", "ho", event_id=event.id)

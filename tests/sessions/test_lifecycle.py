@@ -3,6 +3,8 @@ never removed.
 """
 
 import asyncio
+import time
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -387,3 +389,18 @@ async def test_the_session_that_says_something_is_the_newest_with_context_or_hin
     await sessions.set_relevant_context(cleared.id, "ports", ["81"])
     assert (await sessions.find_session_to_continue("/w")).id == cleared.id
     assert (await sessions.find_session_to_continue()).id == hinted.id
+
+
+async def test_a_session_started_by_a_clock_before_1970_is_found(sessions, monkeypatch):
+    """As on a device without a battery for its clock."""
+    monkeypatch.setattr(time, "time_ns", lambda: -86_400 * 10**9)
+
+    session = await sessions.create_session("architect", "u1")
+    event = await sessions.append_event(session.id, "user_message", "user", "hi")
+
+    assert await sessions.get_session(session.id) == replace(
+        session, last_sequence=1, head_hash=event.chain_hash
+    )
+    assert [each.id for each in await sessions.list_sessions()] == [session.id]
+    assert [each.id for each in await sessions.get_recent_events(session.id)] == [event.id]
+    assert (await sessions.verify_session(session.id)).ok

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.errors import Action
 from holdfast.ground import settings
-from holdfast.storage.errors import SchemaMissingError
+from holdfast.storage.errors import SchemaMissingError, StoreClosedError
 from holdfast.storage.postgres import UnsafeRoleWarning
 from holdfast.storage.postgres import _databases_by_pool as taken
 from tests.rig.postgres import APP, execute
@@ -100,6 +100,7 @@ async def test_a_pool_is_given_back_without_any_setting(postgres_url):
 
         for name in ("holdfast.workspace", "holdfast.developer"):
             assert not await pool.fetchval("select current_setting($1, true)", name)
+        assert await pool.fetchval("select current_setting('enable_seqscan')") == "on"
         assert await pool.fetchval("select count(*) from context.sessions") == 0
 
 
@@ -204,3 +205,46 @@ async def test_a_superuser_sees_only_its_own_sessions_through_the_service(
             assert await bob.list_sessions() == []
             with pytest.raises(holdfast.SessionNotFoundError):
                 await bob.get_recent_events(s.id)
+
+
+async def test_two_containers_with_a_plain_pool_share_their_sessions(postgres_url, monkeypatch):
+    """Whoever the program is logged in as there, and whatever git knows: neither is asked."""
+    monkeypatch.setenv("HOLDFAST_HOME", "/no/such/folder/is/needed")
+    monkeypatch.setenv("USER", "app-1")
+    async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=2) as first:
+        session = await holdfast.SessionService(first).create_session("architect", "pt2")
+    monkeypatch.setenv("USER", "app-2")
+    monkeypatch.setenv("LOGNAME", "app-2")
+    async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=2) as second:
+        service = holdfast.SessionService(second)
+        active = await service.get_active_session("architect", "pt2")
+        workspace = service.owner.workspace_id
+
+    assert active == session
+    assert service.owner.developer_id == settings.owner_of(workspace, "service").developer_id
+
+
+async def test_a_pool_with_a_developer_in_the_environment_is_that_developer_s(
+    postgres_url, monkeypatch
+):
+    monkeypatch.setenv("HOLDFAST_DEVELOPER", "Ada")
+    async with asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=2) as pool:
+        owner = holdfast.SessionService(pool).owner
+
+    assert owner.developer_id == settings.owner_of(owner.workspace_id, "ada").developer_id
+
+
+async def test_a_closed_pool_says_that_it_is_closed(postgres_url):
+    pool = await asyncpg.create_pool(dsn=postgres_url, min_size=1, max_size=2)
+    service = holdfast.SessionService(pool)
+    session = await service.create_session("architect", "u1")
+    await pool.close()
+
+    for verb in (
+        service.get_session(session.id),
+        service.append_event(session.id, "user_message", "user", "hi"),
+        service.set_relevant_context(session.id, "files", ["/a"]),
+        holdfast.SessionService(pool).get_session(session.id),
+    ):
+        with pytest.raises(StoreClosedError, match="has a pool of connections that is closed"):
+            await verb

@@ -2,6 +2,8 @@
 not grow.
 """
 
+import json
+
 import apsw
 import asyncpg
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.sessions import rules
 from holdfast.sessions.errors import SessionNotFoundError
-from holdfast.sessions.reading import FIRST_PAGE
+from holdfast.sessions.reading import FIRST_PAGE, MOST_EVENTS, read_window
 from holdfast.sessions.store import QUERIES
 from tests.rig.postgres import APP
 from tests.sessions.tables import nothing_changes
@@ -33,7 +35,12 @@ def event(event_type, characters=4, with_parts=False):
     return {"type": event_type, "role": "user", "content": "x" * characters, "parts": parts}
 
 
-def window(events, max_turns, max_tokens):
+def count_tokens(fields):
+    _, characters, with_parts = fields
+    return -(-characters // 4) + (-(-(characters + 8) // 4) if with_parts else 0)
+
+
+def window(events, max_turns, max_tokens, most=MOST_EVENTS):
     """The same in the plainest words, over a whole log in memory."""
     starts = [
         number for number, (event_type, _, _) in enumerate(events) if event_type == "user_message"
@@ -44,12 +51,24 @@ def window(events, max_turns, max_tokens):
         first = max(len(events) - 1, 0)
     kept, used = [], 0
     for number in range(len(events) - 1, first - 1, -1):
-        _, characters, with_parts = events[number]
-        used += -(-characters // 4) + (-(-(characters + 8) // 4) if with_parts else 0)
+        used += count_tokens(events[number])
         if max_tokens is not None and used > max_tokens and kept:
             break
-        kept.append(number + 1)
-    return kept[::-1]
+        kept.append(number)
+    if len(kept) > most:
+        kept = cut(events, kept[:most], starts, max_tokens)
+    return [number + 1 for number in reversed(kept)]
+
+
+def cut(events, kept, starts, max_tokens):
+    """The request of the turn that the cut is in stands for its oldest event, if it fits."""
+    *newer, oldest = kept
+    requests = [start for start in starts if start <= oldest]
+    if not newer or not requests:
+        return kept
+    with_request = [*newer, requests[-1]]
+    cost = sum(count_tokens(events[number]) for number in with_request)
+    return kept if max_tokens is not None and cost > max_tokens else with_request
 
 
 async def fill(sessions, session_id, events):
@@ -125,6 +144,49 @@ async def test_a_window_by_tokens_reads_on_until_they_are_spent(sessions):
     assert await numbers(sessions, s.id, 30, count + 50) == list(range(1, count + 1))
 
 
+async def test_a_turn_longer_than_the_window_keeps_its_request_and_its_newest_events(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await fill(sessions, s.id, [("user_message",), ("model_message",)])
+    await fill(sessions, s.id, [("user_message",), *[("tool_call",)] * 500])
+    await fill(sessions, s.id, [("tool_call",)] * 501)
+
+    found = await sessions.get_recent_events(s.id)
+
+    assert [e.sequence for e in found] == [3, *range(6, 1005)]
+    assert len(found) == MOST_EVENTS
+    assert found.is_cut
+    assert found.warnings == [
+        "One call returns 1,000 events: older ones are left out, and of the first turn 4 to 5."
+    ]
+    assert await numbers(sessions, s.id, 30, 10) == list(range(995, 1005))
+    assert not (await sessions.get_recent_events(s.id, 30, 10)).is_cut
+
+
+async def test_a_long_log_without_a_request_is_cut_to_its_newest_events(sessions):
+    s = await sessions.create_session("architect", "u1")
+    for _ in range(2):
+        await fill(sessions, s.id, [("tool_call",)] * 501)
+
+    found = await sessions.get_recent_events(s.id, 30, rules.LARGEST_LIMIT)
+
+    assert [e.sequence for e in found] == list(range(3, 1003))
+    assert found.warnings == ["One call returns 1,000 events: older ones are left out."]
+
+
+async def test_events_as_they_are_sent_count_with_all_their_fields(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await fill(sessions, s.id, [("user_message",), ("model_message",), ("tool_call",)])
+
+    found = await sessions.get_recent_events(s.id, 30, 300)
+
+    assert len(found) == 3
+    listed = found.keep_delivered(300)
+    assert [e["sequence"] for e in listed] == [2, 3]
+    assert len(json.dumps(listed)) <= 300 * 4
+    assert [e["sequence"] for e in found.keep_delivered(1)] == [3]
+    assert found.keep_delivered(None) == [e.to_dict() for e in found]
+
+
 async def test_an_empty_session_has_an_empty_window(sessions):
     s = await sessions.create_session("architect", "u1")
 
@@ -158,8 +220,8 @@ def test_a_window_over_any_log_equals_a_simple_reference_implementation(both, sc
     """Both engines against a few lines of Python, and against each other."""
 
     @settings(max_examples=scale(1000))
-    @given(EVENTS, st.lists(st.tuples(TURNS, TOKENS), min_size=1, max_size=6))
-    def holds(events, limits):
+    @given(EVENTS, st.lists(st.tuples(TURNS, TOKENS), min_size=1, max_size=6), st.integers(1, 20))
+    def holds(events, limits, most):
         async def check(sessions):
             s = await sessions.create_session("architect", "u1")
             await fill(sessions, s.id, events)
@@ -174,6 +236,12 @@ def test_a_window_over_any_log_equals_a_simple_reference_implementation(both, sc
                 assert len(found) <= 1 or max_tokens is None or sum(costs) <= max_tokens
                 turns = sum(event_found.type == "user_message" for event_found in found)
                 assert turns <= max(max_turns, 1)
+                few = await read_window(sessions.store, s.id, max_turns, max_tokens, most)
+                assert [event_found.sequence for event_found in few] == window(
+                    events, max_turns, max_tokens, most
+                )
+                assert len(few) <= most
+                assert few.is_cut == (max_turns > 0 and len(found) > most)
 
         for sessions in both.services:
             both.run(check(sessions))
@@ -189,7 +257,7 @@ async def test_sqlite_finds_a_window_by_its_indexes(sqlite_url):
     async with holdfast.open_database(sqlite_url) as database:
         connection = apsw.Connection(database.path)
         [statement] = QUERIES["recent_events"].statements
-        for below, limit in ((None, None), (100, 64)):
+        for below, limit in ((None, 1001), (100, 64)):
             bindings = ("local", "dev", "session", 29, below, limit)
             plan = [
                 row[3] for row in connection.execute(f"explain query plan {statement}", bindings)
@@ -239,7 +307,7 @@ async def test_postgresql_finds_a_window_by_its_indexes(
                 s.id,
                 29,
                 None,
-                None,
+                1001,
             )
     finally:
         await connection.close()

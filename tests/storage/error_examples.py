@@ -10,10 +10,12 @@ EXAMPLES = (
     ),
     errors.AdoptionRefusedError(SERVER, "a column is missing", None),
     errors.ChangedMigrationError(STORE, "0001_begin"),
+    errors.EventDroppedError(f"No space is left for {STORE}."),
     errors.IdTakenError(),
     errors.LoginRefusedError(SERVER, "role app does not exist"),
     errors.NewerSchemaError(STORE, 9, 8),
     errors.NotADatabaseError(STORE),
+    errors.PoolClosedError(SERVER),
     errors.PermissionRefusedError(
         SERVER, "permission denied", "Ask its owner.", [errors.GRANT_RUNTIME_ROLE]
     ),
@@ -22,6 +24,7 @@ EXAMPLES = (
     errors.SqliteTooOldError("3.45.0", "3.51.3"),
     errors.StoreClosedError(STORE),
     errors.StoreDamagedError(STORE, "database disk image is malformed"),
+    errors.TableLockedError(SERVER, 30, "Process 4711 of role 'app'"),
     errors.UnreleasedSchemaError(STORE),
     errors.UnsafeRoleError("app", "is a superuser"),
     errors.WrongEncodingError(SERVER, "LATIN1"),

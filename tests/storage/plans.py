@@ -3,21 +3,26 @@
 from holdfast.scope import Scope
 from holdfast.storage.health import check_health
 
-# Enough rows of enough developers that reading all of them costs more than reading a few.
 FILL = """
-insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1
-  from generate_series(1, 40) w, generate_series(1, 100) d;
+insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1 from owners
+on conflict do nothing;
 insert into holdfast.idempotency_keys
 select 'w' || w, 'd' || d, 'op' || k % 3, 'k' || k, '', '', now()
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) k;
-insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
-select 'w' || w, 'd' || d, 'caco.context',
+from owners, numbers x (k)
+where k <= 100
+on conflict do nothing;
+insert into holdfast.outbox (workspace_id, developer_id, id, topic, data, created_at)
+select 'w' || w, 'd' || d, s, 'caco.context',
        jsonb_build_object('session_id', md5(format('%s %s %s', w, d, s))::uuid), now()
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 100) s;
+from owners, numbers x (s)
+where s <= 100
+on conflict do nothing;
 insert into holdfast.journal (workspace_id, developer_id, id, kind, subject, content, created_at)
 select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3, 's' || n % 50,
     'x', now()
-from generate_series(1, 4) w, generate_series(1, 10) d, generate_series(1, 400) n
+from owners, numbers x (n)
+where n <= 400
+on conflict do nothing
 """
 VALUES = {
     "p_id": "md5('2 5 40')::uuid",

@@ -21,4 +21,8 @@ def test_accounts_become_a_dict_with_the_lost_count():
         "rejected": 1,
         "sessions": 2,
         "lost": 1,
+        "at_risk": 0,
+        "dropped": 0,
+        "first_dropped_at": None,
+        "last_dropped_at": None,
     }

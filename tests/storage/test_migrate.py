@@ -625,7 +625,8 @@ async def test_a_function_of_another_program_is_not_replaced(
     """Its schema is shared with a table that we would adopt; what was there stays."""
     url = postgres.dsn(empty_database, OWNER)
     theirs = (
-        "create function memori.hold(p_workspace text, p_developer text, p_hash bytea) returns void"
+        "create function memori.hold_content(p_workspace text, p_developer text, p_hash bytea)"
+        " returns void"
     )
     execute(url, "create schema memori", f"{theirs} language sql as ''")
 

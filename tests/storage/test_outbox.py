@@ -3,7 +3,7 @@ another owner.
 """
 
 import json
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -90,6 +90,20 @@ async def test_changes_of_another_developer_are_not_read(outbox: Outbox, databas
     assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
 
 
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+async def test_a_cursor_on_a_server_does_not_show_how_much_others_do(
+    outbox: Outbox, sessions_of_ana: SessionService, database: Any, bo: Owner
+):
+    await SessionService(database, owner=bo).create_session("coder", "u1")
+    await sessions_of_ana.create_session("coder", "u1")
+    await SessionService(database, owner=bo).create_session("coder", "u1")
+    await sessions_of_ana.create_session("coder", "u1")
+
+    cursors = [event.cursor for event in await outbox.read()]
+
+    assert [urlsafe_b64decode(cursor + "==") for cursor in cursors] == [b"o1.1", b"o1.2"]
+
+
 async def test_events_of_a_forgotten_session_carry_none_of_its_content(
     outbox: Outbox, sessions_of_ana: SessionService
 ):
@@ -127,7 +141,8 @@ async def test_a_cursor_beyond_the_end_is_refused(
     """
     await sessions_of_ana.create_session("coder", "u1")
     end = await outbox.end()
-    await SessionService(database, owner=bo).create_session("coder", "u1")
+    for _ in range(2):
+        await SessionService(database, owner=bo).create_session("coder", "u1")
     beyond = await Outbox(database, bo).end()
 
     assert await outbox.read(end) == []

@@ -506,11 +506,13 @@ def test_a_record_that_can_be_neither_stored_nor_rejected_stays_spooled(spool: S
     assert (spool.count_rejected(), spool.is_empty()) == (1, True)
 
 
-def test_a_full_disk_is_not_an_acceptance(spool: Spool, disk_path: Path):
+def test_a_data_folder_that_cannot_be_made_costs_nothing(spool: Spool, disk_path: Path):
     (disk_path / "data").write_text("in the way")
+    spool.add(record(1))
+    (disk_path / "data").unlink()
+    store = Store()
 
-    with pytest.raises(StoreUnreachableError):
-        spool.add(record(1))
+    assert (drive(spool.drain(store)), store.taken) == (1, ["e1"])
 
 
 # --- locks that another process holds -------------------------------------------------------------

@@ -27,8 +27,6 @@ from holdfast.surfaces import hook
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
 from tests.rig.postgres import Cluster
 
-pytestmark = pytest.mark.measures_processes
-
 PAYLOADS = Path(__file__).parents[1] / "clients" / "payloads"
 SILENT = Answer(0, "", "")
 
@@ -185,6 +183,7 @@ def test_odd_characters_become_visible_and_nothing_is_refused():
     )  # type: ignore[index]
 
 
+@pytest.mark.measures_processes
 def test_ten_megabytes_are_cut_and_kept():
     fire("claude", "PostToolUse", payload("claude", "PostToolUse", tool_response="x" * 10_000_000))
 
@@ -235,6 +234,7 @@ GARBAGE: dict[str, tuple[str, str, bytes]] = {
 }
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("what", GARBAGE)
 def test_invalid_input_is_ignored_silently_and_not_stored(what: str, tmp_path: Path):
     client, event, stdin = GARBAGE[what]
@@ -257,6 +257,7 @@ UNREADABLE: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("what", UNREADABLE)
 def test_a_hook_that_cannot_be_read_is_rejected_and_counted(what: str, tmp_path: Path):
     """Twice the same is one; and the log says that something went wrong, without a word of it."""
@@ -362,6 +363,7 @@ def test_the_hook_is_the_same_behind_the_other_entrance():
     assert contents() == [STOP["last_assistant_message"]]
 
 
+@pytest.mark.measures_processes
 def test_an_open_pipe_ends_where_the_object_ends():
     """Some clients never close it. Two hooks, of which one hears only half an object and gives up
     by itself.
@@ -453,6 +455,7 @@ def unread(pipe: int) -> bool:
 # --- a store in trouble ---------------------------------------------------------------------------
 
 
+@pytest.mark.measures_processes
 def test_a_locked_store_is_waited_for_a_moment_and_then_spooled(locked: apsw.Connection):
     """The next hook brings in what waited, in order, before its own."""
     assert fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit")) == SILENT
@@ -500,6 +503,7 @@ def test_a_postgres_that_is_down_is_spooled_and_drained_when_it_is_back(
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("entrance", ["program", "library"])
 def test_a_slow_name_lookup_is_not_awaited(entrance: str, tmp_path: Path):
     """A name that is looked up for ten minutes: the thread that waits for it cannot be stopped,
@@ -627,6 +631,7 @@ def test_an_unwritable_home_costs_the_event_and_never_the_agent(tmp_path: Path):
     )
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("name", ["HOLDFAST_DEVELOPER", "HOLDFAST_WORKSPACE"])
 def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
     """An event before the fix belongs to the developer who fixes it, and is the same event when it
@@ -648,6 +653,7 @@ def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
 
 
+@pytest.mark.measures_processes
 def test_an_event_for_one_store_is_never_stored_in_another(tmp_path: Path):
     (tmp_path / "first.db").mkdir()
     first = f"sqlite:///{tmp_path}/first.db"
@@ -676,6 +682,7 @@ def test_a_damaged_line_of_any_length_rejects_no_good_event(tmp_path: Path):
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 1}
 
 
+@pytest.mark.measures_processes
 def test_an_error_of_draining_is_not_the_events_own(tmp_path: Path):
     """Nothing can be noted as rejected, and what waits would have to be: then the next event waits
     as well.
@@ -690,6 +697,7 @@ def test_an_error_of_draining_is_not_the_events_own(tmp_path: Path):
     assert accounts() == {"stored": 1, "spooled": 0, "rejected": 1}
 
 
+@pytest.mark.measures_processes
 def test_a_stopped_writer_of_the_spool_costs_nothing(locked: apsw.Connection, tmp_path: Path):
     """It holds the lock for good; the event has a file of its own, and comes in with the others."""
     fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
@@ -708,6 +716,7 @@ def test_a_stopped_writer_of_the_spool_costs_nothing(locked: apsw.Connection, tm
     assert len(contents()) == 2
 
 
+@pytest.mark.measures_processes
 def test_a_repeated_prompt_of_an_ended_session_is_stored_once():
     first, second = (
         payload("claude", "UserPromptSubmit", prompt=text, prompt_id=text)
@@ -756,26 +765,32 @@ def test_warnings_and_library_logs_are_not_printed(postgres: Cluster, postgres_d
 
 
 def test_a_full_disk_costs_the_event_and_never_the_agent(tmp_path: Path):
-    """Not one byte can be written; the store stays whole, and the next hook goes in."""
+    """Not one byte can be written, not even a count; the store stays whole, and the next hook goes
+    in. All that can be done is to say so.
+    """
     fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith("COVERAGE")}
     done = subprocess.run(
         [*HOLDFAST, "hook", "claude", "Stop"],
         input=json.dumps(payload("claude", "Stop")).encode(),
         capture_output=True,
-        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")},
+        env={**environment, "TMPDIR": str(tmp_path)},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
         timeout=PATIENCE_SECONDS,
     )
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"holdfast: An event could not be kept anywhere. No space")
     fire("claude", "Stop", payload("claude", "Stop"))
     assert len(contents()) == 2
     assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
 
 
+@pytest.mark.measures_processes
 def test_a_damaged_store_makes_a_hook_spool_and_status_reports_it(tmp_path: Path):
     """R20 for hooks: the agent goes on, nothing is lost, and status reports it."""
     fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit"))
+    assert run_process("status").code == 0  # a hook leaves the log as it is
     store = tmp_path / "holdfast" / "holdfast.db"
     whole = store.read_bytes()
     store.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import HoldfastError, InvalidValueError
+from holdfast.workstreams import evidence
+from holdfast.workstreams.effort import Effort
 from holdfast.workstreams.errors import EvidenceNotThereError
 from holdfast.workstreams.evidence import (
     CommandEvidence,
     Evidence,
     EvidenceJudgement,
-    decode_text,
     judge_command,
-    judge_evidence,
     parse_evidence,
-    take_evidence,
 )
+from holdfast.workstreams.file_text import FileText, decode_text
 from holdfast.workstreams.line_runs import split_lines
 from holdfast.workstreams.symbols import Lines
 from tests.workstreams import edits
@@ -28,8 +28,17 @@ from tests.workstreams import edits
 TEXT = "import os\n\n\ndef deliver(event):\n    return post(event)\n\n\nLIMIT = 10\n"
 
 
+def make_file(path: str, text: str | None) -> FileText | None:
+    return None if text is None else FileText(path, text, Effort())
+
+
 def take(named: str, text: str | None = TEXT) -> Evidence:
-    return take_evidence(parse_evidence(named), text)
+    place = parse_evidence(named)
+    return evidence.take_evidence(place, make_file(place.path, text))
+
+
+def judge_evidence(noted: Evidence, text: str | None) -> EvidenceJudgement:
+    return evidence.judge_evidence(noted, make_file(noted.path, text))
 
 
 # --- naming ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.app import App
+from holdfast.ground import git_repository, git_settings, git_state
 from holdfast.ground.git_process import Git, Running
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import Repo, with_code
@@ -77,15 +78,35 @@ def test_saving_looks_at_the_tree_once(work: tuple[App, WorkstreamService], star
     assert len(started) <= 6, started
 
 
-def test_loading_and_a_bundle_look_at_the_tree_once(
+def test_loading_and_a_bundle_start_at_most_five_and_then_only_compare(
+    work: tuple[App, WorkstreamService], started: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(git_settings, "SETTLED_SECONDS", -60.0)  # as if the repository were older
+    app, workstreams = work
+    app.run(workstreams.save("Where it stands."))
+    for known in (git_repository.SETTINGS, git_repository.FIRST_COMMITS, git_state.TREES):
+        known.clear()
+    git_state.CONTENTS.clear()
+    started.clear()
+
+    app.run(workstreams.load("implementation"))
+
+    assert started.count("diff-index") == 1
+    assert len(started) <= 5, started
+    for verb in (workstreams.load, app.bundles(workstreams).build):
+        started.clear()
+        app.run(verb("implementation"))
+        assert started == ["diff-index"]
+
+
+def test_many_workstreams_look_at_the_tree_once(
     work: tuple[App, WorkstreamService], started: list[str]
 ):
     app, workstreams = work
-    app.run(workstreams.save("Where it stands."))
-    for verb in (workstreams.load, app.bundles(workstreams).build):
-        started.clear()
+    for name in ("a", "b", "c"):
+        app.run(workstreams.save("Where it stands.", workstream_id=name))
+    started.clear()
 
-        app.run(verb("implementation"))
+    app.run(workstreams.list_judged())
 
-        assert started.count("diff-index") == 1
-        assert len(started) <= 7, started
+    assert started.count("diff-index") == 1

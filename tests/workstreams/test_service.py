@@ -23,7 +23,7 @@ from holdfast.errors import (
 from holdfast.ground import git
 from holdfast.ground.errors import PathOutsideError
 from holdfast.surfaces.cli import workstream_wording as wording
-from holdfast.workstreams import document, errors, service
+from holdfast.workstreams import document, errors, finding
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
@@ -1401,7 +1401,7 @@ async def test_git_settings_beside_the_contexts_name_the_merge_driver_and_ignore
 async def test_of_many_workstreams_of_a_branch_those_that_changed_last_are_judged(
     work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(service, "LISTED", 1)
+    monkeypatch.setattr(finding, "LISTED", 1)
     for name in ("b", "c", "a"):
         await work.decide("Queue or table?", workstream_id=name)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.workstreams import symbols
+from holdfast.workstreams.effort import Effort
+from holdfast.workstreams.file_text import FileText
 from holdfast.workstreams.symbols import (
     Lines,
     Symbol,
     UnreadableSource,
-    list_namesakes,
-    read_symbol,
 )
 
 PACKAGE = Path(symbols.__file__).parents[1]
@@ -83,9 +83,27 @@ größe = 1
 '''
 
 
+def read_symbol(text: str, path: str, name: str) -> Symbol | UnreadableSource | None:
+    return FileText(path, text, Effort()).read_symbol(name)
+
+
+def list_namesakes(text: str, path: str, name: str) -> list[str]:
+    return FileText(path, text, Effort()).list_namesakes(name)
+
+
 def find_lines(text: str, path: str, name: str) -> Lines | None:
     found = read_symbol(text, path, name)
     return found.lines if isinstance(found, Symbol) else None
+
+
+def test_many_symbols_of_one_reading_are_those_of_a_reading_each():
+    """Looking one up changes nothing for the next, also where they share a condition."""
+    names = [name for name, _ in symbols._list_definitions(ast.parse(SOURCE))]
+    read_once = FileText("a.py", SOURCE, Effort())
+
+    together = {name: read_once.read_symbol(name) for name in names}
+
+    assert together == {name: read_symbol(SOURCE, "a.py", name) for name in reversed(names)}
 
 
 @pytest.mark.parametrize(

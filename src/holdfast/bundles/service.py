@@ -23,6 +23,7 @@ from holdfast.bundles.model import PHASES, Bundle, BundleExplanation, Gathered, 
 from holdfast.bundles.receipts import short_id
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical, clock, ids
+from holdfast.ground.off_loop import off_loop
 from holdfast.storage.journal import JournalEntry
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class BundleService:
         wanted = BundleRequest(phase, workstream_id, worktree=worktree)
         draft = await self._make_draft(wanted, total)
         receipt = draft.make_receipt(ids.new_id(), self.now())
-        return receipts.rebuild(receipt)
+        return await off_loop(receipts.rebuild, receipt)
 
     async def prefix(self, instruction: str, phase: str, workstream_id: str | None = None) -> str:
         """An instruction for an agent that a program starts itself, with the bundle before it."""
@@ -209,16 +210,16 @@ class BundleService:
 
     async def _make_draft(self, wanted: BundleRequest, total: int) -> BundleDraft:
         gathered = await self.gatherer.gather(wanted)
-        parts = sections.make_sections(gathered)
+        parts = await off_loop(sections.make_sections, gathered)
         return BundleDraft(wanted, gathered, parts, total)
 
     async def _build_frozen(self, session: Session, draft: BundleDraft) -> Bundle:
-        name = self._name_draft(session, draft)
+        name = await off_loop(self._name_draft, session, draft)
         frozen_id = session.id[:TIME_CHARS] + name[TIME_CHARS:]
         kept = await self.journal.find(RECEIPT, frozen_id)
         if kept is None:
             return await self._keep(frozen_id, draft)
-        bundle = receipts.find_bundle(kept)
+        bundle = await off_loop(receipts.find_bundle, kept)
         if bundle is None:
             # What was forgotten, or what another version made, is not made again under its id.
             return await self._keep(ids.new_id(), draft)
@@ -243,10 +244,10 @@ class BundleService:
         if judged:
             subject = [*judged.context.key, *subject]
         receipt = draft.make_receipt(receipt_id, self.now())
-        content = receipt.to_content()
+        content = await off_loop(receipt.to_content)
         entry = await self.journal.add(RECEIPT, subject, content, entry_id=receipt_id)
         kept = receipts.read_receipt(entry)
-        return receipts.rebuild(kept)
+        return await off_loop(receipts.rebuild, kept)
 
     async def _find_repo(self) -> str | None:
         """Of the checkout; None where it is unknown, because a receipt is found without it too."""

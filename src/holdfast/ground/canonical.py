@@ -53,6 +53,11 @@ def canonical_json(field: str, value: object, *, max_bytes: int) -> str:
     return text
 
 
+def check_json(field: str, value: object) -> None:
+    """Refuse what cannot be written as JSON, without writing it."""
+    _normalise(field, value, 1)
+
+
 def canonical_object(field: str, value: object, *, max_bytes: int) -> str:
     if not isinstance(value, dict):
         raise InvalidValueError(field, value, "is not a JSON object")

@@ -94,7 +94,7 @@ class Lock:
 
     def _try_lock(self) -> int | None:
         try:
-            return _lock_file(f"{self.path}.lock")
+            return lock_file(f"{self.path}.lock")
         except OSError as error:
             raise translate(error, self.path) from error
 
@@ -193,7 +193,7 @@ def _make_folder(path: str) -> None:
         os.close(parent_fd)
 
 
-def _lock_file(lock_path: str) -> int | None:
+def lock_file(lock_path: str) -> int | None:
     """The locked file, or None while another process has it or when it was replaced."""
     fd = open_regular(lock_path, os.O_RDWR | os.O_CREAT)
     try:

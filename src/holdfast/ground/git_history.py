@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import confined
+from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import text
-from holdfast.ground.git_repository import Repository, check_commit, is_commit
+from holdfast.ground.git_repository import Repository, check_commit, is_commit, read_head
 
 SHORT_CHARS = 7
 PATHS_AT_ONCE = 200
@@ -43,6 +44,20 @@ class LastChange(NamedTuple):
 
     commit: str
     author: str
+
+
+class HistoryQuestion(NamedTuple):
+    """About a commit or a path in the history of a commit; of HEAD where that is not known."""
+
+    common_dir: str
+    head: str
+    about: str
+    is_lasting: bool
+
+
+# What this process has asked before: the history of a commit does not change.
+COUNTS: BoundedMap[HistoryQuestion, int] = BoundedMap(1_000)
+LAST_CHANGES: BoundedMap[HistoryQuestion, LastChange] = BoundedMap(1_000)
 
 
 class DiffText(NamedTuple):
@@ -87,8 +102,19 @@ def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> b
 
 def count_commits(repository: Repository, since: str) -> int | None:
     """How many commits HEAD has on top of this one; None where it is not below HEAD."""
+    question = _ask_history(repository, check_commit(since))
+    known = COUNTS.find(question)
+    if known is not None:
+        return known
+    count = _count_commits(repository, question)
+    if count is not None and question.is_lasting:
+        COUNTS.keep(question, count)
+    return count
+
+
+def _count_commits(repository: Repository, asked: HistoryQuestion) -> int | None:
     answer = repository.git.run(
-        "rev-list", "--count", "--left-right", f"{check_commit(since)}...HEAD", "--"
+        "rev-list", "--count", "--left-right", f"{asked.about}...{asked.head}", "--"
     )
     if answer.code:
         return None
@@ -129,8 +155,19 @@ def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) 
 def last_change(repository: Repository, path: str) -> LastChange | None:
     """None for a file that no commit in HEAD's history has touched."""
     _check_path(path)
+    question = _ask_history(repository, path)
+    known = LAST_CHANGES.find(question)
+    if known:
+        return known
+    found = _find_last_change(repository, question)
+    if found and question.is_lasting:
+        LAST_CHANGES.keep(question, found)
+    return found
+
+
+def _find_last_change(repository: Repository, asked: HistoryQuestion) -> LastChange | None:
     answer = repository.git.run(
-        "rev-list", "-1", "--encoding=UTF-8", "--format=%an", "HEAD", "--", path
+        "rev-list", "-1", "--encoding=UTF-8", "--format=%an", asked.head, "--", asked.about
     )
     head, _, author = text(answer.out).partition("\n")
     if answer.code or not head:
@@ -150,6 +187,13 @@ def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int)
     if answer.code:
         return None
     return answer.out
+
+
+def _ask_history(repository: Repository, about: str) -> HistoryQuestion:
+    """A shallow history may become longer, so its answers do not last."""
+    head = read_head(repository)
+    is_lasting = head is not None and not repository.is_shallow
+    return HistoryQuestion(repository.common_dir, head or "HEAD", about, is_lasting)
 
 
 # --- small parts ----------------------------------------------------------------------------------

@@ -9,17 +9,28 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground import git_refs
+from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git, text
+from holdfast.ground.git_refs import GitPlace
 from holdfast.ground.git_settings import LISTING, GitSettings
 from holdfast.ground.worktree import find_worktree
 
 DETACHED = "HEAD"  # no branch is checked out; git refuses to make a branch of this name
 HEAD = "refs/heads/"
 USUAL_DEFAULTS = ("main", "master")
+NOT_A_BRANCH = ".invalid"  # what HEAD names where refs are not files
+SYSTEM = "/etc/gitconfig"
+# What this process has read before: settings while their files are the same, and what follows from
+# the id of a commit.
+SETTINGS: BoundedMap[tuple[str, str, str], GitSettings] = BoundedMap(100)
+FIRST_COMMITS: BoundedMap[tuple[str, str], str] = BoundedMap(100)
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -45,6 +56,8 @@ class Repository:
     settings: GitSettings
     # Branches that may be the default, of every remote; the best come first.
     default_names: tuple[str, ...] = ()
+    # Whether git keeps its refs in files that can be read without asking git.
+    has_plain_refs: bool = False
 
     @property
     def git(self) -> Git:
@@ -71,16 +84,69 @@ def find_repository(folder: str) -> Repository | None:
     root = find_worktree(folder)
     if not os.path.lexists(os.path.join(root, ".git")):
         return None
+    place = git_refs.find_place(root)
+    found = None
+    if place:
+        found = _make_repository(root, place, _read_settings(root, place))
+    if found is None:
+        found = _ask_for_repository(root)
+    if found is None:
+        return None
+    name = found.settings.remote_name or _first_commit(found) or _local_name(found)
+    return replace(found, repo=name)
+
+
+def _read_settings(root: str, place: GitPlace) -> GitSettings:
+    """As they were read before, while none of their files has changed."""
+    home = os.environ.get("HOME", "")
+    more = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    known = SETTINGS.find((root, home, more))
+    if known and known.is_current:
+        return known
+    read_at = time.time()
+    # Those of the person too, where they are missing or empty now.
+    files = (*_name_settings_files(place), f"{home}/.gitconfig", f"{more}/git/config", SYSTEM)
+    settings = Git(root).read_settings(own_files=files)
+    if settings.is_lasting and settings.is_settled(read_at):
+        SETTINGS.keep((root, home, more), settings)
+    return settings
+
+
+def _name_settings_files(place: GitPlace | Repository) -> tuple[str, str]:
+    return f"{place.common_dir}/config", f"{place.git_dir}/config.worktree"
+
+
+def _make_repository(root: str, place: GitPlace, settings: GitSettings) -> Repository | None:
+    """From git's own files, where git itself has read its settings there; else None."""
+    config = os.path.realpath(f"{place.common_dir}/config")
+    has_read_it = config in map(os.path.realpath, settings.own_files)
+    if not settings.is_usual or not has_read_it:
+        return None
+    is_detached = is_commit(place.head)
+    is_branch = place.head.startswith(HEAD) and not place.head.endswith(NOT_A_BRANCH)
+    if not is_detached and (not is_branch or git_refs.find_target(place.common_dir, place.head)):
+        return None
+    return Repository(
+        root=root,
+        git_dir=place.git_dir,
+        common_dir=place.common_dir,
+        repo="",
+        branch=DETACHED if is_detached else place.head.removeprefix(HEAD),
+        hash_kind=settings.hash_kind,
+        is_shallow=place.is_shallow,
+        settings=settings,
+        has_plain_refs=True,
+    )
+
+
+def _ask_for_repository(root: str) -> Repository | None:
     git = Git(root)
     with git.start(*LISTING) as listing:
         found = _find_place(git)
         answer = listing.finish()
     if found is None:
         return None
-    own_files = (f"{found.common_dir}/config", f"{found.git_dir}/config.worktree")
-    found = replace(found, settings=git.read_settings(answer, own_files))
-    name = found.settings.remote_name or _first_commit(found) or _local_name(found)
-    return replace(found, repo=name)
+    return replace(found, settings=git.read_settings(answer, _name_settings_files(found)))
 
 
 def find_default_branch(repository: Repository) -> Branch | None:
@@ -89,6 +155,8 @@ def find_default_branch(repository: Repository) -> Branch | None:
     usual: list[str] = []
     for name in USUAL_DEFAULTS:
         usual += [f"{remote}{name}", f"{HEAD}{name}"]
+    if repository.has_plain_refs:
+        return _find_first(repository, remote, usual)
     listed = repository.git.ask(
         "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", f"{remote}HEAD", *usual
     )
@@ -99,15 +167,35 @@ def find_default_branch(repository: Repository) -> Branch | None:
     found = pointed | plain
     for name in (*pointed, *usual):
         if name in found:
-            short_name = name.removeprefix(remote).removeprefix(HEAD)
-            return Branch(short_name, found[name])
+            return Branch(_shorten(name, remote), found[name])
     return None
+
+
+def _find_first(repository: Repository, remote: str, usual: Sequence[str]) -> Branch | None:
+    pointed = git_refs.find_target(repository.common_dir, f"{remote}HEAD")
+    for name in (pointed, *usual):
+        commit = name and git_refs.find_commit(repository.common_dir, name)
+        if name and commit:
+            return Branch(_shorten(name, remote), commit)
+    return None
+
+
+def _shorten(name: str, remote: str) -> str:
+    return name.removeprefix(remote).removeprefix(HEAD)
 
 
 def _name_remote(repository: Repository) -> str:
     """Where the branches of the remote are, as a prefix of their full names."""
     remote = repository.settings.remote or "origin"
     return f"refs/remotes/{remote}/"
+
+
+def read_head(repository: Repository) -> str | None:
+    """The commit that is checked out, from git's own files; None where only git knows."""
+    if not repository.has_plain_refs:
+        return None
+    head = git_refs.read_small(os.path.join(repository.git_dir, "HEAD"))
+    return git_refs.find_commit(repository.common_dir, head.removeprefix("ref: "))
 
 
 def is_commit(value: object) -> bool:
@@ -193,11 +281,27 @@ def _local_name(repository: Repository) -> str:
 def _first_commit(repository: Repository) -> str | None:
     if repository.is_shallow:
         return None
-    places = (_name_remote(repository), HEAD)
-    names = [name for name in repository.default_names if name.startswith(places)]
-    branch = next(iter(names), "HEAD")
+    branch = _find_oldest_branch(repository)
+    known = FIRST_COMMITS.find((repository.common_dir, branch))
+    if known:
+        return known
     answer = repository.git.run("rev-list", "--max-parents=0", branch, "--")
     if answer.code:
         return None
     first_commits = text(answer.out).split()
-    return min(first_commits, default=None)
+    first = min(first_commits, default=None)
+    if first and is_commit(branch):
+        FIRST_COMMITS.keep((repository.common_dir, branch), first)
+    return first
+
+
+def _find_oldest_branch(repository: Repository) -> str:
+    """The branch whose first commit names the repository; its commit where that can be read."""
+    remote = _name_remote(repository)
+    if not repository.has_plain_refs:
+        names = [name for name in repository.default_names if name.startswith((remote, HEAD))]
+        return next(iter(names), "HEAD")
+    names = [f"{remote}HEAD", f"{remote}main", f"{HEAD}main", f"{remote}master", f"{HEAD}master"]
+    commits = [git_refs.find_commit(repository.common_dir, name) for name in names]
+    found = [commit for commit in commits if commit]
+    return next(iter(found), "HEAD")

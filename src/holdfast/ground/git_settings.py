@@ -17,6 +17,7 @@ from holdfast.ground.git_remote import normalise_remote, rewrite
 LISTING = ("config", "--list", "--show-scope", "--show-origin", "-z")
 # Comes back with the listing, unless this git is too old to look for settings in its environment.
 MARK = ("holdfast.asks", "1")
+SETTLED_SECONDS = 2.0  # the coarsest clock of a file system
 
 _FILTER = re.compile(r"filter\.(.*)\.[^.]+", re.DOTALL)
 _REMOTE = re.compile(r"remote\.(.*)\.url", re.DOTALL)
@@ -31,6 +32,12 @@ class GitSettings:
     remote: str | None = None
     remote_name: str | None = None
     names_others: bool = False
+    # Whether git's own files are where and as they usually are, and which file says so.
+    is_usual: bool = True
+    own_files: tuple[str, ...] = ()
+    hash_kind: str = "sha1"
+    # Whether the answer follows from these files alone, so that it can be used again.
+    is_lasting: bool = True
     files: tuple[str, ...] = ()
     stamps: tuple[tuple[int, ...], ...] = ()
 
@@ -38,6 +45,15 @@ class GitSettings:
     def is_current(self) -> bool:
         """No file changed since. False where other files are included: they may be new."""
         return not self.names_others and self.stamps == read_stamps(self.files)
+
+    def is_settled(self, read_at: float) -> bool:
+        """Whether a later change of a file must show in its stamp.
+
+        Two changes within one step of the file system's clock have the same time. So a file that
+        had just been changed when it was read is not known by its stamp.
+        """
+        changed_at = max((stamp[-1] for stamp in self.stamps if stamp), default=0)
+        return changed_at < (read_at - SETTLED_SECONDS) * 1e9
 
 
 @dataclass(frozen=True)
@@ -72,10 +88,9 @@ def make_settings(
     lines: Sequence[SettingLine], folder: str, own_files: Iterable[str] = ()
 ) -> GitSettings:
     """`own_files`: looked at later as well, because a missing one may be created."""
-    origins = [line.origin for line in lines if line.origin.startswith("file:")]
-    names = [*(origin.removeprefix("file:") for origin in origins), *own_files]
-    paths = {os.path.join(folder, name) for name in names}
-    files = tuple(sorted(paths))
+    in_files = [line for line in lines if line.origin.startswith("file:")]
+    others = [os.path.join(folder, name) for name in own_files]
+    files = tuple(sorted({*(_find_path(line, folder) for line in in_files), *others}))
     filters = {name for name, _ in _list_matches(_FILTER, lines)}
     remote = _find_remote(lines)
     return GitSettings(
@@ -83,13 +98,39 @@ def make_settings(
         remote=remote,
         remote_name=_find_remote_name(remote, lines),
         names_others=any(map(_names_other_file, lines)),
+        is_usual=not any(map(_is_unusual, lines)),
+        own_files=tuple(sorted({_find_path(line, folder) for line in lines if _is_own(line)})),
+        hash_kind=_find_last(lines, "extensions.objectformat") or "sha1",
+        is_lasting=not any(line.key.startswith("include") for line in lines),
         files=files,
         stamps=read_stamps(files),
     )
 
 
 def _names_other_file(line: SettingLine) -> bool:
-    return line.scope in ("local", "worktree") and line.key.startswith("include")
+    return _is_own(line) and line.key.startswith("include")
+
+
+def _is_own(line: SettingLine) -> bool:
+    return line.scope in ("local", "worktree")
+
+
+def _is_unusual(line: SettingLine) -> bool:
+    """A working tree that is elsewhere or missing, refs that are not files, objects elsewhere."""
+    if line.key == "core.bare":
+        return line.value != "false"
+    if line.key == "extensions.refstorage":
+        return line.value != "files"
+    return line.key == "core.worktree" or line.key.endswith((".promisor", ".partialclone"))
+
+
+def _find_path(line: SettingLine, folder: str) -> str:
+    return os.path.join(folder, line.origin.removeprefix("file:"))
+
+
+def _find_last(lines: Iterable[SettingLine], key: str) -> str | None:
+    values = [line.value for line in lines if line.key == key]
+    return values[-1] if values else None
 
 
 def read_stamps(files: Iterable[str]) -> tuple[tuple[int, ...], ...]:

@@ -10,14 +10,15 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_files import Difference, parse_differences, read_current
 from holdfast.ground.git_process import Running, text
-from holdfast.ground.git_repository import Repository, check_commit
+from holdfast.ground.git_repository import Repository, check_commit, read_head
 from holdfast.ground.git_tree import (
     Tree,
     TreeEntry,
@@ -29,6 +30,10 @@ from holdfast.ground.git_tree import (
 
 TREES_AT_ONCE = 200
 TRIES = 5
+EDITS_KEPT = 1_000
+# What this process has looked up before. An id says what it holds, so none of it can become wrong.
+TREES: BoundedMap[tuple[str, str], bytes] = BoundedMap(1_000)
+CONTENTS: BoundedMap[tuple[object, ...], bytes] = BoundedMap(100)
 
 _COMPARE = ("diff-index", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty")
 
@@ -65,14 +70,18 @@ def read_state(
 
 
 def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeState | None:
-    """None when HEAD moved meanwhile. The comparison works while the objects are looked up."""
+    """None when HEAD moved meanwhile, or a commit that was known before is gone.
+
+    The comparison works while the objects are looked up.
+    """
     git, kind = repository.git, repository.hash_kind
+    head_before = read_head(repository)
     with (
         git.start(*_COMPARE, wanted, "--") as comparison,
-        git.start("cat-file", "--batch", talks=True) as objects,
+        Objects(repository) as objects,
     ):
-        head, _ = _find_commit(objects, "HEAD")
-        base, root = _find_commit(objects, wanted)
+        head, _ = objects.find_commit("HEAD")
+        base, root = objects.find_commit(wanted)
         if base is None and wanted != "HEAD":
             return _read_once(repository, "HEAD", own)
         if base:
@@ -80,26 +89,42 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
         else:
             empty_tree = hash_object("tree", b"", kind).hex()
             answer = git.run(*_COMPARE, empty_tree, "--")
+        if answer.code and objects.forget(base):
+            return None
         if answer.code or answer.is_cut:
             complaint = answer.complaint or "it found too many differences"
             raise GitFailedError(repository.root, complaint)
-        head_now, _ = _find_commit(objects, "HEAD")
-        if head_now != head:
+        head_now, _ = objects.find_commit("HEAD")
+        if head_now != head or head_before not in (None, head):
             return None
         differences = parse_differences(answer.out)
         found = [each for each in differences if not is_left_out(each.path, own)]
         now = read_current(git, found, kind)
         edits = {each.path: now[each.path] for each in found if now[each.path] != each.old}
-        contents = compute_tree_id(
-            root,
-            changes=edits,
-            without=own,
-            read=lambda ids: _read_trees(objects, ids, kind),
-            kind=kind,
-        )
+        contents = _find_contents(objects, root, edits, own)
     changed = [each for each in found if each.path in edits]
     changes = {text(each.path): _make_change(each, now[each.path]) for each in changed}
     return TreeState(head=head, base=base, contents_id=contents.hex(), changed=changes)
+
+
+def _find_contents(
+    objects: Objects,
+    root: bytes | None,
+    edits: Mapping[bytes, TreeEntry | None],
+    own: Sequence[bytes],
+) -> bytes:
+    """It follows from the tree and the edits, so the same ones are not looked up again."""
+    repository = objects.repository
+    key = (repository.common_dir, root, tuple(edits.items()), tuple(own))
+    known = CONTENTS.find(key)
+    if known:
+        return known
+    contents = compute_tree_id(
+        root, changes=edits, without=own, read=objects.read_trees, kind=repository.hash_kind
+    )
+    if len(edits) <= EDITS_KEPT:
+        CONTENTS.keep(key, contents)
+    return contents
 
 
 def _make_change(difference: Difference, now: TreeEntry | None) -> FileChange:
@@ -122,33 +147,71 @@ def _own_path(path: str) -> bytes:
 # --- git's objects --------------------------------------------------------------------------------
 
 
-def _find_commit(objects: Running, name: str) -> tuple[str | None, bytes | None]:
-    """The id of a commit and of its tree, which its first line names; None if it is missing."""
-    objects.say(name.encode() + b"^{commit}\n")
-    head = objects.hear_line()
-    if head.endswith(b" missing"):
-        return None, None
-    commit, _, size = head.decode().split(" ")
-    first_line, _, _ = objects.hear(int(size) + 1).partition(b"\n")
-    tree = first_line.decode().removeprefix("tree ")
-    return commit, bytes.fromhex(tree)
+class Objects:
+    """Commits and trees by id. git is started only for those that are not known yet."""
 
+    def __init__(self, repository: Repository):
+        self.repository = repository
+        self._running: Running | None = None
+        self._asked: set[str] = set()
 
-def _read_trees(objects: Running, ids: list[bytes], kind: str) -> list[Tree]:
-    trees: list[Tree] = []
-    for start in range(0, len(ids), TREES_AT_ONCE):
-        some = ids[start : start + TREES_AT_ONCE]
-        request = "".join(f"{tree.hex()}\n" for tree in some)
-        objects.say(request.encode())
-        trees += [parse_tree(_hear_tree(objects), kind) for _ in some]
-    return trees
+    def __enter__(self) -> Objects:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        if self._running:
+            self._running.__exit__()
 
-def _hear_tree(objects: Running) -> bytes:
-    head = objects.hear_line()
-    name, _, rest = head.decode().partition(" ")
-    if not rest.startswith("tree "):
-        raise GitFailedError(objects.folder, f"tree {name} is missing")
-    size = int(rest.removeprefix("tree "))
-    data = objects.hear(size + 1)  # and a line break after it
-    return data[:size]
+    def find_commit(self, name: str) -> tuple[str | None, bytes | None]:
+        """The id of a commit and of its tree; None if it is missing."""
+        commit = read_head(self.repository) if name == "HEAD" else name
+        known = commit and TREES.find((self.repository.common_dir, commit))
+        if known:
+            return commit, known
+        found, tree = self._ask_for_commit(commit or name)
+        if found and tree:
+            self._asked.add(found)
+            TREES.keep((self.repository.common_dir, found), tree)
+        return found, tree
+
+    def forget(self, commit: str | None) -> bool:
+        """Whether a commit was only known from before: it may have been pruned since."""
+        if commit is None or commit in self._asked:
+            return False
+        TREES.drop((self.repository.common_dir, commit))
+        return True
+
+    def read_trees(self, ids: list[bytes]) -> list[Tree]:
+        trees: list[Tree] = []
+        for start in range(0, len(ids), TREES_AT_ONCE):
+            some = ids[start : start + TREES_AT_ONCE]
+            request = "".join(f"{tree.hex()}\n" for tree in some)
+            self._git.say(request.encode())
+            trees += [parse_tree(self._hear_tree(), self.repository.hash_kind) for _ in some]
+        return trees
+
+    @property
+    def _git(self) -> Running:
+        if self._running is None:
+            self._running = self.repository.git.start("cat-file", "--batch", talks=True)
+        return self._running
+
+    def _ask_for_commit(self, name: str) -> tuple[str | None, bytes | None]:
+        """Its first line names its tree."""
+        self._git.say(name.encode() + b"^{commit}\n")
+        head = self._git.hear_line()
+        if head.endswith(b" missing"):
+            return None, None
+        commit, _, size = head.decode().split(" ")
+        first_line, _, _ = self._git.hear(int(size) + 1).partition(b"\n")
+        tree = first_line.decode().removeprefix("tree ")
+        return commit, bytes.fromhex(tree)
+
+    def _hear_tree(self) -> bytes:
+        head = self._git.hear_line()
+        name, _, rest = head.decode().partition(" ")
+        if not rest.startswith("tree "):
+            raise GitFailedError(self.repository.root, f"tree {name} is missing")
+        size = int(rest.removeprefix("tree "))
+        data = self._git.hear(size + 1)  # and a line break after it
+        return data[:size]

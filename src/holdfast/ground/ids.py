@@ -15,7 +15,8 @@ _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 def new_id() -> str:
     """48 bits of milliseconds, 74 random bits: sortable, and not guessable."""
-    milliseconds = time.time_ns() // 1_000_000
+    # A clock before 1970 counts below zero, and a sign is no digit of an id.
+    milliseconds = max(time.time_ns() // 1_000_000, 0)
     moment = f"{milliseconds:012x}"
     chance = os.urandom(10).hex()
     variant = _VARIANT[chance[3]]

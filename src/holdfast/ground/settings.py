@@ -14,6 +14,7 @@ from holdfast.ground import ids
 
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 HANDLE_CHARS = 39
+SERVICE = "service"
 WORKSPACE_CHARS = 63
 DATABASE_FORMS = ("sqlite:///PATH", "postgresql://USER@HOST/NAME")
 
@@ -58,9 +59,20 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         home=home,
         database=_find_database(env, home),
-        workspace=_check_workspace(env.get("HOLDFAST_WORKSPACE") or "local"),
+        workspace=_find_workspace(env),
         developer=_find_developer(env),
     )
+
+
+def load_service_owner(environment: Mapping[str, str] | None = None) -> Owner:
+    """Of a program with a pool of its own: the same in every container.
+
+    A log-in name or an e-mail address is a person's, and each container may have another.
+    """
+    env = os.environ if environment is None else environment
+    workspace = _find_workspace(env)
+    handle = _find_given_developer(env) or SERVICE
+    return owner_of(workspace, handle)
 
 
 def sqlite_path(url: str) -> str | None:
@@ -158,7 +170,8 @@ def hide_password(url: str) -> str:
     return f"{scheme}{separator}{user}{password}{at}{server}"
 
 
-def _check_workspace(slug: str) -> str:
+def _find_workspace(env: Mapping[str, str]) -> str:
+    slug = env.get("HOLDFAST_WORKSPACE") or "local"
     if not (_is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
         raise InvalidValueError(
             "HOLDFAST_WORKSPACE",
@@ -168,15 +181,22 @@ def _check_workspace(slug: str) -> str:
     return slug
 
 
+def _find_given_developer(env: Mapping[str, str]) -> str | None:
+    given = env.get("HOLDFAST_DEVELOPER")
+    if not given:
+        return None
+    handle = given.strip().casefold()
+    if not _is_plain(handle, HANDLE_CHARS):
+        raise InvalidValueError(
+            "HOLDFAST_DEVELOPER",
+            given,
+            "is not a handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
+        )
+    return handle
+
+
 def _find_developer(env: Mapping[str, str]) -> str:
-    if given := env.get("HOLDFAST_DEVELOPER"):
-        handle = given.strip().casefold()
-        if not _is_plain(handle, HANDLE_CHARS):
-            raise InvalidValueError(
-                "HOLDFAST_DEVELOPER",
-                given,
-                "is not a handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
-            )
+    if handle := _find_given_developer(env):
         return handle
     name, _, _ = _find_git_email(env).partition("@")
     return _make_handle(name) or _make_handle(_find_login(env)) or "me"

@@ -7,7 +7,7 @@ language sql immutable as 'select true';
 -- words_of
 -- Always null: such a table does not store our words.
 create or replace function memori.words_of(m memori.memories) returns text
-language sql immutable as 'select null::text';
+language sql stable as 'select null::text';
 
 -- as_query
 -- The index contains words as PostgreSQL's parser splits them, so a word is searched by its beginning.
@@ -21,12 +21,14 @@ create or replace function memori.moment(p_at anyelement) returns anyelement
 language sql immutable as $$ select least(greatest(p_at, '1970-01-02 00:00:00+00'), '9999-12-30 00:00:00+00') $$;
 
 -- as_row
--- Values outside our ranges are read as the nearest valid value.
+-- Values outside our ranges are read as the nearest valid value. A source that is missing or unknown is `bootstrap` for a
+-- row that was there when the table was adopted, and `implicit` for a row that its own program has added since.
 create or replace function memori.as_row(m memori.memories) returns memori.memory_row
 language sql stable as $$
     select row(m.id::text, coalesce(m.user_id, ''), case when m.erased_at is null then coalesce(m.content, '') else '' end,
                nullif(m.category, ''), coalesce(m.metadata::text, '{}'),
-               case when m.source_type in ('explicit', 'implicit', 'tool_output') then m.source_type else 'bootstrap' end,
+               case when m.source_type in ('explicit', 'implicit', 'bootstrap', 'tool_output') then m.source_type
+                    when m.adopted_at is not null then 'bootstrap' else 'implicit' end,
                least(greatest(coalesce(m.confidence, 0.80), 0), 1)::double precision, coalesce(m.lineage::text, '[]'),
                case when m.last_used_at is not null then memori.moment(m.last_used_at)::timestamptz end,
                least(greatest(m.use_count, 0), 2147483647)::bigint,

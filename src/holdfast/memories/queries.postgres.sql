@@ -7,7 +7,7 @@ language sql immutable as 'select m.workspace_id = p_workspace and m.developer_i
 -- words_of
 -- The words that a search finds a row by.
 create or replace function memori.words_of(m memori.memories) returns text
-language sql immutable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
+language sql stable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
 
 -- as_query
 -- One word as a query for the index of words.
@@ -36,17 +36,6 @@ language sql stable as $$
                memori.words_of(m))::memori.memory_row
 $$;
 
--- hold
--- A lock per content: transactions that store or forget the same text wait here, and the next statement sees what was
--- committed in the meantime.
-create or replace function memori.hold(p_workspace text, p_developer text, p_hash bytea) returns void
-language plpgsql as $$
-begin
-    perform pg_advisory_xact_lock(
-        hashtextextended(format('holdfast.memory:%s:%s:%s', p_workspace, p_developer, encode(p_hash, 'hex')), 0));
-end
-$$;
-
 -- find_memory
 -- One memory by its id, with the words that a search finds it by.
 create or replace function memori.find_memory(p_workspace text, p_developer text, p_id text)
@@ -57,6 +46,19 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.id::text = p_id;
+end
+$$;
+
+-- hold_content
+-- A lock per content: transactions that store or forget the same text wait here, and the next statement sees what was
+-- committed in the meantime. Always taken before the lock of a row, so that no two transactions wait for each other.
+create or replace function memori.hold_content(p_workspace text, p_developer text, p_hash bytea)
+returns table (held boolean)
+language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock(
+        hashtextextended(format('holdfast.memory:%s:%s:%s', p_workspace, p_developer, encode(p_hash, 'hex')), 0));
+    return query select true;
 end
 $$;
 
@@ -83,10 +85,13 @@ create or replace function memori.lock_content(
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    perform memori.hold(p_workspace, p_developer, p_hash);
+    perform memori.hold_content(p_workspace, p_developer, p_hash);
     return query
         select (memori.as_row(m)).* from memori.memories m
-        where memori.is_own(m, p_workspace, p_developer) and m.content_hash = p_hash and m.erased_at is null
+        where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
+          -- A range in order, which no other index has: of an equation PostgreSQL may look up any index.
+          and m.content_hash >= p_hash and m.content_hash <= p_hash and m.content_hash >= ''
+        order by m.content_hash
         limit 1
         for no key update;
     if not found and memori.is_adopted() then
@@ -222,7 +227,7 @@ create or replace function memori.forget_memory(
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    perform memori.hold(p_workspace, p_developer, p_hash);
+    perform memori.hold_content(p_workspace, p_developer, p_hash);
     insert into memori.memory_tombstones (workspace_id, developer_id, content_hash, memory_id, reason, created_at)
     select p_workspace, p_developer, p_hash, p_id, p_reason, clock_timestamp()
     from memori.memories m
@@ -253,7 +258,7 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and (m.created_at, m.id::text) > (edge, below)
+          and (m.created_at, m.id::text) > (edge, below) and m.created_at > '-infinity'
         order by m.created_at, m.id::text
         limit p_limit;
 end
@@ -277,7 +282,7 @@ begin
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and (m.created_at, m.id::text) < (edge, below)
+          and (m.created_at, m.id::text) < (edge, below) and m.created_at > '-infinity'
         order by m.created_at desc, m.id::text desc
         limit p_limit;
 end
@@ -355,17 +360,21 @@ end
 $$;
 
 -- note_use
--- Counts one more use of each of these memories, in one statement.
+-- Counts one more use of each of these memories. Rows are locked in the order of their ids, as they are when a memory is
+-- forgotten; one look-up for each, because a join may be planned as a scan of all memories.
 create or replace function memori.note_use(p_workspace text, p_developer text, p_ids text)
 returns table (id text)
 language plpgsql as $$
+declare
+    used text;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    return query
-        update memori.memories m set use_count = coalesce(m.use_count, 0) + 1, last_used_at = clock_timestamp()
-        where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
-          and m.id::text = any (array(select jsonb_array_elements_text(p_ids::jsonb)))
-        returning m.id::text;
+    for used in select distinct x.id collate "C" from jsonb_array_elements_text(p_ids::jsonb) x (id) order by 1 loop
+        return query
+            update memori.memories m set use_count = coalesce(m.use_count, 0) + 1, last_used_at = clock_timestamp()
+            where memori.is_own(m, p_workspace, p_developer) and m.id::text = used and m.erased_at is null
+            returning m.id::text;
+    end loop;
 end
 $$;
 

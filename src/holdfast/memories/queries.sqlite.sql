@@ -5,6 +5,10 @@ select id, user_id, content, category, metadata, source_type, confidence, lineag
 from memories
 where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
+-- hold_content
+-- A lock per content, always taken before the lock of a row; on SQLite the transaction itself is the lock.
+select true as held where ?1 is not null and ?2 is not null and ?3 is not null;
+
 -- lock_memory
 -- The same, with a lock until the transaction ends; on SQLite the transaction itself is the lock.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,

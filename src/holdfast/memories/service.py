@@ -19,7 +19,7 @@ from holdfast.memories import rules
 from holdfast.memories.errors import MemoryForgottenError, MemoryNotFoundError
 from holdfast.memories.model import Memory, MemoryMatch, StoredMemory
 from holdfast.memories.store import MemoryStore
-from holdfast.storage.opening import as_database
+from holdfast.storage.opening import as_database, find_owner
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -45,7 +45,7 @@ class MemoryService:
 
     def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
         self.db = as_database(db_pool)
-        self.owner = owner or settings.load_settings().owner
+        self.owner = owner or find_owner(db_pool)
         self.store = MemoryStore(self.db, self.owner)
 
     # --- keeping ----------------------------------------------------------------------------------
@@ -182,22 +182,18 @@ class MemoryService:
         """Erase the text for good, in every row; its hash stays, so that it is not stored again."""
         checked_id = _check_id(memory_id)
         why = rules.check_label("reason", reason)
-        same = await self._list_same_content(checked_id)
+        known = _require(await self.store.find(checked_id), memory_id)
+        digest = rules.hash_content(known.content)
+        same = await self._list_same_content(digest)
 
-        async def work(tx: Transaction) -> Memory:
-            known = _require(await self.store.lock(tx, checked_id), memory_id)
-            if known.erased_at is not None:
-                return known
-            digest = rules.hash_content(known.content)
-            for other_id in same:
-                other = await self.store.lock(tx, other_id)
-                if other is not None and rules.hash_content(other.content) == digest:
-                    await self.store.forget(tx, other_id, digest, why)
-            erased = await self.store.forget(tx, known.id, digest, why)
-            return _require(erased, memory_id)
+        async def work(tx: Transaction) -> dict[str, Memory]:
+            return await self._erase_rows(tx, {checked_id, *same}, digest, why)
 
-        forgotten = await self._write(work)
+        rows = await self._write(work)
         await self.db.scrub()
+        forgotten = _require(rows.get(checked_id), memory_id)
+        if forgotten.erased_at is None:  # its own program has changed the text in between
+            return await self.forget(memory_id, reason=reason)
         return forgotten
 
     # --- within -----------------------------------------------------------------------------------
@@ -234,18 +230,30 @@ class MemoryService:
         hashed = zip(memories, hashes, strict=True)
         return [memory for memory, digest in hashed if digest not in forgotten]
 
-    async def _list_same_content(self, memory_id: str) -> list[str]:
-        """Other rows with the same content; only another program's table has such."""
-        if not await self.store.is_adopted():
-            return []
-        known = await self.store.find(memory_id)
-        if known is None:
-            return []
-        digest = rules.hash_content(known.content)
+    async def _list_same_content(self, digest: bytes) -> list[str]:
+        """Rows with the same content; only another program's table has several."""
         same: list[str] = []
+        if not await self.store.is_adopted():
+            return same
         async for page in self._read_pages():
             same += [memory.id for memory in page if rules.hash_content(memory.content) == digest]
-        return [found for found in same if found != memory_id]
+        return same
+
+    async def _erase_rows(
+        self, tx: Transaction, row_ids: Iterable[str], digest: bytes, reason: str
+    ) -> dict[str, Memory]:
+        """The content is locked before its rows, as to remember it; the rows in order of id, as to
+        note their use. So no two of these calls wait for each other.
+        """
+        await self.store.hold_content(tx, digest)
+        rows: dict[str, Memory] = {}
+        for row_id in sorted(row_ids):
+            row = await self.store.lock(tx, row_id)
+            if row is not None and _has_content(row, digest):
+                row = await self.store.forget(tx, row_id, digest, reason)
+            if row is not None:
+                rows[row_id] = row
+        return rows
 
     async def _read_pages(self) -> AsyncIterator[Sequence[Memory]]:
         after = None
@@ -334,6 +342,10 @@ def _check_session(session_id: object) -> str | None:
     if session_id is None:
         return None
     return rules.check_label("session_id", session_id)
+
+
+def _has_content(memory: Memory, digest: bytes) -> bool:
+    return memory.erased_at is None and rules.hash_content(memory.content) == digest
 
 
 def _require(memory: Memory | None, memory_id: object) -> Memory:

@@ -36,6 +36,9 @@ class MemoryStore:
         rows = await self.database.read(QUERIES["find_memory"], *self.owner, memory_id)
         return _make_first(rows)
 
+    async def hold_content(self, tx: Transaction, content_hash: bytes) -> None:
+        await tx.run(QUERIES["hold_content"], *self.owner, content_hash)
+
     async def lock(self, tx: Transaction, memory_id: str) -> Memory | None:
         rows = await tx.run(QUERIES["lock_memory"], *self.owner, memory_id)
         return _make_first(rows)

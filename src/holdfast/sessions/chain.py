@@ -35,7 +35,7 @@ def chain_hash(
     """The link that follows `head`; PostgreSQL's `context.link` computes the same bytes."""
     digest = canonical.new_sha256(head)
     digest.update(_uuid_bytes(session_id) + sequence.to_bytes(8) + _uuid_bytes(event_id))
-    digest.update(created_us.to_bytes(8) + content)
+    digest.update(created_us.to_bytes(8, signed=True) + content)
     return digest.digest()
 
 

@@ -51,16 +51,24 @@ class SequenceConflictError(Conflict):
 class EventConflictError(Conflict):
     code = "event_conflict"
 
-    def __init__(self, *event_ids: str):
+    def __init__(self, *event_ids: str, elsewhere: str | None = None):
+        """`elsewhere`: the session that has an event with this id and the same content."""
         self.event_id = None
+        self.elsewhere = elsewhere
         which = f"One of the {len(event_ids)} event ids"
         if len(event_ids) == 1:
             [self.event_id] = event_ids
             which = f"Event id {self.event_id}"
-        super().__init__(
-            f"{which} is taken by an event with other content. "
+        problem = (
+            "is taken by an event with other content. "
             "Repeat the first request unchanged, or use a new id."
         )
+        if elsewhere is not None:
+            problem = (
+                f"is taken by an event with the same content in session {elsewhere}. "
+                "Append to that session, or use a new id."
+            )
+        super().__init__(f"{which} {problem}")
 
 
 class RevisionConflictError(Conflict):

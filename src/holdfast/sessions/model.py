@@ -12,8 +12,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.ground import clock
+from holdfast.ground.tokens import tokens
+from holdfast.sessions import rules
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast.sessions.rules import CheckedEvent
 
 
@@ -82,6 +86,35 @@ class SessionEvent:
         if self.erased_at is not None:
             values["erased_at"] = clock.to_text(self.erased_at)
         return values
+
+
+class EventWindow(list[SessionEvent]):
+    """The newest events of a session, oldest first: a list, as callers know it."""
+
+    def __init__(self, events: Iterable[SessionEvent] = (), *, is_cut: bool = False):
+        """`is_cut`: the turns have more events than one call returns."""
+        super().__init__(events)
+        self.is_cut = is_cut
+
+    def keep_delivered(self, max_tokens: int | None) -> list[dict[str, Any]]:
+        """As they are sent; where they are sent as JSON, the limit counts all of it."""
+        listed = [event.to_dict() for event in self]
+        if max_tokens is None:
+            return listed
+        costs = [tokens(json.dumps(event, ensure_ascii=False)) for event in reversed(listed)]
+        fitting = rules.fit_tokens(costs, 0, max_tokens)
+        return listed[-max(fitting, 1) :]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to say beside the events."""
+        if not self.is_cut:
+            return []
+        first, second, *_ = self
+        told = f"One call returns {len(self):,} events: older ones are left out"
+        if second.sequence > first.sequence + 1:
+            told += f", and of the first turn {first.sequence + 1} to {second.sequence - 1}"
+        return [f"{told}."]
 
 
 @dataclass(frozen=True)
@@ -254,6 +287,10 @@ def get_sequence(row: Any) -> int:
     """An event's number, where the event itself is not needed."""
     number: int = row[2]
     return number
+
+
+def is_user_message(row: Any) -> bool:
+    return bool(row[3] == "user_message")
 
 
 def get_texts(row: Any) -> tuple[str, str | None]:

@@ -9,11 +9,12 @@ language sql stable as $$
 $$;
 
 -- link
--- The next link of the hash chain, with the same bytes as the Python rule. Plain SQL, so that it is inlined.
+-- The next link of the hash chain, with the same bytes as the Python rule. Plain SQL, so that it is inlined; as
+-- immutable it would not be, because `extract` is stable.
 create or replace function context.link(
     p_head bytea, p_session uuid, p_sequence bigint, p_id uuid, p_at timestamptz, p_hash bytea
 ) returns bytea
-language sql immutable as $$
+language sql stable as $$
     select sha256(p_head || uuid_send(p_session) || int8send(p_sequence) || uuid_send(p_id)
                   || int8send((extract(epoch from p_at) * 1000000)::bigint) || p_hash)
 $$;
@@ -93,13 +94,10 @@ begin
         values (p_workspace, p_developer, p_id, p_scratchpad::jsonb, clock_timestamp());
         perform holdfast.notify(p_workspace, p_developer, 'session.started', jsonb_build_object('session_id', p_id));
     end if;
-    return query
-        select (context.as_row(s)).*
-        from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (s.id = p_id or (s.client = p_client and s.native_id = p_native_id and s.ended_at is null))
-        order by s.id = p_id desc
-        limit 1;
+    return query select * from context.find_session(p_workspace, p_developer, p_id);
+    if not found then
+        return query select * from context.native_session(p_workspace, p_developer, p_client, p_native_id);
+    end if;
     if not found then
         -- The id belongs to another developer; or the open session with that native id prevented the insert and ended
         -- before the select. In that case the caller repeats the call once and starts a new session.
@@ -150,7 +148,7 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.chatmode = p_chatmode and s.user_id = p_user_id and s.ended_at is null
+          and s.chatmode = p_chatmode and s.chatmode >= '' and s.user_id = p_user_id and s.ended_at is null
         order by s.started_at desc, s.id desc
         limit 1;
 end
@@ -167,15 +165,14 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree = p_worktree
-          and s.ended_at is null and (p_client is null or s.client = p_client)
+          and s.worktree >= '' and s.ended_at is null and (p_client is null or s.client = p_client)
         order by s.started_at desc, s.id desc
         limit 2;
 end
 $$;
 
 -- unplaced_sessions
--- The newest open sessions of a client without a worktree, as on a server. The index of open sessions by worktree also
--- contains sessions without one.
+-- The newest open sessions of a client without a worktree, as on a server.
 create or replace function context.unplaced_sessions(p_workspace text, p_developer text, p_client text)
 returns setof context.session_row
 language plpgsql as $$
@@ -192,7 +189,7 @@ $$;
 
 -- session_to_continue
 -- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
--- not the caller's own. Reads from the newest session to the first match.
+-- not the caller's own. Of a worktree, if one is given; an index for each case, so that none reads the whole history.
 create or replace function context.session_to_continue(
     p_workspace text, p_developer text, p_worktree text, p_client text, p_native_id text
 ) returns setof context.session_row
@@ -202,20 +199,36 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (p_worktree is null or s.worktree = p_worktree)
+          and s.worktree = p_worktree and s.worktree >= ''
           and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
         order by s.started_at desc, s.id desc
         limit 1;
-    if found then
-        return;
+    if not found and p_worktree is null then
+        return query
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.user_id >= ''
+              and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
+            order by s.started_at desc, s.id desc
+            limit 1;
     end if;
-    return query
-        select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and (p_worktree is null or s.worktree = p_worktree) and s.last_sequence > 0
-          and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
-        order by s.started_at desc, s.id desc
-        limit 1;
+    if not found then
+        return query
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.worktree = p_worktree and s.worktree >= '' and s.user_id >= '' and s.last_sequence > 0
+              and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
+            order by s.started_at desc, s.id desc
+            limit 1;
+    end if;
+    if not found and p_worktree is null then
+        return query
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.started_at > '-infinity' and s.last_sequence > 0
+              and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
+            order by s.started_at desc, s.id desc
+            limit 1;
+    end if;
 end
 $$;
 
@@ -248,8 +261,11 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.client = p_client and s.native_id = p_native_id and s.ended_at is null;
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.client = p_client
+          -- A range in order, which no other index has: of an equation PostgreSQL may look up any index.
+          and s.native_id >= p_native_id and s.native_id <= p_native_id and s.ended_at is null
+        order by s.native_id
+        limit 1;
 end
 $$;
 
@@ -258,7 +274,7 @@ $$;
 create or replace function context.list_sessions(
     p_workspace text, p_developer text, p_below uuid, p_limit int
 ) returns setof context.session_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     edge timestamptz;
     below uuid := coalesce(p_below, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
@@ -271,6 +287,7 @@ begin
     return query
         select (context.as_row(s)).* from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer and (s.started_at, s.id) < (edge, below)
+          and s.started_at > '-infinity'
         order by s.started_at desc, s.id desc
         limit p_limit;
 end
@@ -293,8 +310,8 @@ end
 $$;
 
 -- thread_sessions
--- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
--- order; SQLite would otherwise scan all sessions.
+-- All sessions of a thread: up to the first one, then down to all that resumed it. Limits and orders inside keep one
+-- index lookup for each session; as plain joins, PostgreSQL may read all sessions once.
 create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid)
 returns setof context.session_row
 language plpgsql as $$
@@ -306,19 +323,27 @@ begin
             select s.id, s.resumed_from from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
             union
-            select s.id, s.resumed_from from up join context.sessions s
-              on s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = up.resumed_from
+            select origin.id, origin.resumed_from from up cross join lateral (
+                select s.id, s.resumed_from from context.sessions s
+                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = up.resumed_from
+                limit 1
+            ) origin
         ),
         thread (id) as (
             select up.id from up where up.resumed_from is null
             union
-            select s.id from thread join context.sessions s
-              on s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = thread.id
+            select next.id from thread cross join lateral (
+                select s.id from context.sessions s
+                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = thread.id
+                order by s.started_at, s.id
+            ) next
         )
-        select (context.as_row(s)).*
-        from thread join context.sessions s
-          on s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = thread.id
-        order by s.started_at, s.id;
+        select found.* from thread cross join lateral (
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = thread.id
+            limit 1
+        ) found
+        order by found.started_at, found.id;
 end
 $$;
 
@@ -386,10 +411,14 @@ declare
     guilty int;
     ahead int;
     reason text;
+    is_new boolean;
+    new_sequences bigint[] := '{}';  -- null where nothing is to be inserted
+    new_hashes bytea[] := '{}';
     i int;
     j int;
 begin
-    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
+            set_config('enable_seqscan', 'off', true);  -- as act_for, without the cost of a call
     select s.last_sequence, s.head_hash, s.ended_at into last_sequence, head, ended_at
     from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
@@ -414,7 +443,7 @@ begin
             end loop;
         end if;
         refused := case when i = guilty then reason end;
-        sequence := null; created_at := null; chain_hash := null; erased_at := null;
+        sequence := null; created_at := null; chain_hash := null; erased_at := null; is_new := false;
         if guilty is null then
             if anything_known then
                 select e.sequence, e.created_at, e.chain_hash, e.erased_at
@@ -427,15 +456,22 @@ begin
                 created_at := now_at;
                 head := context.link(head, p_session, sequence, p_id[i], now_at, p_hash[i]);
                 chain_hash := head;
-                insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
-                                                    parts_text, created_at, content_hash, chain_hash)
-                values (p_workspace, p_developer, p_id[i], p_session, sequence, p_type[i], p_role[i], p_content[i],
-                        p_parts[i], now_at, p_hash[i], head);
+                is_new := true;
             end if;
         end if;
+        new_sequences := array_append(new_sequences, case when is_new then sequence end);
+        new_hashes := array_append(new_hashes, case when is_new then chain_hash end);
         return next;
     end loop;
     if last_sequence > before then
+        -- All in one statement: the chain is computed above, and an insert for each row costs twice as much.
+        insert into context.session_events (workspace_id, developer_id, id, session_id, sequence, type, role, content,
+                                            parts_text, created_at, content_hash, chain_hash)
+        select p_workspace, p_developer, n.id, p_session, n.sequence, n.type, n.role, n.content, n.parts, now_at, n.hash,
+               n.chain_hash
+        from unnest(p_id, p_type, p_role, p_content, p_parts, p_hash, new_sequences, new_hashes)
+             n (id, type, role, content, parts, hash, sequence, chain_hash)
+        where n.sequence is not null;
         update context.sessions s set last_sequence = append_events.last_sequence, head_hash = head
         where s.workspace_id = p_workspace and s.id = p_session;
     end if;
@@ -453,7 +489,8 @@ create or replace function context.append_event(
 )
 language plpgsql as $$
 begin
-    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
+            set_config('enable_seqscan', 'off', true);  -- as act_for, without the cost of a call
     created_at := clock_timestamp();
     update context.sessions s
     set last_sequence = s.last_sequence + 1,
@@ -482,7 +519,7 @@ $$;
 create or replace function context.recent_events(
     p_workspace text, p_developer text, p_session uuid, p_turns_before bigint, p_below bigint, p_limit bigint
 ) returns setof context.event_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     first bigint;
     below bigint := coalesce(p_below, 9223372036854775807);
@@ -501,16 +538,16 @@ begin
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence >= first and e.sequence < below
+          and e.sequence >= first and e.sequence < below and e.sequence > 0
         order by e.sequence desc
         limit p_limit;
 end
 $$;
 
--- events_after
--- Events in order, after a given sequence: to tail, to export, to verify.
-create or replace function context.events_after(
-    p_workspace text, p_developer text, p_session uuid, p_after bigint, p_limit bigint
+-- turn_start
+-- The user message that begins the turn of a given event.
+create or replace function context.turn_start(
+    p_workspace text, p_developer text, p_session uuid, p_below bigint
 ) returns setof context.event_row
 language plpgsql as $$
 begin
@@ -520,7 +557,26 @@ begin
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence > p_after
+          and e.type = 'user_message' and e.sequence < p_below
+        order by e.sequence desc
+        limit 1;
+end
+$$;
+
+-- events_after
+-- Events in order, after a given sequence: to tail, to export, to verify.
+create or replace function context.events_after(
+    p_workspace text, p_developer text, p_session uuid, p_after bigint, p_limit bigint
+) returns setof context.event_row
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
+               e.content_hash, e.chain_hash, e.erased_at
+        from context.session_events e
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
+          and e.sequence > p_after and e.sequence > 0
         order by e.sequence
         limit p_limit;
 end
@@ -533,7 +589,7 @@ create or replace function context.turns_below(
     p_workspace text, p_developer text, p_session uuid, p_below bigint, p_turns_before bigint, p_limit bigint,
     p_chars integer, p_bytes integer
 ) returns setof context.event_row
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     first bigint;
     below bigint := coalesce(p_below, 9223372036854775807);
@@ -557,7 +613,7 @@ begin
                e.created_at, e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-          and e.sequence >= first and e.sequence < below
+          and e.sequence >= first and e.sequence < below and e.sequence > 0
         order by e.sequence desc
         limit p_limit;
 end
@@ -572,6 +628,7 @@ language plpgsql as $$
 declare
     last bigint;
     many bigint;
+    wanted bigint;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     select s.last_sequence, least(s.last_sequence, p_limit) into last, many
@@ -579,12 +636,15 @@ begin
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session;
     -- One index lookup for each event: a single statement might be planned as a scan of the session.
     for n in 0 .. coalesce(many, 0) - 1 loop
+        wanted := case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
         return query
             select e.sequence, e.type, e.created_at,
                    (octet_length(e.content) + coalesce(octet_length(e.parts_text), 0))::bigint
             from context.session_events e
             where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
-              and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
+              and e.sequence >= wanted and e.sequence > 0
+            order by e.sequence
+            limit 1;
     end loop;
 end
 $$;
@@ -633,7 +693,7 @@ begin
         select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
-        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.erased_at is null
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.sequence > 0 and e.erased_at is null
           and (strpos(e.content, p_text) > 0 or strpos(e.content, p_escaped) > 0 or strpos(e.parts_text, p_escaped) > 0)
         order by e.session_id, e.sequence;
 end
@@ -704,7 +764,9 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select x.event_id::text, x.content_hash from context.erasures x
-        where x.workspace_id = p_workspace and x.developer_id = p_developer and x.session_id = p_session;
+        where x.workspace_id = p_workspace and x.developer_id = p_developer and x.session_id = p_session
+          and x.created_at > '-infinity'
+        order by x.created_at;
 end
 $$;
 
@@ -755,7 +817,7 @@ begin
     return query
         select coalesce(sum(s.last_sequence), 0)::bigint,
                coalesce(sum((select max(e.sequence) from context.session_events e
-                             where e.workspace_id = p_workspace and e.session_id = s.id)), 0)::bigint,
+                             where e.workspace_id = p_workspace and e.session_id = s.id and e.sequence > 0)), 0)::bigint,
                count(*)
         from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer;

@@ -47,15 +47,14 @@ limit 1;
 -- The newest open sessions of a worktree: the session that a call without an id means, and whether it is the only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions
+from sessions indexed by sessions_open_by_worktree
 where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and ended_at is null
   and (?4 is null or client = ?4)
 order by started_at desc, id desc
 limit 2;
 
 -- unplaced_sessions
--- The newest open sessions of a client without a worktree, as on a server. The index of open sessions by worktree also
--- contains sessions without one.
+-- The newest open sessions of a client without a worktree, as on a server.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
@@ -66,18 +65,32 @@ limit 2;
 
 -- session_to_continue
 -- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
--- not the caller's own. Reads from the newest session to the first match.
+-- not the caller's own. Of a worktree, if one is given; an index for each case, so that none reads the whole history.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions
-where workspace_id = ?1 and developer_id = ?2 and (?3 is null or worktree = ?3)
+from sessions indexed by sessions_with_context_by_worktree
+where workspace_id = ?1 and developer_id = ?2 and worktree = ?3
   and (json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '')
 order by started_at desc, id desc
 limit 1;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions indexed by sessions_with_context
+where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
+  and (json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '')
+order by started_at desc, id desc
+limit 1;
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions indexed by sessions_by_worktree
+where workspace_id = ?1 and developer_id = ?2 and worktree = ?3
+  and last_sequence > 0 and (?5 is null or client is not ?4 or native_id is not ?5)
+order by started_at desc, id desc
+limit 1;
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = ?1 and developer_id = ?2 and (?3 is null or worktree = ?3)
+where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
   and last_sequence > 0 and (?5 is null or client is not ?4 or native_id is not ?5)
 order by started_at desc, id desc
 limit 1;
@@ -194,7 +207,15 @@ where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
                             order by sequence desc limit 1 offset ?4), 0)
   and sequence < coalesce(?5, 9223372036854775807)
 order by sequence desc
-limit coalesce(?6, -1);
+limit ?6;
+
+-- turn_start
+-- The user message that begins the turn of a given event.
+select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and type = 'user_message' and sequence < ?4
+order by sequence desc
+limit 1;
 
 -- events_after
 -- Events in order, after a given sequence: to tail, to export, to verify.

@@ -1,30 +1,82 @@
-"""Reading a log page by page: the newest events within a number of tokens, and the whole chain."""
+"""Reading a log page by page: its newest events within limits, and the whole chain."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from holdfast.sessions import chain, rules
-from holdfast.sessions.model import Verification, get_sequence, get_texts, make_session
+from holdfast.sessions.model import (
+    EventWindow,
+    Verification,
+    get_sequence,
+    get_texts,
+    is_user_message,
+    make_event,
+    make_session,
+)
 
 if TYPE_CHECKING:
     from holdfast.sessions.store import SessionStore
 
 FIRST_PAGE = 64
 PAGE = 1000
+MOST_EVENTS = 1000  # that a window returns
 
 
-async def list_recent_within(
-    store: SessionStore, session_id: str, max_turns: int, max_tokens: int
+async def read_window(
+    store: SessionStore,
+    session_id: str,
+    max_turns: int,
+    max_tokens: int | None,
+    most: int = MOST_EVENTS,
+) -> EventWindow:
+    """The newest events within the limits; at most `most`, however long a turn is."""
+    if not max_turns:
+        rows = await store.list_recent_events(session_id, 0, None, 1)
+        return _make_window(rows)
+    # One more than is returned, to know whether the window was cut.
+    if max_tokens is None:
+        rows = await store.list_recent_events(session_id, max_turns, None, most + 1)
+    else:
+        rows = await _list_within(store, session_id, max_turns, max_tokens, most + 1)
+    if len(rows) <= most:
+        return _make_window(rows)
+    rows = await _put_turn_start(store, session_id, rows[:most], max_tokens)
+    return _make_window(rows, is_cut=True)
+
+
+def _make_window(newest_first: list[Any], *, is_cut: bool = False) -> EventWindow:
+    events = [make_event(row) for row in reversed(newest_first)]
+    return EventWindow(events, is_cut=is_cut)
+
+
+async def _put_turn_start(
+    store: SessionStore, session_id: str, newest_first: list[Any], max_tokens: int | None
+) -> list[Any]:
+    """The request of the turn that is cut, in the place of the oldest event, where it fits."""
+    *kept, oldest = newest_first
+    if is_user_message(oldest) or not kept:
+        return newest_first
+    start = await store.find_turn_start(session_id, get_sequence(oldest))
+    if start is None:
+        return newest_first
+    costs = [rules.count_event_tokens(*get_texts(row)) for row in (*kept, start)]
+    if max_tokens is not None and sum(costs) > max_tokens:
+        return newest_first
+    return [*kept, start]
+
+
+async def _list_within(
+    store: SessionStore, session_id: str, max_turns: int, max_tokens: int, most: int
 ) -> list[Any]:
     """From the newest on, until the tokens are spent: the cost follows the limit, not the log."""
     kept: list[Any] = []
     used = 0
     page = FIRST_PAGE
-    if not max_turns:
-        page = 1
     below = None
-    while rows := await store.list_recent_events(session_id, max_turns, below, page):
+    while len(kept) < most:
+        size = min(page, most - len(kept))
+        rows = await store.list_recent_events(session_id, max_turns, below, size)
         costs = [rules.count_event_tokens(*get_texts(row)) for row in rows]
         fitting = rules.fit_tokens(costs, used, max_tokens)
         taken = fitting
@@ -32,7 +84,7 @@ async def list_recent_within(
             taken = max(fitting, 1)  # the newest event is always there
         kept += rows[:taken]
         used += sum(costs[:fitting])
-        if fitting < len(rows) or not max_turns:
+        if fitting < len(rows) or not rows:
             break
         below = get_sequence(kept[-1])
         page = min(page * 2, PAGE)

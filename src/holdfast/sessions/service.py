@@ -17,6 +17,7 @@ from holdfast.sessions import changing, context_sets, reading, rules
 from holdfast.sessions.errors import EventNotFoundError
 from holdfast.sessions.model import (
     EventSample,
+    EventWindow,
     PatchedSession,
     Session,
     SessionEvent,
@@ -32,7 +33,7 @@ from holdfast.sessions.model import (
 )
 from holdfast.sessions.reading import PAGE
 from holdfast.sessions.store import SessionStore
-from holdfast.storage.opening import as_database
+from holdfast.storage.opening import as_database, find_owner
 
 if TYPE_CHECKING:
     from holdfast.sessions.rules import CheckedEvent
@@ -47,12 +48,13 @@ class SessionService:
     """The sessions of one developer: their events, scratchpads and context sets.
 
     Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated
-    before; without an owner it acts for the workspace and developer of the settings.
+    before; without an owner it acts for the workspace and developer of the settings, and with a
+    plain pool for the developer `service` unless `HOLDFAST_DEVELOPER` is set.
     """
 
     def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
         self.db = as_database(db_pool)
-        self.owner = owner or settings.load_settings().owner
+        self.owner = owner or find_owner(db_pool)
         self.store = SessionStore(self.db, self.owner)
 
     # --- sessions ---------------------------------------------------------------------------------
@@ -287,23 +289,19 @@ class SessionService:
 
     async def get_recent_events(
         self, session_id: str, max_turns: int = 30, max_tokens: int | None = None
-    ) -> list[SessionEvent]:
+    ) -> EventWindow:
         """The events of the last turns, oldest first; of these the newest, about `max_tokens`.
 
-        A turn starts at a user message. Events are whole, and the newest is always there.
+        A turn starts at a user message. Events are whole, and the newest is always there. Of more
+        than 1,000 the oldest are left out, but not the request that begins the first turn.
         """
         rules.check_count("max_turns", max_turns)
-        if max_tokens is None:
-            limit = None
-            if max_turns == 0:
-                limit = 1
-            rows = await self.store.list_recent_events(session_id, max_turns, None, limit)
-        else:
+        if max_tokens is not None:
             rules.check_count("max_tokens", max_tokens)
-            rows = await reading.list_recent_within(self.store, session_id, max_turns, max_tokens)
-        if not rows:
+        window = await reading.read_window(self.store, session_id, max_turns, max_tokens)
+        if not window:
             await self.store.get_session(session_id)
-        return [make_event(row) for row in reversed(rows)]
+        return window
 
     async def list_turn_events(
         self,

@@ -187,11 +187,16 @@ class SessionStore:
         for answer, event, number in zip(answers, events, expected, strict=True):
             refused, *_, ended_at = answer
             if refused is not None:
-                raise await self._make_refusal(refused, known, event.id, number, ended_at)
+                raise await self._make_refusal(refused, known, event, number, ended_at)
         return answers
 
     async def _make_refusal(
-        self, refused: str, session_id: str, event_id: str, expected: int | None, ended_at: Any
+        self,
+        refused: str,
+        session_id: str,
+        event: CheckedEvent,
+        expected: int | None,
+        ended_at: Any,
     ) -> HoldfastError:
         if refused == "sequence":
             # Read again: on SQLite the call may have counted before it was undone.
@@ -202,10 +207,20 @@ class SessionStore:
             return errors.SessionNotFoundError(session_id)
         if refused == "ended":
             return errors.SessionEndedError(session_id, parse_moment(ended_at))
-        return errors.EventConflictError(event_id)
+        elsewhere = await self._find_elsewhere(session_id, event)
+        return errors.EventConflictError(event.id, elsewhere=elsewhere)
+
+    async def _find_elsewhere(self, session_id: str, event: CheckedEvent) -> str | None:
+        """The other session that has this very event."""
+        row = await self.find_event(event.id)
+        if row is None:
+            return None
+        _id, found_in, *_, content_hash, _chain_hash, _erased_at = row
+        is_same = content_hash == event.content_hash and found_in != session_id
+        return str(found_in) if is_same else None
 
     async def list_recent_events(
-        self, session_id: object, max_turns: int, below: int | None, limit: int | None
+        self, session_id: object, max_turns: int, below: int | None, limit: int
     ) -> list[Row]:
         """Newest first."""
         known = ids.parse_id(session_id)
@@ -215,6 +230,11 @@ class SessionStore:
         return await self.database.read(
             QUERIES["recent_events"], *self.owner, known, before, below, limit
         )
+
+    async def find_turn_start(self, session_id: str, below: int) -> Row | None:
+        query = QUERIES["turn_start"]
+        rows = await self.database.read(query, *self.owner, session_id, below)
+        return get_first(rows)
 
     async def list_events_after(self, session_id: str, after: int, limit: int) -> list[Row]:
         return await self.database.read(

@@ -4,6 +4,8 @@
 the rows in the store, or, for a server that is asked all the time, goes by the last row of each
 log. The two come from different places, so a difference is a loss and not a rounding. The spool has
 a list of what has to be in it; what is missing there was accepted as well.
+
+"Dropped" is what a hook was given and no disk took: it was never accepted, but it is gone.
 """
 
 from __future__ import annotations
@@ -13,12 +15,22 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Accounting:
-    accepted: int
-    stored: int
-    spooled: int
-    rejected: int
-    sessions: int
+class Waiting:
+    """What is not in the store; known also when the store cannot be opened."""
+
+    spooled: int = 0
+    at_risk: int = 0  # of those: in a folder that does not outlive the machine's restart
+    dropped: int = 0
+    first_dropped_at: str | None = None
+    last_dropped_at: str | None = None
+
+
+@dataclass(frozen=True)
+class Accounting(Waiting):
+    accepted: int = 0
+    stored: int = 0
+    rejected: int = 0
+    sessions: int = 0
 
     @property
     def lost(self) -> int:

@@ -6,9 +6,10 @@ declare
     there regclass := to_regclass('memori.memories');
     moments text[] := array['timestamp with time zone', 'timestamp without time zone', 'date'];
     texts text[] := array['text', 'character varying'];
+    is_begun boolean := exists (
+        select from pg_attribute a where a.attrelid = there and a.attname = 'adopted_at' and not a.attisdropped);
     problem text;
     remedy text := '';
-    one record;
 begin
     -- The migration itself refuses a view, or a table that does not contain memories.
     if there is null or (select c.relkind from pg_class c where c.oid = there) <> 'r' or (
@@ -45,34 +46,148 @@ begin
             ('metadata', array['jsonb', 'json', 'text']), ('lineage', array['jsonb', 'json']),
             ('confidence', array['numeric', 'real', 'double precision']), ('use_count', array['bigint', 'integer']),
             ('last_used_at', moments), ('expires_at', moments), ('created_at', moments), ('updated_at', moments),
-            ('erased_at', moments), ('content_hash', array['bytea']), ('content_tsv', array['tsvector'])
+            ('erased_at', moments), ('adopted_at', moments), ('content_hash', array['bytea']), ('content_tsv', array['tsvector'])
         ) wanted (name, types) on wanted.name = a.attname
         where a.attrelid = there and not a.attisdropped and kind <> all (wanted.types)
         union all
         select format('memori.%s is something else, and Holdfast needs that name for an index', c.relname),
                format('ALTER TABLE memori.%I RENAME TO %I', c.relname, c.relname || '_before')
         from pg_class c left join pg_index i on i.indexrelid = c.oid
-        where c.relnamespace = 'memori'::regnamespace and i.indrelid is distinct from there
+        where c.relnamespace = 'memori'::regnamespace
+          -- An index of the table itself is ours once the table has our columns. Two are accepted before: the first
+          -- that we make, and one that the other program may have made for the same purpose.
+          and (i.indrelid is distinct from there or not is_begun
+               and c.relname not in ('idx_memories_namespace_category', 'memories_by_id_text'))
           and c.relname in ('idx_memories_namespace_category', 'memories_by_id_text', 'memories_by_content',
                             'memories_by_content_text', 'memories_by_text', 'memories_by_age')
     ) found limit 1;
 
-    if problem is null and not exists (select from pg_attribute a where a.attrelid = there and a.attname = 'content_tsv') then
-        -- PostgreSQL will generate that column from the content, and refuses content that is too long.
-        for one in execute 'select id::text, content from memori.memories where octet_length(content) > 100000' loop
-            begin
-                perform to_tsvector('english', one.content);
-            exception when program_limit_exceeded then
-                problem := format('the content of row %s is too long for a full-text index', one.id);
-                remedy := 'ALTER TABLE memori.memories ADD COLUMN content_tsv tsvector';
-            end;
-        end loop;
-    end if;
     if problem is not null then
         raise exception using errcode = 'HF001', message = problem, hint = remedy;
     end if;
 end
 $check$;
+
+-- is_unprepared
+-- Whether a table of another program lacks a column or an index of ours; an index is unusable while it is being made,
+-- and after that was interrupted.
+select count(*) filter (where a.attname in ('id', 'user_id', 'content')) = 3
+       and count(*) filter (where a.attname in ('workspace_id', 'developer_id')) = 0
+       and (count(*) filter (where a.attname = 'adopted_at') = 0
+            or (select count(*) from pg_index i join pg_class c on c.oid = i.indexrelid
+                where i.indrelid = to_regclass('memori.memories') and i.indisvalid and c.relname = any ($1::text[]))
+               < cardinality($1::text[]))
+from pg_attribute a join pg_class t on t.oid = a.attrelid
+where t.oid = to_regclass('memori.memories') and t.relkind = 'r' and not a.attisdropped;
+
+-- lacks_columns
+-- They are added together. Asked before, because even a statement that adds none would lock the table.
+select not exists (select from pg_attribute a
+                   where a.attrelid = 'memori.memories'::regclass and a.attname = 'adopted_at' and not a.attisdropped);
+
+-- wait_briefly
+-- For this transaction: while we wait for the lock of a table, every other statement on the table waits behind us.
+set local lock_timeout = '100ms';
+
+-- add_columns
+-- No default is computed for each row, so the table is not rewritten. The rows that are there get the source `bootstrap`
+-- and the time; the two defaults end at once, so that a row that the other program adds later has neither.
+do $adopt$
+declare
+    marks text[] := array(
+        select mark from unnest(array['source_type', 'adopted_at']) mark
+        where not exists (select from pg_attribute a
+                          where a.attrelid = 'memori.memories'::regclass and a.attname = mark and not a.attisdropped));
+    mark text;
+begin
+    alter table memori.memories
+        add column if not exists category text,
+        add column if not exists metadata jsonb default '{}',
+        add column if not exists source_type text default 'bootstrap',
+        add column if not exists confidence numeric(3,2) default 0.80,
+        add column if not exists lineage jsonb default '[]',
+        add column if not exists last_used_at timestamptz,
+        add column if not exists use_count integer default 0,
+        add column if not exists expires_at timestamptz,
+        add column if not exists created_at timestamptz default now(),
+        add column if not exists updated_at timestamptz default now(),
+        add column if not exists content_hash bytea,
+        add column if not exists erased_at timestamptz,
+        add column if not exists adopted_at timestamptz default now();
+    foreach mark in array marks loop
+        execute format('alter table memori.memories alter column %I drop default', mark);
+    end loop;
+    comment on column memori.memories.source_type is 'explicit|implicit|bootstrap|tool_output';
+    comment on column memori.memories.confidence is 'Belief strength, updated on corroboration/contradiction';
+    comment on column memori.memories.lineage is 'Array of session_ids that contributed';
+    comment on column memori.memories.adopted_at is 'When Holdfast found the row; null for a row that came later';
+end
+$adopt$;
+
+-- lacks_sources
+-- Whether a row that was there has no source. Only a table that had the column itself has such rows.
+select exists (select from memori.memories where source_type is null and adopted_at is not null);
+
+-- fill_sources
+-- One batch, in the order of the ids. A row that the other program changes just now is left out: waiting for it could
+-- become a deadlock, and it is read as `bootstrap` in any case.
+with page as (
+    select id::text as row_id, id from memori.memories where id::text > $1 order by id::text limit $2
+), free as (
+    select m.id from memori.memories m join page on page.id = m.id
+    where m.source_type is null and m.adopted_at is not null
+    for no key update of m skip locked
+), filled as (
+    update memori.memories m set source_type = 'bootstrap' from free where m.id = free.id returning 1
+)
+select max(row_id), (select count(*) from filled) from page;
+
+-- find_index
+-- Whether an index of the table can be used; no row if it does not exist.
+select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid
+where i.indrelid = 'memori.memories'::regclass and c.relname = $1;
+
+-- drop_index
+-- The statement that removes an index.
+select format('drop index %s', i.indexrelid::regclass) from pg_index i join pg_class c on c.oid = i.indexrelid
+where i.indrelid = 'memori.memories'::regclass and c.relname = $1;
+
+-- wait_patiently
+-- An index that is made concurrently cannot be in a transaction, so its limits are set for the connection.
+select set_config('lock_timeout', $1, false), set_config('statement_timeout', '0', false);
+
+-- wait_as_before
+-- The limits that the role or the database has set.
+reset lock_timeout;
+reset statement_timeout;
+
+-- find_holder
+-- The other transaction that uses the table for the longest time; for an index, one that reads anything.
+select a.pid, a.usename::text, a.application_name, a.xact_start
+from pg_stat_activity a
+left join pg_locks l on l.pid = a.pid and l.relation = 'memori.memories'::regclass and l.granted
+where a.datname = current_database() and a.pid <> pg_backend_pid() and (l.pid is not null or a.backend_xmin is not null)
+order by l.pid is null, a.xact_start
+limit 1;
+
+-- expect_columns
+-- For this transaction: functions may name columns that are added after them, so that the table is locked only then.
+set local check_function_bodies = off;
+
+-- grant_table
+-- The runtime role may use the table as its own program does; it may not change the source of a row.
+do $adopt$
+begin
+    grant select, insert on memori.memories to holdfast_runtime;
+    grant update (content, category, metadata, confidence, lineage, last_used_at, use_count, expires_at, updated_at,
+                  erased_at) on memori.memories to holdfast_runtime;
+    if (select a.attgenerated = '' from pg_attribute a
+        where a.attrelid = 'memori.memories'::regclass and a.attname = 'content_tsv') then
+        grant update (content_tsv) on memori.memories to holdfast_runtime;
+    end if;
+    grant usage on all sequences in schema memori to holdfast_runtime;
+end
+$adopt$;
 
 -- try_verbs
 -- Each verb is tried once and undone: a table whose constraints or triggers refuse a verb is refused now, not in daily
@@ -102,6 +217,9 @@ begin
 exception
     when sqlstate 'HF000' then
         null;
+    -- Another transaction is in the way, not the table.
+    when lock_not_available or query_canceled or deadlock_detected then
+        raise;
     when others then
         get stacked diagnostics said = message_text, by_constraint = constraint_name, by_column = column_name;
         raise exception using errcode = 'HF001', message = format('it does not take a memory of source_type %s: %s', kind, said),

@@ -27,6 +27,16 @@ class IdTakenError(Conflict):
         super().__init__("An id is taken. Use a new one.")
 
 
+class EventDroppedError(Unavailable):
+    """What a hook was given and could keep nowhere; it is counted where that is possible."""
+
+    code = "event_dropped"
+
+    def __init__(self, reason: str):
+        self.reason = reason
+        super().__init__(f"An event could not be kept anywhere. {reason}")
+
+
 class NewerSchemaError(Refused):
     code = "newer_schema"
 
@@ -123,14 +133,32 @@ class AdoptionRefusedError(Refused):
 
     code = "adoption_refused"
 
-    def __init__(self, where: str, problem: str, remedy: str | None):
+    def __init__(self, where: str, problem: str, remedy: str | None, *, is_begun: bool = False):
         self.where, self.problem, self.remedy = where, problem, remedy
         statements = [remedy] if remedy else []
+        done = "Nothing was changed"
+        if is_begun:
+            done = "It has columns of Holdfast now, and its rows are as they were"
         super().__init__(
             f"The table memori.memories in {where} was made by another program, and Holdfast "
-            f"cannot use it as it is: {problem}. Nothing was changed. Change that, or name another "
-            "database in HOLDFAST_DATABASE.",
+            f"cannot use it as it is: {problem}. {done}. Change that, or name another database in "
+            "HOLDFAST_DATABASE.",
             next_actions=[Action("database.run", statement=statement) for statement in statements],
+        )
+
+
+class TableLockedError(Unavailable):
+    """Another transaction has used the table for longer than we wait for it."""
+
+    code = "table_locked"
+
+    def __init__(self, where: str, seconds: float, holder: str):
+        self.where, self.seconds, self.holder = where, seconds, holder
+        super().__init__(
+            f"{holder} keeps the table memori.memories in {where} busy, and {seconds:g} seconds of "
+            "trying were not enough. Its rows are as they were, and a new run continues where this "
+            "one stopped. End that transaction first, or wait for its end.",
+            next_actions=[Action("database.migrate")],
         )
 
 
@@ -188,6 +216,16 @@ class StoreClosedError(Unavailable):
         self.where = where
         super().__init__(
             f"{where} was closed, or opened before a fork. Open it again with open_database()."
+        )
+
+
+class PoolClosedError(StoreClosedError):
+    """The same error to a door; a program that made the pool makes another."""
+
+    def __init__(self, where: str):
+        self.where = where
+        Unavailable.__init__(
+            self, f"{where} has a pool of connections that is closed. Make a new pool."
         )
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ground import canonical, clock, ids
+from holdfast.ground.off_loop import off_loop
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import STORAGE as QUERIES
 
@@ -45,7 +46,7 @@ class Journal:
         entry_id: str | None = None,
     ) -> JournalEntry:
         """Store a document; the same id again returns the first one unchanged."""
-        text = canonical.canonical_object(kind, content, max_bytes=CONTENT_BYTES)
+        text = await off_loop(canonical.canonical_object, kind, content, max_bytes=CONTENT_BYTES)
         rows = await self.database.write(
             QUERIES["keep_entry"],
             *self.owner,
@@ -73,11 +74,11 @@ class Journal:
         rows = await self.database.read(
             QUERIES["newest_entries"], *self.owner, kind, _format_subject(subject), limit
         )
-        return [_parse_entry(row) for row in rows]
+        return await off_loop(_parse_entries, rows)
 
     async def newest_of_kind(self, kind: str, limit: int) -> list[JournalEntry]:
         rows = await self.database.read(QUERIES["newest_of_kind"], *self.owner, kind, limit)
-        return [_parse_entry(row) for row in rows]
+        return await off_loop(_parse_entries, rows)
 
     async def list_with_text(self, text: str) -> list[tuple[str, str]]:
         """Ids and kinds of what holds a text, as the stored JSON has it or as a reader sees it."""
@@ -93,6 +94,10 @@ class Journal:
 
 def _format_subject(parts: Sequence[str]) -> str:
     return canonical.canonical_json("subject", list(parts), max_bytes=CONTENT_BYTES)
+
+
+def _parse_entries(rows: Sequence[Row]) -> list[JournalEntry]:
+    return [_parse_entry(row) for row in rows]
 
 
 def _parse_entry(row: Row) -> JournalEntry:

@@ -3,8 +3,14 @@
 show server_encoding;
 
 -- lock_ledger
--- One process migrates; the others wait here and then see the result.
-select pg_advisory_xact_lock(x'486F6C64'::bigint);
+-- Whether this process may migrate, until its transaction ends. Another process tries again and does not wait here: an
+-- index that is made concurrently waits for every statement that is running.
+select pg_try_advisory_xact_lock(x'486F6C64'::bigint);
+
+-- keep_lock
+-- The transaction with the lock does nothing else, and no limit of the role or the database may end it.
+select set_config(name, '0', true) from pg_settings
+where name in ('idle_in_transaction_session_timeout', 'transaction_timeout');
 
 -- make_ledger
 -- The migrations that were applied to this database, with the checksum of their texts. Every role may read it and the
@@ -78,9 +84,12 @@ order by 1
 limit 1;
 
 -- other_owner
--- The owner of our schemas, if it is not the current role.
-select pg_get_userbyid(n.nspowner)::text from pg_namespace n
-where n.nspname in ('context', 'holdfast') and not pg_has_role(n.nspowner, 'MEMBER')
+-- The owner of our schemas or of the table of memories, if it is not the current role.
+select pg_get_userbyid(owned.owner)::text
+from (select n.nspowner as owner from pg_namespace n where n.nspname in ('context', 'holdfast', 'memori')
+      union all
+      select c.relowner from pg_class c where c.oid = to_regclass('memori.memories')) owned
+where not pg_has_role(owned.owner, 'MEMBER')
 limit 1;
 
 -- has_foreign_table

@@ -17,7 +17,7 @@ from holdfast.storage.queries import read_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import apsw
@@ -182,9 +182,18 @@ def backups(path: str) -> list[str]:
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
 
-async def migrate_postgres(url: str) -> list[str]:
+async def migrate_postgres(
+    url: str,
+    *,
+    patience_seconds: float = PATIENCE_SECONDS,
+    report: Callable[[str], None] = lambda step: None,
+) -> list[str]:
     """Bring a database up to date as its owner; answers with the names of what was applied."""
     from holdfast.storage import postgres, postgres_migrate
 
-    async with postgres.open_connection(url) as connection:
-        return await postgres_migrate.apply_postgres(connection, postgres.where_of(url))
+    return await postgres_migrate.apply_postgres(
+        lambda: postgres.open_connection(url),
+        postgres.where_of(url),
+        patience_seconds=patience_seconds,
+        report=report,
+    )

@@ -26,6 +26,7 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
             url = settings.load_settings().database
         settings.check_database_url(url)
         self.patience_seconds = patience_seconds
+        self.leaves_log = False  # of SQLite, to the next program
         self.url = url
         self._context: Any = None
 
@@ -33,7 +34,9 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
         if path := settings.sqlite_path(self.url):
             from holdfast.storage.sqlite import open_sqlite
 
-            self._database: Database = open_sqlite(path, self.patience_seconds)
+            database = open_sqlite(path, self.patience_seconds)
+            database.leaves_log = self.leaves_log
+            self._database: Database = database
         else:
             from holdfast.storage.postgres import open_postgres
 
@@ -48,9 +51,20 @@ class open_database:  # noqa: N801  # reads as a verb: `async with open_database
             await self._context.__aexit__(*exception)
 
 
+def find_owner(pool_or_database: Any) -> settings.Owner:
+    """Whom a service acts for that was given none: a person, or the program that has the pool."""
+    if _is_database(pool_or_database):
+        return settings.load_settings().owner
+    return settings.load_service_owner()
+
+
+def _is_database(pool_or_database: Any) -> bool:
+    return hasattr(pool_or_database, "write_rows")
+
+
 def as_database(pool_or_database: Any) -> Database:
     """Our database as it is; a plain `asyncpg.Pool` behind the same verbs, never migrated."""
-    if hasattr(pool_or_database, "write_rows"):
+    if _is_database(pool_or_database):
         database: Database = pool_or_database
         return database
     if not (hasattr(pool_or_database, "acquire") and hasattr(pool_or_database, "fetch")):

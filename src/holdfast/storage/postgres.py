@@ -116,7 +116,7 @@ async def open_postgres(
         )
     database = PostgresDatabase(pool, where, holds=True)
     try:
-        await database.prepare()
+        await database.prepare(patience_seconds)
         yield database
     finally:
         await database.close()
@@ -205,7 +205,7 @@ class PostgresDatabase:
         self._role: Role | None = None
         self._looked_at_role = False
 
-    async def prepare(self) -> None:
+    async def prepare(self, patience_seconds: float = PATIENCE_SECONDS) -> None:
         """Migrate where the role may; say what to do where it may not."""
         role = await self.role()
         if postgres_migrate.is_behind(self.where, role.schema, role.functions):
@@ -214,8 +214,10 @@ class PostgresDatabase:
                 may_migrate = role.owns
             if not may_migrate:
                 raise errors.SchemaMissingError(self.where)
-            async with translate_errors(self.where), self.pool.acquire() as connection:
-                await postgres_migrate.apply_postgres(connection, self.where)
+            async with translate_errors(self.where):
+                await postgres_migrate.apply_postgres(
+                    self.pool.acquire, self.where, patience_seconds=patience_seconds
+                )
             self._role = None
         await self._look_at_role()
 

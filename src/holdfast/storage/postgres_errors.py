@@ -78,6 +78,8 @@ def translate(error: Exception, where: str) -> Exception:
             return StoreFullError(where)
         case asyncpg.ReadOnlySQLTransactionError():
             return StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
+        case asyncpg.InterfaceError() if str(error).startswith("pool is clos"):
+            return errors.PoolClosedError(where)
         case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
             return errors.StoreDamagedError(where, str(error))
     return _translate_group(error, where)

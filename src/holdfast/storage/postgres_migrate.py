@@ -7,14 +7,18 @@ with a newer schema.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from holdfast.errors import shown
 from holdfast.storage import errors, functions
-from holdfast.storage.migrate import HERE, Migration, migrations, pending, read_ledger, refuse_newer
-from holdfast.storage.queries import Block, read_blocks
+from holdfast.storage.adoption import Adoption, Report
+from holdfast.storage.database import PATIENCE_SECONDS
+from holdfast.storage.migrate import Migration, migrations, pending, read_ledger, refuse_newer
+from holdfast.storage.queries import Block
 
 INSUFFICIENT_PRIVILEGE = "42501"
 # What a migration raises that finds another program's `memori.memories` and cannot use it.
@@ -23,8 +27,15 @@ DUPLICATE_SCHEMA = "42P06"
 NOT_ADOPTABLE = "HF001"
 # Classes of errors: values, constraints, names and types, limits.
 ABOUT_A_TABLE = ("22", "23", "42", "54")
-ADOPTION = os.path.join(HERE, "adoption.postgres.sql")
 UNRELEASED_MIGRATION = "0001_storage"  # of databases from before the first release
+ISOLATION = "read_committed"  # to see what another process did while we waited
+PAUSE_SECONDS = 0.1
+
+Connect = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+def _ignore(step: str) -> None:
+    """For a caller to which nothing is reported."""
 
 
 def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
@@ -36,24 +47,82 @@ def is_behind(where: str, schema: int | None, installed: int | None) -> bool:
     return not is_current
 
 
-async def apply_postgres(connection: Any, where: str) -> list[str]:
-    """All that is pending, in one transaction: a crash inside leaves the old schema whole."""
+async def apply_postgres(
+    connect: Connect,
+    where: str,
+    *,
+    patience_seconds: float = PATIENCE_SECONDS,
+    report: Report = _ignore,
+) -> list[str]:
+    """All that is pending, in one transaction: a crash inside leaves the old schema whole.
+
+    A table of another program is prepared before, in steps of their own.
+    """
     ledger = read_ledger("postgres")
+    async with connect() as guard, _hold_ledger(guard, ledger), connect() as connection:
+        adoption = Adoption(connection, where, patience_seconds, report)
+        try:
+            if await adoption.is_needed():
+                await adoption.prepare(lambda: _rehearse(adoption, ledger))
+            async with connection.transaction(isolation=ISOLATION):
+                return await _apply_postgres(adoption, ledger)
+        except Exception as error:
+            await _raise_described(error, adoption, ledger)
+            raise
+
+
+@asynccontextmanager
+async def _hold_ledger(connection: Any, ledger: dict[str, str]) -> AsyncIterator[None]:
+    """One process migrates; the others wait, and then see the result.
+
+    The lock has a transaction of its own, because adopting a table takes several. It is not a lock
+    of the connection: a pooler would keep that after us.
+    """
+    transaction = await _try_lock(connection, ledger)
+    while transaction is None:
+        await asyncio.sleep(PAUSE_SECONDS * random.random())
+        transaction = await _try_lock(connection, ledger)
     try:
-        # Read committed, to see what another process did while we waited.
-        async with connection.transaction(isolation="read_committed"):
-            return await _apply_postgres(connection, ledger, where)
-    except Exception as error:
-        sqlstate: str = getattr(error, "sqlstate", None) or ""
-        if sqlstate == INSUFFICIENT_PRIVILEGE:
-            owner = await connection.fetchval(ledger["other_owner"])
-            raise _describe_permission(where, error, owner) from error
-        if sqlstate == DUPLICATE_SCHEMA:
-            raise errors.SchemaTakenError(where, "memori") from error
-        if await _is_about_foreign_table(connection, ledger, sqlstate):
-            remedy = getattr(error, "hint", None)
-            raise errors.AdoptionRefusedError(where, str(error), remedy) from error
-        raise
+        await connection.execute(ledger["keep_lock"])
+        yield
+    finally:
+        if not connection.is_closed():
+            await transaction.rollback()
+
+
+async def _try_lock(connection: Any, ledger: dict[str, str]) -> Any:
+    # A transaction that keeps what it has seen would hold up an index.
+    transaction = connection.transaction(isolation=ISOLATION)
+    await transaction.start()
+    if await connection.fetchval(ledger["lock_ledger"]):
+        return transaction
+    await transaction.rollback()
+    return None
+
+
+async def _rehearse(adoption: Adoption, ledger: dict[str, str]) -> None:
+    """The whole migration, and nothing of it stays."""
+    transaction = adoption.connection.transaction(isolation=ISOLATION)
+    await transaction.start()
+    try:
+        await _apply_postgres(adoption, ledger)
+    finally:
+        if not adoption.connection.is_closed():
+            await transaction.rollback()
+
+
+async def _raise_described(error: Exception, adoption: Adoption, ledger: dict[str, str]) -> None:
+    connection, where = adoption.connection, adoption.where
+    sqlstate: str = getattr(error, "sqlstate", None) or ""
+    if sqlstate == INSUFFICIENT_PRIVILEGE:
+        owner = await connection.fetchval(ledger["other_owner"])
+        raise _describe_permission(where, error, owner) from error
+    if sqlstate == DUPLICATE_SCHEMA:
+        raise errors.SchemaTakenError(where, "memori") from error
+    if await _is_about_foreign_table(connection, ledger, sqlstate):
+        remedy = getattr(error, "hint", None)
+        is_begun = not await connection.fetchval(adoption.sql["lacks_columns"])
+        raise errors.AdoptionRefusedError(where, str(error), remedy, is_begun=is_begun) from error
 
 
 async def _is_about_foreign_table(connection: Any, ledger: dict[str, str], sqlstate: str) -> bool:
@@ -64,28 +133,28 @@ async def _is_about_foreign_table(connection: Any, ledger: dict[str, str], sqlst
     return bool(await connection.fetchval(ledger["has_foreign_table"]))
 
 
-async def _apply_postgres(connection: Any, ledger: dict[str, str], where: str) -> list[str]:
+async def _apply_postgres(adoption: Adoption, ledger: dict[str, str]) -> list[str]:
+    connection, where = adoption.connection, adoption.where
     encoding = await connection.fetchval(ledger["server_encoding"])
     if encoding != "UTF8":
         raise errors.WrongEncodingError(where, encoding)
-    await connection.execute(ledger["lock_ledger"])
     await connection.execute(ledger["make_ledger"])
     applied = await _read_applied(connection, ledger, where)
     todo = pending("postgres", applied, where)
     installed = await _read_installed(connection, ledger, where)
     if not todo and installed == functions.NUMBER:
         return []
-    await _change_schema(connection, ledger, todo, installed)
+    await connection.execute(adoption.sql["check_table"])
+    await _change_schema(adoption, ledger, todo, installed)
     names = [migration.name for migration in todo]
     return names or [_name_functions()]
 
 
 async def _change_schema(
-    connection: Any, ledger: dict[str, str], todo: Sequence[Migration], installed: int
+    adoption: Adoption, ledger: dict[str, str], todo: Sequence[Migration], installed: int
 ) -> None:
     """What triggers call, then the tables, then the verbs; at last a foreign table is tried."""
-    adoption = {block.name: block.sql for block in read_blocks(ADOPTION)}
-    await connection.execute(adoption["check_table"])
+    connection = adoption.connection
     guards = functions.read_functions("guards")
     if installed < functions.NUMBER:
         await _install(connection, guards, installed)
@@ -93,15 +162,20 @@ async def _change_schema(
         await connection.execute(migration.sql)
         entry = (migration.number, migration.name, migration.checksum)
         await connection.execute(ledger["add_migration"], *entry)
+    is_adopted = await connection.fetchval(ledger["is_adopted"])
+    if is_adopted:
+        await connection.execute(adoption.sql["expect_columns"])
     if installed < functions.NUMBER:
-        is_adopted = await connection.fetchval(ledger["is_adopted"])
         verbs = functions.list_verbs(is_adopted=is_adopted)
         await _install(connection, verbs, installed)
         names = [functions.full_name(block) for block in (*guards, *verbs)]
         await connection.execute(ledger["grant_functions"], names)
         checksum = functions.compute_checksum()
         await connection.execute(ledger["add_functions"], functions.NUMBER, checksum)
-    await connection.execute(adoption["try_verbs"])
+    if is_adopted:
+        await adoption.add_columns()
+        await connection.execute(adoption.sql["grant_table"])
+        await adoption.run_briefly(adoption.sql["try_verbs"])
 
 
 async def _install(connection: Any, blocks: Sequence[Block], installed: int) -> None:
@@ -152,7 +226,10 @@ def _describe_permission(
     where: str, error: Exception, owner: str | None
 ) -> errors.PermissionRefusedError:
     if owner:
-        advice = f"Its schemas belong to {shown(owner)}: set HOLDFAST_DATABASE to that owner's URL."
+        advice = (
+            f"Its schemas and tables belong to {shown(owner)}: "
+            "set HOLDFAST_DATABASE to that owner's URL."
+        )
         return errors.PermissionRefusedError(where, str(error), advice)
     advice = (
         "Set HOLDFAST_DATABASE to the owner's URL. The owner of the database may create schemas; "

@@ -1,23 +1,26 @@
 -- act_for
--- Sets the caller for this transaction only; the policies read it, and unset means no rows.
+-- Sets the caller for this transaction only; the policies read it, and unset means no rows. A plan is kept while the
+-- table grows: one that reads the whole of a small table is right only at first.
 create or replace function holdfast.act_for(p_workspace text, p_developer text) returns void
 language plpgsql as $$
 begin
-    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true);
+    perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
+            set_config('enable_seqscan', 'off', true);
 end
 $$;
 
 -- notify
 -- Adds an entry to the outbox. Ids are assigned under a lock that is held until the commit, so that they appear in the
 -- order of the commits and a reader that has seen n misses none. With a bare sequence a reader can miss rows: a later
--- id can be visible before an earlier one.
+-- id can be visible before an earlier one; and its numbers tell one developer how much all others do.
 create or replace function holdfast.notify(p_workspace text, p_developer text, p_topic text, p_data jsonb)
 returns void
 language plpgsql as $$
 begin
-    perform pg_advisory_xact_lock(hashtextextended('holdfast.outbox:' || p_workspace, 0));
-    insert into holdfast.outbox (workspace_id, developer_id, topic, data, created_at)
-    values (p_workspace, p_developer, p_topic, p_data, clock_timestamp());
+    perform pg_advisory_xact_lock(hashtextextended(format('holdfast.outbox:%s:%s', p_workspace, p_developer), 0));
+    insert into holdfast.outbox (workspace_id, developer_id, id, topic, data, created_at)
+    select p_workspace, p_developer, coalesce(max(o.id), 0) + 1, p_topic, p_data, clock_timestamp()
+    from holdfast.outbox o where o.workspace_id = p_workspace and o.developer_id = p_developer and o.id > 0;
 end
 $$;
 
@@ -48,7 +51,7 @@ begin
     return query
         select coalesce(max(o.id), 0)
         from holdfast.outbox o
-        where o.workspace_id = p_workspace and o.developer_id = p_developer;
+        where o.workspace_id = p_workspace and o.developer_id = p_developer and o.id > 0;
 end
 $$;
 
@@ -145,6 +148,7 @@ begin
     return query
         select j.id::text, j.subject, j.content, j.created_at, j.erased_at from holdfast.journal j
         where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = p_kind and j.subject = p_subject
+          and j.subject >= ''
         order by j.number desc
         limit p_limit;
 end
@@ -160,7 +164,7 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select j.id::text, j.subject, j.content, j.created_at, j.erased_at from holdfast.journal j
-        where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = p_kind
+        where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = p_kind and j.number > 0
         order by j.number desc
         limit p_limit;
 end

@@ -13,6 +13,9 @@ is written to it after its record and taken from it before its record is, both d
 leaves a record that is not on the list, which is not a loss, and never an id without its record. So
 every reported loss is real; what is not reported is the loss of a record whose writer was killed,
 or could not wait for the list.
+
+A disk that is full or read-only takes no file of the spool. Then a record goes to the reserve, or
+to a refuge (`reserve`), and is counted there if even that is impossible.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from typing import Any, NamedTuple
 
 from holdfast import errors
 from holdfast.ground import canonical, files, ids, jsonl
+from holdfast.storage.accounting import Waiting
+from holdfast.storage.errors import EventDroppedError
+from holdfast.storage.reserve import REFUGE_BYTES, Reserve, list_refuges, locate_reserve
 
 Record = dict[str, Any]
 
@@ -55,6 +61,7 @@ class Spool:
         """`store` is the mark of the store that is drained into; without one, all is taken."""
         if lock_seconds is None:
             lock_seconds = files.LOCK_SECONDS
+        self.home = home
         self.store = store
         self.lock_seconds = lock_seconds
         self.folder = os.path.join(home, "spool")
@@ -65,7 +72,34 @@ class Spool:
         self.rejected = self._locate("rejected.jsonl")
 
     def add(self, record: Record) -> None:
-        """Keep a record durably; it is accepted when this returns."""
+        """Keep a record durably, where it can be kept; it is accepted when this returns."""
+        reasons = []
+        for keep in self._choose_places():
+            try:
+                keep(record)
+                return
+            except errors.HoldfastError as error:
+                reasons.append(error.message)
+        self._count_drop()
+        raise EventDroppedError(reasons[0])
+
+    def _choose_places(self) -> Iterator[Callable[[Record], None]]:
+        """Behind what waits, to keep the order; else the spool, the reserve, the refuges."""
+        used = [reserve for reserve in self._list_reserves() if not reserve.is_empty()]
+        if used:
+            yield _keep_in(used[-1])
+        else:
+            yield self._add_to_spool
+        yield from map(_keep_in, self._list_reserves(make=True))
+        if used:  # out of order is better than not at all
+            yield self._add_to_spool
+
+    def _count_drop(self) -> None:
+        for reserve in self._list_reserves(make=True):
+            if _succeeds(reserve.count_drop):
+                return
+
+    def _add_to_spool(self, record: Record) -> None:
         files.private_folder(self.folder)
         try:
             with self._turn():
@@ -86,11 +120,32 @@ class Spool:
 
     def is_empty(self) -> bool:
         """Whether nothing waits for this store; cheap, because it is the usual case."""
-        return next(self._find_waiting(), None) is None
+        if next(self._find_waiting(), None) is not None:
+            return False
+        return all(reserve.is_empty() for reserve in self._list_reserves())
+
+    def count_waiting(self) -> Waiting:
+        """Needs no store, and a disk that can be read."""
+        reserve, *refuges = self._list_reserves()
+        headers = [found.read_header() for found in (reserve, *refuges)]
+        drops = [header for header in headers if header.get("dropped")]
+        return Waiting(
+            spooled=self.count_spooled(),
+            at_risk=sum(refuge.count_lines() for refuge in refuges),
+            dropped=sum(header["dropped"] for header in drops),
+            first_dropped_at=min((header["first_at"] for header in drops), default=None),
+            last_dropped_at=max((header["last_at"] for header in drops), default=None),
+        )
+
+    def list_counters(self) -> list[str]:
+        """The files in which events are counted that could not be kept."""
+        reserves = self._list_reserves()
+        return [reserve.path for reserve in reserves if reserve.read_header().get("dropped")]
 
     def count_spooled(self) -> int:
         """With those that were accepted and can only be in a file that cannot be read."""
         readable = sum(map(_count_lines, self._list_files()))
+        readable += sum(reserve.count_lines() for reserve in self._list_reserves())
         if not self._has_unreadable():
             return readable
         return readable + len(self._find_missing())
@@ -121,7 +176,8 @@ class Spool:
         found = []
         for path in self._list_put_aside():
             found.append(Unreadable(path, _find_problem(path), put_aside=True))
-        for path in (*self._list_files(), self.rejected, self.expected):
+        in_place = [reserve.path for reserve in self._list_reserves()]
+        for path in (*self._list_files(), self.rejected, self.expected, *in_place):
             problem = _find_problem(path)
             if problem:
                 found.append(Unreadable(path, problem, put_aside=False))
@@ -131,7 +187,7 @@ class Spool:
         """The files that hold a text, in any spelling, and those that cannot be read."""
         if not text:
             return []
-        paths = []
+        paths = [reserve.path for reserve in self._list_reserves()]
         for folder, _, names in os.walk(self.folder):
             paths += [os.path.join(folder, name) for name in names if not name.endswith(".lock")]
         return [path for path in sorted(paths) if _may_hold(path, text)]
@@ -143,6 +199,7 @@ class Spool:
         if self.is_empty():
             return 0
         taken = 0
+        files.private_folder(self.folder)  # what waits may be elsewhere
         with self._lock(self.draining):
             while self._take_next():
                 left = None
@@ -163,6 +220,12 @@ class Spool:
         alone.sort(key=self._read_age)
         known = [name for name in ("draining.jsonl", *aside, "pending.jsonl") if name in names]
         return [self._locate(name) for name in (*known, *alone)]
+
+    def _list_reserves(self, *, make: bool = False) -> Iterator[Reserve]:
+        """The reserve, then the refuges, in the order in which they are used."""
+        yield Reserve(locate_reserve(self.home), lock_seconds=self.lock_seconds)
+        for path in list_refuges(self.home, make=make):
+            yield Reserve(path, limit=REFUGE_BYTES, lock_seconds=self.lock_seconds)
 
     def _locate(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -222,11 +285,10 @@ class Spool:
 
     def _write_alone(self, record: Record) -> None:
         """A file of its own, which needs no lock."""
-        line = canonical.canonical_object("record", record, max_bytes=jsonl.MAX_RECORD_BYTES)
         event_id = _find_event_id(record)
         identity = ids.parse_id(event_id) or ids.new_id()
         path = self._locate(f"pending-{identity}.jsonl")
-        files.write_atomic(path, line.encode() + b"\n")
+        files.write_atomic(path, _format_record(record))
 
     def _is_draining(self) -> bool:
         return os.path.exists(self.draining)
@@ -246,6 +308,14 @@ class Spool:
                 raise files.translate(error, path) from error
             except errors.StoreBusyError:
                 return False
+        return self._take_reserve()
+
+    def _take_reserve(self) -> bool:
+        """Move what waits in the reserve or in a refuge here: now there is room."""
+        for reserve in self._list_reserves():
+            if not reserve.is_empty():
+                reserve.pour(lambda lines: files.write_atomic(self.draining, lines))
+                return self._is_draining()
         return False
 
     def _take(self, path: str) -> None:
@@ -456,6 +526,16 @@ def _succeeds(work: Callable[..., None], *args: object) -> bool:
     except errors.HoldfastError:
         return False
     return True
+
+
+def _keep_in(reserve: Reserve) -> Callable[[Record], None]:
+    return lambda record: reserve.keep(_format_record(record))
+
+
+def _format_record(record: Record) -> bytes:
+    """A new record as a line, or a refusal."""
+    line = canonical.canonical_object("record", record, max_bytes=jsonl.MAX_RECORD_BYTES)
+    return f"{line}\n".encode()
 
 
 def _format_line(record: Record) -> bytes:

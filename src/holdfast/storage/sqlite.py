@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any, TypeVar
 
-    from holdfast.storage.database import Row, Transaction
+    from holdfast.storage.database import Database, Row, Transaction
     from holdfast.storage.group_commit import GroupCommit
     from holdfast.storage.queries import Query, Room
 
@@ -51,6 +51,7 @@ CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
 SCRUB_PAUSE_SECONDS = 0.01
 SMALLEST_BYTES = 512
+LEFT_LOG_BYTES = 1 << 20
 PRAGMAS = (
     "pragma synchronous=full",
     "pragma foreign_keys=on",
@@ -197,9 +198,33 @@ class SqliteTransaction:
         self._rooms.add(room)
 
 
-class SqliteDatabase:
+class _SqliteVerbs:
+    """The verbs that are one transaction each."""
+
     engine = "sqlite"
 
+    async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        raise NotImplementedError
+
+    async def write(self, query: Query, *args: object) -> list[Row]:
+        return await self.transaction(lambda tx: tx.run(query, *args))
+
+    async def write_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
+        async def work(tx: Transaction) -> list[Row]:
+            answers = await tx.run_rows(query, head, rows)
+            if any(refused for refused, *_ in answers):
+                raise _Undo(answers)
+            return answers
+
+        try:
+            return await self.transaction(work)
+        except _Undo as undo:
+            return undo.answers
+
+
+class SqliteDatabase(_SqliteVerbs):
     def __init__(self, path: str, patience_seconds: float = PATIENCE_SECONDS):
         self.path, self.patience_seconds = path, patience_seconds
         self.connection = connect(path, patience_seconds)
@@ -217,6 +242,7 @@ class SqliteDatabase:
         self._watch: FileWatch | None = None
         self._closed = False
         self.applied: list[str] = []  # migrations, by this very opening
+        self.leaves_log = False  # to the next program
         self.owes_scrub = False  # erased content may still be in the write-ahead log
 
     def watch(self) -> None:
@@ -239,32 +265,16 @@ class SqliteDatabase:
         except (apsw.Error, UnicodeDecodeError) as error:
             raise translate(error, self.path, self.connection) from None
 
-    async def write(self, query: Query, *args: object) -> list[Row]:
-        return await self.transaction(lambda tx: tx.run(query, *args))
-
-    async def write_rows(
-        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
-    ) -> list[Row]:
-        async def work(tx: Transaction) -> list[Row]:
-            answers = await tx.run_rows(query, head, rows)
-            if any(refused for refused, *_ in answers):
-                raise _Undo(answers)
-            return answers
-
-        try:
-            return await self.transaction(work)
-        except _Undo as undo:
-            return undo.answers
-
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         self._check_open()
         loop = _running_loop()
         if loop is None:
-            [outcome] = self.commit([work])
-            if isinstance(outcome, Failure):
-                raise outcome.error
-            return outcome  # type: ignore[no-any-return]
+            return _take_outcome(self.commit([work]))  # type: ignore[no-any-return]
         return await self._open_group().submit(loop, work)  # type: ignore[no-any-return]
+
+    def hurried(self) -> Database:
+        """The same open store, for a caller that tries once: the store is free, or it is busy."""
+        return _HurriedSqlite(self)
 
     async def scrub(self) -> None:
         """Empty the write-ahead log, where erased content would linger.
@@ -294,7 +304,20 @@ class SqliteDatabase:
                 lock.acquire(True, CLOSING_SECONDS)
             if self.owes_scrub:
                 self._empty_log()
+            elif self.leaves_log:
+                self._leave_log()
             self.let_go()
+
+    def _leave_log(self) -> None:
+        """Close without moving a short log to the store: it costs three syncs, and an agent waits.
+
+        SQLite's own limit would not bound it: the process that opens an idle store does not know
+        what was moved before, so it never begins the log again. So the hook that finds the log
+        long empties it in closing, as every other program does that is the last to close.
+        """
+        log_size = _read_size(f"{self.path}-wal") or 0
+        if log_size < LEFT_LOG_BYTES:
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
     def let_go(self) -> None:
         """Close every file; errors are ignored."""
@@ -429,6 +452,39 @@ class SqliteDatabase:
             self.connection.execute("rollback to unit")
         self.connection.execute("release unit")
         return outcome
+
+
+class _HurriedSqlite(_SqliteVerbs):
+    def __init__(self, database: SqliteDatabase):
+        self._database = database
+
+    async def read(self, query: Query, *args: object) -> list[Row]:
+        return await self._database.read(query, *args)  # no read waits for a writer
+
+    async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Without the group: its thread may be waiting for another process."""
+        if _running_loop() is None:
+            outcomes = self._database.try_commit([work])
+        else:
+            import asyncio  # it is loaded: a loop runs
+
+            outcomes = await asyncio.to_thread(self._database.try_commit, [work])
+        if outcomes is None:
+            raise StoreBusyError(self._database.path)
+        return _take_outcome(outcomes)  # type: ignore[no-any-return]
+
+    async def scrub(self) -> None:
+        await self._database.scrub()
+
+    async def close(self) -> None:
+        """Closed by the caller that opened it."""
+
+
+def _take_outcome(outcomes: Sequence[Any]) -> Any:
+    [outcome] = outcomes
+    if isinstance(outcome, Failure):
+        raise outcome.error
+    return outcome
 
 
 class _Undo(Exception):

@@ -1,8 +1,8 @@
 """`holdfast hook CLIENT EVENT`: what a client calls while a person waits.
 
-It appends one event, or spools it when the store is busy or down. It prints nothing, never fails
-and never waits long. So it imports little, reads no more than there is, and suppresses every error
-after having counted it.
+It appends one event, or spools it when the store is busy or down. It never fails, never waits long
+and prints nothing, except on stderr that an event could not be kept anywhere. So it imports little,
+reads no more than there is, and suppresses every error after having counted it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from holdfast.clients import find_client
 from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
+from holdfast.storage.reserve import is_any_used
 from holdfast.usecases import capture
 
 TYPE_CHECKING = False
@@ -34,6 +35,7 @@ WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 DRAIN_LIMIT = 100
 
 FAILED = "hook_failed"
+DROPPED = "event_dropped"
 FAILURE_FACTS = ("at", "client", "error", "code", "field")
 
 
@@ -54,6 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
         name = client.NAME if client else None
         _log_failure(error, name)
+        _report_drop(error)
     return 0
 
 
@@ -242,16 +245,26 @@ def _load_settings() -> tuple[Settings, dict[str, InvalidValueError]]:
 
 
 def _is_spool_free(app: App) -> bool:
-    """Usually one look at the disk; the spool's code is loaded only when something waits."""
+    """Usually a look at the disk; the spool's code is loaded only when something waits."""
+    home = app.settings.home
     try:
-        names = os.listdir(os.path.join(app.settings.home, "spool"))
+        names = os.listdir(os.path.join(home, "spool"))
     except OSError:
-        return True
+        names = []
     waiting = [name for name in names if name.endswith(".jsonl") and name != "rejected.jsonl"]
-    if not waiting:
+    if not waiting and not is_any_used(home):
         return True
     app.drain_spool(DRAIN_LIMIT)
     return app.spool.is_empty()
+
+
+def _report_drop(error: BaseException) -> None:
+    """Nothing else may remain of it. A client shows this to a person, or to no one."""
+    if isinstance(error, HoldfastError) and error.code == DROPPED:
+        try:
+            print(f"holdfast: {error.message}", file=sys.stderr, flush=True)
+        except Exception:  # closed
+            return
 
 
 def _log_failure(error: BaseException, client: str | None) -> None:

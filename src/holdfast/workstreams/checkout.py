@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
@@ -20,14 +20,17 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
-from holdfast.workstreams import errors, evidence, flag, line_runs, rules
+from holdfast.workstreams import errors, evidence, file_text, flag, rules
+from holdfast.workstreams.effort import LOOK_BYTES, OPENING, Effort, EffortSpent
 from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.evidence import Evidence
+from holdfast.workstreams.file_text import FileText
 from holdfast.workstreams.model import Key
 from holdfast.workstreams.store import CONFIG, WorkstreamFiles, make_relative
 
 FILE_BYTES = 16 << 20
 GIT_FOLDER = ".git"
+TOO_MUCH = f"is more than one call reads, which is {LOOK_BYTES >> 20} MiB; give fewer at once"
 ASKS = f"configs/{CONFIG} asks for it, which a file in the repository cannot do."
 REFUSES = f"configs/{CONFIG} says so."
 _CONFIGURED = {True: ASKS, False: REFUSES, None: ""}
@@ -39,6 +42,10 @@ class Checkout:
     files: WorkstreamFiles
     settings: UserSettings
     folder: str
+    effort: Effort = field(default_factory=Effort)
+    # What was read, by path: a verb sees each file as it was when it first looked.
+    texts: dict[str, FileText | None] = field(default_factory=dict)
+    states: dict[str | None, git.TreeState] = field(default_factory=dict)
 
     def key(self, workstream_id: str | None) -> Key:
         """On the branch that is checked out; a workstream without a name has the branch's."""
@@ -48,30 +55,47 @@ class Checkout:
             name = rules.check_workstream_id(workstream_id)
         return Key(self.repository.repo, branch, name)
 
-    def read_text(self, path: str) -> str | None:
+    def read_file(self, path: str) -> FileText | None:
         """A file's text as evidence compares it; None where it is not a file of the checkout."""
+        if path not in self.texts:
+            self.texts[path] = self._read_file(path)
+        return self.texts[path]
+
+    def _read_file(self, path: str) -> FileText | None:
         # Git's own files are not contents, and may hold a password.
         if GIT_FOLDER in path.casefold().split("/"):
             return None
+        self.effort.spend(OPENING)
+        most_bytes = min(FILE_BYTES, self.effort.units)
         try:
-            found = ConfinedRoot(self.repository.root).read(path, max_bytes=FILE_BYTES)
-            return evidence.decode_text(found.data)
+            found = ConfinedRoot(self.repository.root).read(path, max_bytes=most_bytes)
+        except InvalidValueError:
+            if most_bytes < FILE_BYTES:
+                self.effort.spend_all()
+            return None
         except HoldfastError:
             return None
+        self.effort.spend(len(found.data))
+        return FileText(path, file_text.decode_text(found.data), self.effort)
 
     def find_path(self, path: str) -> str:
         """A path from the top, given relative to the caller's folder or to the top."""
         here = make_relative(path, self.repository.root, self.folder)
-        if self.read_text(here) is None:
+        if self.read_file(here) is None:
             return path
         return here
 
     def take_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
         """A place that a caller names, with the hashes of its text now."""
         named = self._parse_evidence(shown)
+        try:
+            return self._take_evidence(named)
+        except EffortSpent:
+            raise InvalidValueError("evidence", str(named), TOO_MUCH) from None
+
+    def _take_evidence(self, named: Evidence) -> Evidence:
         path = self.find_path(named.path)
-        text = self.read_text(path)
-        return evidence.take_evidence(replace(named, path=path), text)
+        return evidence.take_evidence(replace(named, path=path), self.read_file(path))
 
     def _parse_evidence(self, shown: str | Mapping[str, Any]) -> Evidence:
         if not isinstance(shown, str):
@@ -85,20 +109,31 @@ class Checkout:
 
     def _parse_pointer(self, path: str) -> Pointer:
         named = Pointer.parse(path)
-        inside = self.find_path(named.path)
-        if self.read_text(inside) is None:
+        try:
+            inside = self.find_path(named.path)
+            found = self.read_file(inside)
+        except EffortSpent:
+            raise InvalidValueError("Pointer", path, TOO_MUCH) from None
+        if found is None:
             raise FileMissingError(path)
         return replace(named, path=inside)
 
+    def find_state(self, since: str | None = None) -> git.TreeState:
+        """As it was when this verb first looked."""
+        if since not in self.states:
+            self.states[since] = self.read_state(since)
+        return self.states[since]
+
     def read_state(self, since: str | None = None) -> git.TreeState:
+        """As it is now."""
         return git.read_state(self.repository, since=since, without=self.files.list_own_paths())
 
     def hash_contents(self, path: str) -> str | None:
         """Of a noted file, whatever its line ends are; None where there is no such file."""
-        text = self.read_text(path)
-        if text is None:
+        file = self.read_file(path)
+        if file is None:
             return None
-        return line_runs.hash_lines(line_runs.split_lines(text))
+        return file.hash
 
 
 def open_checkout(

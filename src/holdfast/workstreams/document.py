@@ -16,11 +16,10 @@ from typing import Any, NamedTuple, TypeGuard
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
 from holdfast.workstreams.entries import ContextFields
-from holdfast.workstreams.merging import merge_contexts, renumber, to_line
+from holdfast.workstreams.merging import merge_all, merge_contexts, to_line
 from holdfast.workstreams.model import Key
 
 SCHEMA_VERSION = 1
-MOST_BYTES = 1 << 30  # a file is bounded when it is read
 MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 TOP_NAMES = ("contexts", "revision", "schema_version")
 EMPTY_LINES = ("", "{", "}", "]", '{"contexts": [')
@@ -55,7 +54,7 @@ class Document:
 
 
 class ParsedFile(NamedTuple):
-    """The top of a file as JSON, or why it cannot be used."""
+    """The top of a file as JSON, with its contexts read, or why it cannot be used."""
 
     top: dict[str, Any]
     problem: str | None = None
@@ -124,21 +123,17 @@ def merge_bytes(ours: bytes, theirs: bytes, path: str) -> bytes | None:
 
 def _to_document(top: Mapping[str, Any], problem: str | None = None) -> Document:
     """Lines with the same key were kept from two sides of a merge, so they are merged here."""
-    contexts: dict[Key, ContextFields] = {}
-    for value in top["contexts"]:
-        key = _read_key(value)
-        fields = ContextFields.from_dict(value)
-        if key in contexts:
-            contexts[key] = merge_contexts(contexts[key], fields)
-        else:
-            contexts[key] = renumber(fields)
+    versions: dict[Key, list[ContextFields]] = {}
+    for fields in top["contexts"]:
+        versions.setdefault(_read_key(fields), []).append(fields)
+    contexts = {key: merge_all(of_key) for key, of_key in versions.items()}
     others = {name: value for name, value in top.items() if name not in TOP_NAMES}
     return Document(revision=top["revision"], contexts=contexts, others=others, problem=problem)
 
 
-def _read_key(context: Mapping[str, Any]) -> Key:
+def _read_key(fields: ContextFields) -> Key:
     """A context without a name of its own is the branch's."""
-    key = context["key"]
+    key = fields.key or {}
     repo = str(key.get("repo") or "")
     branch = str(key.get("branch") or "")
     workstream_id = str(key.get("workstream_id") or branch)
@@ -168,9 +163,9 @@ def _check_top(top: object) -> ParsedFile:
 
 
 def _check_contexts(top: dict[str, Any]) -> ParsedFile:
-    contexts = top.get("contexts")
+    contexts = _read_contexts(top.get("contexts"))
     revision = top.get("revision", 0)
-    if not isinstance(contexts, list) or not all(map(_is_context, contexts)):
+    if contexts is None:
         return _make_not_ours("`contexts` is not a list of contexts")
     if not _is_number(revision) or revision < 0:
         return _make_not_ours("`revision` is not a number")
@@ -191,18 +186,25 @@ def _convert_draft(top: dict[str, Any]) -> dict[str, Any]:
 def _find_unwritable(top: dict[str, Any]) -> str | None:
     """Python reads JSON that cannot be written again: lone surrogates, NaN, endless nesting."""
     try:
-        canonical.canonical_json("file", top, max_bytes=MOST_BYTES)
+        canonical.check_json("file", top)
     except InvalidValueError as error:
         return f"something in it {error.problem}"
     return None
 
 
-def _is_context(value: object) -> bool:
-    if not isinstance(value, dict):
-        return False
-    if not isinstance(value.get("key"), dict):
-        return False
-    return ContextFields.from_dict(value).has_right_form()
+def _read_contexts(values: object) -> list[ContextFields] | None:
+    """None where one of them is not a context."""
+    if not isinstance(values, list):
+        return None
+    contexts = []
+    for value in values:
+        if not isinstance(value, dict):
+            return None
+        fields = ContextFields.from_dict(value)
+        if fields.key is None or not fields.has_right_form():
+            return None
+        contexts.append(fields)
+    return contexts
 
 
 def _is_number(value: object) -> TypeGuard[int]:
@@ -235,7 +237,8 @@ def _split_sides(text: str) -> list[str]:
 
 def _parse_lines(text: str, path: str) -> ParsedFile:
     """A file whose lines were kept from two sides: each line is known, or the whole is broken."""
-    top: dict[str, Any] = {"contexts": []}
+    contexts: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip().strip(",").strip()
         if bare in EMPTY_LINES:
@@ -243,11 +246,9 @@ def _parse_lines(text: str, path: str) -> ParsedFile:
         value = _parse_line(bare)
         if value is None:
             return ParsedFile({}, BROKEN.format(line=number, path=path))
-        if "key" in value:
-            top["contexts"].append(value)
-        else:
-            top = _merge_tops([top, {"contexts": [], **value}])
-    return _check_top(top)
+        into = contexts if "key" in value else others
+        into.append(value)
+    return _check_top(_merge_tops([{"contexts": contexts}, *others]))
 
 
 def _parse_line(line: str) -> dict[str, Any] | None:
@@ -258,17 +259,20 @@ def _parse_line(line: str) -> dict[str, Any] | None:
         value: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError):
         return None
+    if not isinstance(value.get("contexts", []), list):
+        return None
     return value
 
 
 def _merge_tops(tops: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """All contexts of all of them, the highest numbers, and of other fields the last value."""
     merged: dict[str, Any] = {}
+    contexts: list[Any] = []
     for top in tops:
-        contexts = [*merged.get("contexts", []), *top.get("contexts", [])]
+        contexts += top.get("contexts", [])
         highest = _find_highest(top, merged)
-        merged = {**merged, **top, **highest, "contexts": contexts}
-    return merged
+        merged |= {**top, **highest}
+    return {**merged, "contexts": contexts}
 
 
 def _find_highest(top: Mapping[str, Any], merged: Mapping[str, Any]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any, Literal
 
 from holdfast.errors import InvalidValueError
@@ -19,7 +20,8 @@ from holdfast.ground import canonical
 from holdfast.ground.text import plural
 from holdfast.workstreams import symbols
 from holdfast.workstreams.errors import EvidenceNotThereError
-from holdfast.workstreams.line_runs import cut_run, find_runs, hash_lines, hash_run, split_lines
+from holdfast.workstreams.file_text import FileText
+from holdfast.workstreams.line_runs import hash_run
 from holdfast.workstreams.records import Record, custom_field, number_field, read_texts, text_field
 from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 
@@ -170,6 +172,9 @@ class EvidenceJudgement:
     why: str = ""
 
 
+NOT_COMPARED = EvidenceJudgement("changed", why="it was not compared")
+
+
 # --- naming ---------------------------------------------------------------------------------------
 
 
@@ -276,124 +281,114 @@ def _check_copies(value: object) -> int:
 # --- taking ---------------------------------------------------------------------------------------
 
 
-def decode_text(data: bytes) -> str:
-    """A file's bytes as a text that no other bytes give: what is not UTF-8 becomes surrogates."""
-    return data.decode("utf-8", "surrogateescape")
-
-
-def take_evidence(named: Evidence, text: str | None) -> Evidence:
-    """The evidence with its hashes as of now, or a refusal. `text` is None where no file is."""
-    if text is None:
+def take_evidence(named: Evidence, file: FileText | None) -> Evidence:
+    """The evidence with its hashes as of now, or a refusal. `file` is None where there is none."""
+    if file is None:
         raise EvidenceNotThereError(str(named), "there is no such file")
-    lines = split_lines(text)
-    noted = replace(named, file_hash=hash_lines(lines))
+    noted = replace(named, file_hash=file.hash)
     if named.symbol:
-        return _take_symbol(noted, lines, text)
+        return _take_symbol(noted, file)
     if named.lines:
-        return _take_lines(noted, lines, named.lines)
+        return _take_lines(noted, file, named.lines)
     return replace(noted, text_hash=noted.file_hash, file_hash=None)
 
 
-def _take_symbol(noted: Evidence, lines: Sequence[str], text: str) -> Evidence:
+def _take_symbol(noted: Evidence, file: FileText) -> Evidence:
     name = noted.symbol or ""
-    found = symbols.read_symbol(text, noted.path, name)
+    found = file.read_symbol(name)
     if found is None:
-        raise EvidenceNotThereError(str(noted), _describe_missing_symbol(noted, text))
+        raise EvidenceNotThereError(str(noted), _describe_missing_symbol(name, file))
     if isinstance(found, UnreadableSource):
         problem = f"the file {found.why}; give lines, as in :10-20"
         raise EvidenceNotThereError(str(noted), problem)
-    text_hash = hash_lines(cut_run(lines, found.lines))
+    text_hash = file.hash_run(found.lines)
     return replace(noted, lines=found.lines, text_hash=text_hash, shape_hash=found.shape)
 
 
-def _describe_missing_symbol(noted: Evidence, text: str) -> str:
-    name = noted.symbol or ""
+def _describe_missing_symbol(name: str, file: FileText) -> str:
     problem = f"the file has no symbol {name}"
-    others = symbols.list_namesakes(text, noted.path, name)
+    others = file.list_namesakes(name)
     if others:
         names = ", ".join(others[:3])
         problem += f"; it has {names}"
     return problem
 
 
-def _take_lines(noted: Evidence, lines: Sequence[str], wanted: Lines) -> Evidence:
-    if wanted.last > len(lines):
-        count = plural(len(lines), "line")
+def _take_lines(noted: Evidence, file: FileText, wanted: Lines) -> Evidence:
+    if wanted.last > len(file.lines):
+        count = plural(len(file.lines), "line")
         raise EvidenceNotThereError(str(noted), f"the file has {count}")
-    run = cut_run(lines, wanted)
+    run = file.cut_run(wanted)
     if not any(line.strip() for line in run):
         raise EvidenceNotThereError(str(noted), "these lines are blank")
     run_hash = hash_run(run)
-    places = list(find_runs(lines, len(run), run_hash))
-    return replace(noted, text_hash=hash_lines(run), run_hash=run_hash, copies=len(places))
+    places = file.find_runs(len(run), run_hash)
+    text_hash = file.hash_run(wanted)
+    return replace(noted, text_hash=text_hash, run_hash=run_hash, copies=len(places))
 
 
 # --- judging --------------------------------------------------------------------------------------
 
 
-def judge_evidence(evidence: Evidence, text_now: str | None) -> EvidenceJudgement:
-    """Against a file of this checkout; `text_now` is None where it is missing."""
-    if text_now is None:
+def judge_evidence(evidence: Evidence, file: FileText | None) -> EvidenceJudgement:
+    """Against a file of this checkout; `file` is None where it is missing."""
+    if file is None:
         return EvidenceJudgement("gone", why="there is no such file")
     if evidence.text_hash is None:
         return EvidenceJudgement("changed", why="what stood there was never noted")
-    lines = split_lines(text_now)
-    if hash_lines(lines) == (evidence.file_hash or evidence.text_hash):
+    if file.hash == (evidence.file_hash or evidence.text_hash):
         return EvidenceJudgement("ok", evidence.lines)
     if evidence.symbol:
-        return _judge_symbol(evidence, lines, text_now)
+        return _judge_symbol(evidence, evidence.symbol, file)
     if evidence.lines:
-        return _judge_lines(evidence, evidence.lines, lines)
+        return _judge_lines(evidence, evidence.lines, file)
     return EvidenceJudgement("changed", why="the file was edited")
 
 
-def _judge_symbol(evidence: Evidence, lines: Sequence[str], text: str) -> EvidenceJudgement:
-    now = symbols.read_symbol(text, evidence.path, evidence.symbol or "")
+def _judge_symbol(evidence: Evidence, name: str, file: FileText) -> EvidenceJudgement:
+    now = file.read_symbol(name)
     if now is None:
         return EvidenceJudgement("gone", why="there is no such symbol")
     if isinstance(now, UnreadableSource):
         return EvidenceJudgement("changed", why=f"the file {now.why}")
-    if not _is_same(evidence, now, lines):
+    if not _is_same(evidence, now, file):
         return EvidenceJudgement("changed", now.lines, "the symbol was edited")
     if now.lines != evidence.lines:
         return EvidenceJudgement("moved", now.lines)
     return EvidenceJudgement("ok", now.lines)
 
 
-def _is_same(evidence: Evidence, now: Symbol, lines: Sequence[str]) -> bool:
+def _is_same(evidence: Evidence, now: Symbol, file: FileText) -> bool:
     if now.shape == evidence.shape_hash:
         return True
-    run = cut_run(lines, now.lines)
-    return hash_lines(run) == evidence.text_hash
+    return file.hash_run(now.lines) == evidence.text_hash
 
 
-def _judge_lines(evidence: Evidence, noted: Lines, lines: Sequence[str]) -> EvidenceJudgement:
+def _judge_lines(evidence: Evidence, noted: Lines, file: FileText) -> EvidenceJudgement:
     """At the same place, or at the nearest other one.
 
     Where fewer copies are left than there were, the missing one may be the one that was meant.
     """
-    at_same_place = cut_run(lines, noted)
-    if hash_lines(at_same_place) == evidence.text_hash:
+    if file.hash_run(noted) == evidence.text_hash:
         return EvidenceJudgement("ok", noted)
     count = noted.last - noted.first + 1
-    places = list(find_runs(lines, count, evidence.run_hash))
-    same = _find_nearest_same(evidence, noted, lines, places)
+    places = file.find_runs(count, evidence.run_hash)
+    same = _find_nearest_same(evidence, noted, file, places)
     edited = EvidenceJudgement("changed", why="the lines were edited")
     if same is None or len(places) < evidence.copies:
         return edited
     is_only_one = evidence.copies == len(places) == 1
-    if not _is_distinctive(cut_run(lines, same), is_only_one=is_only_one):
+    if not _is_distinctive(file.cut_run(same), is_only_one=is_only_one):
         return edited
     return EvidenceJudgement("moved", same)
 
 
 def _find_nearest_same(
-    evidence: Evidence, noted: Lines, lines: Sequence[str], places: Sequence[Lines]
+    evidence: Evidence, noted: Lines, file: FileText, places: Sequence[Lines]
 ) -> Lines | None:
     nearest = sorted(places, key=lambda place: abs(place.first - noted.first))
     for place in nearest[:TRIES]:
-        run = cut_run(lines, place)
-        if hash_lines(run) == evidence.text_hash:
+        if file.hash_run(place) == evidence.text_hash:
             return place
     return None
 
@@ -413,5 +408,6 @@ def judge_command(evidence: CommandEvidence, tree_now: str | None) -> EvidenceJu
 
 def _is_distinctive(lines: Sequence[str], *, is_only_one: bool) -> bool:
     needed = 1 if is_only_one else DISTINCTIVE_CHARS
-    letters_and_digits = [letter for letter in "".join(lines) if letter.isalnum()]
-    return len(letters_and_digits) >= needed
+    letters_and_digits = filter(str.isalnum, chain.from_iterable(lines))
+    first = list(islice(letters_and_digits, needed))
+    return len(first) == needed

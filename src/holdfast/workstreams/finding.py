@@ -12,9 +12,10 @@ from dataclasses import replace
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
 from holdfast.workstreams.merging import list_lost
-from holdfast.workstreams.model import JudgedDecision, Key, RepoContext
+from holdfast.workstreams.model import JudgedDecision, Key, ListedContext, RepoContext
 
 NAMES_SHOWN = 5
+LISTED = 50  # workstreams of a phase that are judged at once; a file may hold any number
 FROM_THE_LOG = "This is from the log of this machine: the files of this checkout do not have it."
 
 
@@ -55,6 +56,24 @@ def find_on_other_branch(document: Document, key: Key) -> Key | None:
     return max(found, key=get_updated_at, default=None)
 
 
+def list_contexts(document: Document, here: Key, phase: str) -> list[ListedContext]:
+    """By key; of the branch that is checked out, the newest ones count as here."""
+    same_repo = [key for key in document.contexts if key.repo == here.repo]
+    own = [key for key in same_repo if key.branch == here.branch]
+    own.sort(key=lambda key: document.contexts[key].updated_at or "")
+    newest = set(own[-LISTED:])
+    return [
+        ListedContext(key, phase, document.contexts[key].updated_at, is_here=key in newest)
+        for key in sorted(document.contexts)
+    ]
+
+
+def list_decisions_of_other_phase(other: RepoContext | None) -> list[JudgedDecision]:
+    if other is None:
+        return []
+    return [JudgedDecision(decision, of=other.phase) for decision in other.decisions]
+
+
 def list_decisions_of_other_branches(
     document: Document, context: RepoContext
 ) -> list[JudgedDecision]:
@@ -67,13 +86,9 @@ def list_decisions_of_other_branches(
             decisions = get_context(document, key, context.phase).decisions
             found += [JudgedDecision(decision, of=key.branch) for decision in decisions]
     others = [judged for judged in found if judged.decision.text not in own]
-    others.sort(key=_get_changed_at)
+    others.sort(key=lambda judged: judged.changed_at)
     latest = {judged.decision.text: judged for judged in others}
-    return sorted(latest.values(), key=_get_changed_at, reverse=True)
-
-
-def _get_changed_at(judged: JudgedDecision) -> str:
-    return judged.decision.changed_at
+    return sorted(latest.values(), key=lambda judged: judged.changed_at, reverse=True)
 
 
 # --- notes for the reader -------------------------------------------------------------------------

@@ -8,14 +8,18 @@ read. Here is what needs git and the contents of files; the decisions themselves
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_repository
+from holdfast.ground.bounded_map import BoundedMap
 from holdfast.workstreams import evidence, rules
 from holdfast.workstreams.checkout import FILE_BYTES, Checkout
+from holdfast.workstreams.cutting import cut_context
 from holdfast.workstreams.document import from_bytes
+from holdfast.workstreams.effort import LOOK_BYTES, EffortSpent
 from holdfast.workstreams.entries import Checkpoint, Claim
 from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
 from holdfast.workstreams.model import (
@@ -32,18 +36,30 @@ from holdfast.workstreams.staleness import judge_staleness
 from holdfast.workstreams.store import name_context_file
 
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
+# By repository, commit and path: what a commit holds does not change.
+COMMITTED_RULES: BoundedMap[tuple[str, str, str], list[str]] = BoundedMap(100)
+TOO_MUCH = (
+    f"Not everything was compared: one look goes through {LOOK_BYTES >> 20} MiB of files at most. "
+    "What was not compared counts as changed."
+)
 
 
-def judge(checkout: Checkout, context: RepoContext, proofs: Sequence[Proof]) -> JudgedContext:
+def judge(checkout: Checkout, noted: RepoContext, proofs: Sequence[Proof]) -> JudgedContext:
+    """As much of it as one look shows; what is left out is told in its notes."""
+    context = cut_context(noted, checkout.effort)
+    refusals = checkout.effort.refusals
     then = context.checkpoint.git_head
     since = then if git_repository.is_commit(then) else None
-    state = checkout.read_state(since)
+    state = checkout.find_state(since)
     default = git.find_default_branch(checkout.repository)
     claims = [judge_claim(checkout, claim, state.contents_id) for claim in context.ledger]
     decisions = [JudgedDecision(decision) for decision in context.decisions]
+    staleness = _judge_staleness(checkout, context, state)
+    if checkout.effort.refusals > refusals:
+        context = replace(context, notes=(*context.notes, TOO_MUCH))
     return JudgedContext(
         context=context,
-        staleness=_judge_staleness(checkout, context, state),
+        staleness=staleness,
         claims=tuple(claims),
         decisions=tuple(decisions),
         head=state.head,
@@ -70,7 +86,10 @@ def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeSta
     """The state of the repository now, as far as a later reader has to compare with it."""
     blobs = _list_blobs(state)
     dirty = blobs if len(blobs) <= rules.DIRTY_FILES_KEPT else None
-    files = {path: checkout.hash_contents(path) for path in context.list_noted_files()}
+    files = {}
+    for path in context.list_noted_files():
+        with suppress(EffortSpent):  # git decides about a file that is not here
+            files[path] = checkout.hash_contents(path)
     content = {
         "git_head": state.head,
         "tracked_files_hash": state.contents_id,
@@ -90,7 +109,7 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
     is_known = then is not None and state.base == then
     uncommitted = state.changed
     if state.base != state.head:
-        uncommitted = checkout.read_state().changed
+        uncommitted = checkout.find_state().changed
     changed: set[str] | None = None
     commits: int | None = None
     if is_known:
@@ -171,7 +190,10 @@ def _find_change(
     checkout: Checkout, path: str, then: Mapping[str, Any], changed: set[str]
 ) -> str | None:
     """What happened to a file since the checkpoint; git decides where it was noted after that."""
-    now = checkout.hash_contents(path)
+    try:
+        now = checkout.hash_contents(path)
+    except EffortSpent:
+        return "changed" if path in changed else None
     if path in then and then[path] != now:
         return _name_change(then[path], now)
     if path not in changed:
@@ -211,8 +233,11 @@ def _make_noted_change(
 def _judge_file(checkout: Checkout, noted: NotedEvidence) -> JudgedEvidence:
     if isinstance(noted, BrokenEvidence):
         return JudgedEvidence(noted.problem, "gone")
-    text_now = checkout.read_text(noted.path)
-    judged = evidence.judge_evidence(noted, text_now)
+    try:
+        file = checkout.read_file(noted.path)
+        judged = evidence.judge_evidence(noted, file)
+    except EffortSpent:
+        judged = evidence.NOT_COMPARED
     return JudgedEvidence(
         text=str(noted),
         verdict=judged.verdict,
@@ -248,7 +273,18 @@ def _list_default_branch_rules(
     if default is None:
         return []
     path = f"{checkout.files.folder}/{name_context_file(phase)}"
+    key = (checkout.repository.common_dir, default.commit, path)
+    known = COMMITTED_RULES.find(key)
+    if known is not None:
+        return known
     data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
+    found = _parse_committed_rules(data, path)
+    if data or checkout.repository.has_plain_refs:  # else the file may only be not fetched yet
+        COMMITTED_RULES.keep(key, found)
+    return found
+
+
+def _parse_committed_rules(data: bytes | None, path: str) -> list[str]:
     if not data:
         return []
     document = from_bytes(data, path)

@@ -10,10 +10,13 @@ one line. That one is fast and not safe: where it finds something, the real hash
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Sequence
+from itertools import chain
 
 from holdfast.ground import canonical
-from holdfast.workstreams.symbols import Lines
+
+HASH_BYTES = 8
 
 _PRIME = (1 << 61) - 1
 _BASE = 1_000_003
@@ -28,10 +31,6 @@ def split_lines(text: str) -> list[str]:
     return lines
 
 
-def cut_run(lines: Sequence[str], place: Lines) -> Sequence[str]:
-    return lines[place.first - 1 : place.last]
-
-
 def hash_lines(lines: Sequence[str]) -> str:
     """The real hash, over the text of the lines."""
     text = "\n".join(lines)
@@ -40,30 +39,48 @@ def hash_lines(lines: Sequence[str]) -> str:
 
 
 def hash_run(run: Sequence[str]) -> str:
-    """The cheap hash, with which `find_runs` looks for the run."""
+    """The cheap hash, with which the run is looked for."""
     rolled = 0
     for line in run:
         rolled = (rolled * _BASE + _hash_line(line)) % _PRIME
     return f"{rolled:016x}"
 
 
-def find_runs(lines: Sequence[str], count: int, run_hash: str | None) -> Iterator[Lines]:
-    """Where so many lines with this cheap hash are, in one pass over the file.
+def list_line_hashes(lines: Sequence[str]) -> array[int]:
+    return array("Q", [_hash_line(line) for line in lines])
 
-    Each step adds the next line to the rolling hash and removes the oldest.
+
+def roll_hashes(hashes: array[int], count: int) -> bytes:
+    """The cheap hash of each run of so many lines, in one pass over the hashes of the lines.
+
+    Each step adds the next line to the rolling hash and removes the oldest. They are one after the
+    other as bytes, in which one of them is found fast.
     """
-    if count > len(lines):  # also a count that was edited by hand
-        return
-    hashes = [_hash_line(line) for line in lines]
     nothing_leaves_yet = [0] * count
-    leaving = [*nothing_leaves_yet, *hashes]
+    leaving = chain(nothing_leaves_yet, hashes)
     outgoing = pow(_BASE, count, _PRIME)
-    wanted = int(run_hash or "-1", 16)
     rolled = 0
-    for last, (new, old) in enumerate(zip(hashes, leaving, strict=False), 1):
+    runs = array("Q")
+    for new, old in zip(hashes, leaving, strict=False):
         rolled = (rolled * _BASE + new - old * outgoing) % _PRIME
-        if rolled == wanted and last >= count:
-            yield Lines(last - count + 1, last)
+        runs.append(rolled)
+    return runs[count - 1 :].tobytes()
+
+
+def find_hash(rolled: bytes, run_hash: str) -> list[int]:
+    """The first lines of the runs with this hash."""
+    wanted = int(run_hash, 16)
+    if wanted >= _PRIME:
+        return []
+    data = array("Q", [wanted]).tobytes()
+    firsts = []
+    at = rolled.find(data)
+    while at >= 0:
+        number, offset = divmod(at, HASH_BYTES)
+        if not offset:
+            firsts.append(number + 1)
+        at = rolled.find(data, at + 1)
+    return firsts
 
 
 def _hash_line(line: str) -> int:

@@ -37,6 +37,17 @@ NotedEntry = TypeVar("NotedEntry", Decision, Claim, NotedRun)
 Value = TypeVar("Value")
 
 
+def merge_all(versions: Sequence[ContextFields]) -> ContextFields:
+    """In pairs, then the pairs in pairs: merged one by one, the first would be merged each time."""
+    level = list(versions)
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=False)
+        merged = [merge_contexts(first, second) for first, second in pairs]
+        left_over = level[len(merged) * 2 :]
+        level = [*merged, *left_over]
+    return renumber(level[0])
+
+
 def merge_contexts(first: ContextFields, second: ContextFields) -> ContextFields:
     """Everything of both; of an entry that both have, the later version."""
     if first == second:
@@ -96,25 +107,31 @@ def renumber(context: ContextFields) -> ContextFields:
     decisions = context.open_decisions
     if not decisions:
         return context
+    highest = _find_highest_number(decisions)
     taken: set[str | None] = set()
     renumbered: list[Decision] = []
     for decision in _sort_entries(decisions):
         if decision.id in taken:
-            new_id = next_decision_id([*decisions, *renumbered])
-            decision = replace(decision, id=new_id)
+            highest += 1
+            decision = replace(decision, id=f"D{highest}")
         taken.add(decision.id)
         renumbered.append(decision)
     return replace(context, open_decisions=tuple(renumbered))
 
 
 def next_decision_id(decisions: Iterable[Decision]) -> str:
-    """One more than the highest; ids that a person wrote in another form do not count."""
+    """One more than the highest."""
+    return f"D{_find_highest_number(decisions) + 1}"
+
+
+def _find_highest_number(decisions: Iterable[Decision]) -> int:
+    """Ids that a person wrote in another form do not count."""
     highest = 0
     for decision in decisions:
         found = _DECISION_ID.fullmatch(decision.id or "")
         if found:
             highest = max(highest, int(found["number"]))
-    return f"D{highest + 1}"
+    return highest
 
 
 def to_line(value: object) -> str:
@@ -193,15 +210,15 @@ def _find_newest_run(older: NotedRun | None, newer: NotedRun | None) -> NotedRun
 
 
 def _merge_decisions(older: Sequence[Decision], newer: Sequence[Decision]) -> tuple[Decision, ...]:
-    return _merge_entries([*older, *newer], _choose_later_decision)
+    return _merge_entries([*older, *newer], _join_decisions)
 
 
 def _merge_claims(older: Sequence[Claim], newer: Sequence[Claim]) -> tuple[Claim, ...]:
-    return _merge_entries([*older, *newer], _choose_later_claim)
+    return _merge_entries([*older, *newer], _choose_latest_claim)
 
 
-def _choose_later_claim(first: Claim, second: Claim) -> Claim:
-    return max(first, second, key=_rank_entry)
+def _choose_latest_claim(versions: Sequence[Claim]) -> Claim:
+    return max(versions, key=_rank_entry)
 
 
 def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple[NotedRun, ...]:
@@ -212,29 +229,33 @@ def _merge_errors(older: Sequence[NotedRun], newer: Sequence[NotedRun]) -> tuple
 
 
 def _merge_entries(
-    entries: Iterable[NotedEntry], choose: Callable[[NotedEntry, NotedEntry], NotedEntry]
+    entries: Iterable[NotedEntry], choose: Callable[[Sequence[NotedEntry]], NotedEntry]
 ) -> tuple[NotedEntry, ...]:
-    """Each once; `choose` decides between two versions of one entry."""
-    found: dict[str, NotedEntry] = {}
+    """Each once; `choose` makes one entry of its versions."""
+    found: dict[str, list[NotedEntry]] = {}
     for entry in entries:
-        known = found.get(entry.identity)
-        if known:
-            entry = choose(known, entry)
-        found[entry.identity] = entry
-    return _sort_entries(found.values())
+        found.setdefault(entry.identity, []).append(entry)
+    chosen = []
+    for versions in found.values():
+        entry = versions[0] if len(versions) == 1 else choose(versions)
+        chosen.append(entry)
+    return _sort_entries(chosen)
 
 
-def _choose_later_decision(first: Decision, second: Decision) -> Decision:
-    """The later one; what the earlier one was is added to the history."""
-    older, newer = sorted([first, second], key=_rank_entry)
-    if newer.status is None:
-        return newer
-    history_of_newer = newer.history or ()
-    known = _unite(older.history or (), [*history_of_newer, older.as_past])
-    past = tuple(each for each in known if each != newer.as_past)
+def _join_decisions(versions: Sequence[Decision]) -> Decision:
+    """The latest one; what the earlier ones were is added to the history."""
+    older, *later = sorted(versions, key=_rank_entry)
+    past = _index_values(older.history or ())
+    for newer in later:
+        if newer.status is None:
+            past = _index_values(newer.history or ())
+        else:
+            past |= _index_values([*(newer.history or ()), older.as_past])
+            past.pop(_write_union_key(newer.as_past), None)
+        older = newer
     if not past:
-        return newer
-    return replace(newer, history=past)
+        return older
+    return replace(older, history=tuple(past.values()))
 
 
 def _add_lost(file: Sequence[NotedEntry], kept: Sequence[NotedEntry]) -> tuple[NotedEntry, ...]:
@@ -259,9 +280,8 @@ def _list_lost_entries(
     file: Sequence[StandingEntry] | None, whole: Sequence[StandingEntry] | None
 ) -> list[str]:
     """By number. A withdrawn entry that is not in the file is not lost."""
-    in_file = file or ()
-    known = {entry.identity for entry in in_file}
-    missing = [entry for entry in whole or () if entry not in in_file]
+    known = {entry.identity: entry for entry in file or ()}
+    missing = [entry for entry in whole or () if entry != known.get(entry.identity)]
     lost = [entry for entry in missing if entry.identity in known or not entry.withdrawn_at]
     return [str(entry.id) for entry in lost]
 
@@ -279,8 +299,13 @@ def _rank_entry(entry: Decision | Claim) -> tuple[str, str, str]:
 
 def _unite(older: Iterable[Value], newer: Iterable[Value]) -> tuple[Value, ...]:
     """Each once, at the place of the first and with the value of the last."""
-    by_key = {_write_union_key(value): value for value in (*older, *newer)}
+    by_key = _index_values([*older, *newer])
     return tuple(by_key.values())
+
+
+def _index_values(values: Iterable[Value]) -> dict[str, Value]:
+    """By what makes two of them the same."""
+    return {_write_union_key(value): value for value in values}
 
 
 def _write_union_key(value: Any) -> str:

@@ -237,6 +237,10 @@ class JudgedDecision:
     of: str | None = None
 
     @property
+    def changed_at(self) -> str:
+        return self.decision.changed_at
+
+    @property
     def status(self) -> str:
         """An unknown status counts as open."""
         status = self.decision.status
@@ -342,15 +346,19 @@ class JudgedContext:
 
 @dataclass(frozen=True)
 class ListedContext:
-    """A line of the list of workstreams; judged where it is of the branch that is checked out."""
+    """A line of the list of workstreams; `is_here` where it is of the branch that is checked out.
+
+    Only those are judged, and only where verdicts were asked for.
+    """
 
     key: Key
     phase: str
     updated_at: str | None
-    judged: JudgedContext | None
+    is_here: bool
+    judged: JudgedContext | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        context = self.judged.to_dict() if self.judged else None  # None: of another branch
+        context = self.judged.to_dict() if self.judged else None
         return {
             "key": self.key.to_dict(),
             "phase": self.phase,

@@ -120,7 +120,17 @@ def _field(form: Form) -> Any:
     return field(default=None, metadata={"form": form})
 
 
+_FORMS: dict[type, dict[str, Form]] = {}
+
+
 def _list_forms(kind: type[Record]) -> dict[str, Form]:
+    """Looked up once for each type: a file may hold very many records."""
+    if kind not in _FORMS:
+        _FORMS[kind] = _find_forms(kind)
+    return _FORMS[kind]
+
+
+def _find_forms(kind: type[Record]) -> dict[str, Form]:
     forms = {}
     for each in fields(kind):
         if "form" in each.metadata:

@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock, git, ids, redaction
 from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
-from holdfast.workstreams import dashboard, errors, finding, judging, proving, rules
+from holdfast.workstreams import cutting, dashboard, errors, finding, judging, proving, rules
 from holdfast.workstreams.checkout import Checkout, open_checkout
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import Claim, Decision
@@ -27,7 +27,6 @@ from holdfast.workstreams.model import (
     ContextChange,
     JudgedClaim,
     JudgedContext,
-    JudgedDecision,
     Key,
     ListedContext,
     Proof,
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 Rule = Callable[[RepoContext], ContextChange[Written]]
 PROOF = "proof:"
-LISTED = 50  # workstreams of a phase that are judged at once; a file may hold any number
 
 
 @dataclass(frozen=True)
@@ -88,17 +86,26 @@ class WorkstreamService:
         target = await self._find_target(phase, workstream_id)
         return await self._judge(target)
 
-    async def list_judged(self) -> list[ListedContext]:
-        """Every workstream in the files of this checkout; judged where it is of its own branch."""
+    async def list_contexts(self) -> list[ListedContext]:
+        """Every workstream in the files of this checkout, without a verdict."""
         checkout = await off_loop(self._open)
-        listed = []
+        here = checkout.key(None)
+        listed: list[ListedContext] = []
         for phase in PHASES:
             document = await off_loop(checkout.files.load, phase)
-            judged = await self._judge_own_branch(checkout, document, phase)
-            for key in sorted(document.contexts):
-                updated_at = document.contexts[key].updated_at
-                context = ListedContext(key, phase, updated_at, judged=judged.get(key))
-                listed.append(context)
+            listed += finding.list_contexts(document, here, phase)
+        return listed
+
+    async def list_judged(self) -> list[ListedContext]:
+        """The same within one look; those of the branch that is checked out are judged."""
+        checkout = await off_loop(self._open)
+        here = checkout.key(None)
+        listed: list[ListedContext] = []
+        for phase in PHASES:
+            document = await off_loop(checkout.files.load, phase)
+            known = finding.list_contexts(document, here, phase)
+            judged = await self._judge_listed(checkout, document, known)
+            listed += [replace(each, judged=judged.get(each.key)) for each in known]
         return listed
 
     # --- decisions and claims ---------------------------------------------------------------------
@@ -376,7 +383,7 @@ class WorkstreamService:
         if document.problem:
             return target
         if not found.is_empty:
-            lost = finding.describe_lost(found, kept)
+            lost = await off_loop(finding.describe_lost, found, kept)
             return replace(target, context=replace(found, notes=lost))
         if kept is not None:
             from_log = replace(kept, revision=document.revision, notes=(finding.FROM_THE_LOG,))
@@ -395,38 +402,40 @@ class WorkstreamService:
             return replace(target, context=replace(target.context, notes=notes))
         found = finding.get_context(document, elsewhere, phase)
         kept = await self.journal.find_kept(elsewhere, phase)
-        lost = finding.describe_lost(found, kept)
+        lost = await off_loop(finding.describe_lost, found, kept)
         notes = (finding.describe_branch(elsewhere), *lost)
         return replace(target, context=replace(found, notes=notes), kept=kept)
 
     async def _judge(self, target: Target) -> JudgedContext:
         context = target.context
-        known = await self.journal.list_proofs(target.checkout.repository.repo)
-        proofs = [self._redact_proof(proof) for proof in known]
-        judged = await off_loop(judging.judge, target.checkout, context, proofs)
-        of_phase = await self._list_decisions_of_other_phase(context)
-        of_branches = finding.list_decisions_of_other_branches(target.document, context)
-        return replace(judged, shared_decisions=(*of_phase, *of_branches))
-
-    async def _list_decisions_of_other_phase(self, context: RepoContext) -> list[JudgedDecision]:
+        proofs = await self.journal.list_proofs(target.checkout.repository.repo)
         other_phase = next(phase for phase in PHASES if phase != context.phase)
         other = await self.journal.find_context(context.key, other_phase)
-        if other is None:
-            return []
-        return [JudgedDecision(decision, of=other_phase) for decision in other.decisions]
+        return await off_loop(self._judge_now, target, proofs, other)
 
-    async def _judge_own_branch(
-        self, checkout: Checkout, document: Document, phase: str
+    def _judge_now(
+        self, target: Target, known: Sequence[Proof], other_phase: RepoContext | None
+    ) -> JudgedContext:
+        proofs = [self._redact_proof(proof) for proof in known]
+        judged = judging.judge(target.checkout, target.context, proofs)
+        of_phase = finding.list_decisions_of_other_phase(other_phase)
+        of_branches = finding.list_decisions_of_other_branches(target.document, target.context)
+        shared, note = cutting.cut_shared([*of_phase, *of_branches])
+        context = judged.context
+        if note:
+            context = replace(context, notes=(*context.notes, note))
+        return replace(judged, context=context, shared_decisions=tuple(shared))
+
+    async def _judge_listed(
+        self, checkout: Checkout, document: Document, known: Sequence[ListedContext]
     ) -> dict[Key, JudgedContext]:
-        """The newest contexts of the branch that is checked out."""
-        here = checkout.key(None)
-        same_repo = [key for key in document.contexts if key.repo == here.repo]
-        own = [key for key in same_repo if key.branch == here.branch]
-        own.sort(key=lambda key: document.contexts[key].updated_at or "")
+        """The newest first: one look does not reach everything."""
+        here = [each for each in known if each.is_here]
+        here.sort(key=lambda each: each.updated_at or "", reverse=True)
         judged = {}
-        for key in own[-LISTED:]:
-            target = await self._find_in(checkout, document, phase, key.workstream_id)
-            judged[key] = await self._judge(target)
+        for each in here:
+            target = await self._find_in(checkout, document, each.phase, each.key.workstream_id)
+            judged[each.key] = await self._judge(target)
         return judged
 
     async def _find_verification(

@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import canonical
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
+from holdfast.ground.off_loop import off_loop
 from holdfast.storage.journal import CONTENT_BYTES
 from holdfast.workstreams import document, errors
 from holdfast.workstreams.document import Document
@@ -221,10 +222,7 @@ class WorkstreamJournal:
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
         """As it was written, and beside it what the file has lost, so that it can be restored."""
-        content = _make_content(context)
-        if before is not None and list_lost(context.fields, before.fields):
-            whole = recover_context(context.fields, before.fields)
-            content["kept"] = whole.to_dict()
+        content = await off_loop(_make_content_with_lost, context, before)
         subject = _make_subject(context.key, context.phase)
         try:
             await self.journal.add("repo_context", subject, content)
@@ -236,7 +234,7 @@ class WorkstreamJournal:
         found = await self._find_newest(key, phase)
         if not found:
             return None
-        fields = ContextFields.from_dict(found["fields"])
+        fields = await off_loop(ContextFields.from_dict, found["fields"])
         return RepoContext(key, phase, fields)
 
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
@@ -244,7 +242,7 @@ class WorkstreamJournal:
         found = await self._find_newest(key, phase)
         if not found:
             return None
-        fields = ContextFields.from_dict(found.get("kept") or found["fields"])
+        fields = await off_loop(ContextFields.from_dict, found.get("kept") or found["fields"])
         return RepoContext(key, phase, fields)
 
     async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
@@ -270,6 +268,14 @@ class WorkstreamJournal:
             for entry in entries
             if entry.content is not None
         ]
+
+
+def _make_content_with_lost(context: RepoContext, before: RepoContext | None) -> dict[str, Any]:
+    content = _make_content(context)
+    if before is not None and list_lost(context.fields, before.fields):
+        whole = recover_context(context.fields, before.fields)
+        content["kept"] = whole.to_dict()
+    return content
 
 
 def _make_content(context: RepoContext) -> dict[str, Any]:

@@ -16,17 +16,21 @@ import ast
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from holdfast.ground import canonical
+from holdfast.workstreams.effort import PARSED_CHAR, TOKEN, Effort
 
 SOURCE_CHARS = 1_000_000  # a parsed text takes almost a hundred times its size in memory
+TOKENS_AT_ONCE = 1_000  # so many are paid for together
 PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
 SYMBOL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+# What is left of the branches of nodes, by node and name of the branch.
+Branches = dict[tuple[ast.AST, str], list[ast.AST]]
 _INNER = (ast.stmt, ast.excepthandler, ast.match_case)
 _FORMATTING = {"ctx", "kind", "type_comment", "type_ignores"}
 _LONE_RETURN = re.compile(r"\r(?!\n)")
@@ -55,31 +59,56 @@ class UnreadableSource:
     why: str
 
 
-def read_symbol(source: str, path: str, name: str) -> Symbol | UnreadableSource | None:
-    """The symbol in this text; None where the text is readable and does not have it."""
-    tree = _parse(source, path)
+class Source:
+    """A parsed text, in which any number of symbols are looked up; nothing in it is changed."""
+
+    def __init__(self, tree: ast.Module, effort: Effort):
+        self.tree, self.effort = tree, effort
+        self._definitions: dict[str, list[ast.stmt]] = {}
+        for name, node in _list_definitions(tree):
+            self._definitions.setdefault(name, []).append(node)
+        self._outer: dict[ast.AST, ast.AST] = {}
+        self._known: dict[str, Symbol | None] = {}
+        _normalise_docstrings(tree)
+
+    def read_symbol(self, name: str) -> Symbol | None:
+        """None where the text does not have it."""
+        wanted = unicodedata.normalize("NFKC", name)
+        if wanted not in self._known:
+            self._known[wanted] = self._read_symbol(wanted)
+        return self._known[wanted]
+
+    def list_namesakes(self, name: str) -> list[str]:
+        """Symbols that end in the same name, for a caller that left out the class."""
+        last = _find_last_part(name)
+        return sorted(other for other in self._definitions if _find_last_part(other) == last)
+
+    def _read_symbol(self, name: str) -> Symbol | None:
+        found = self._definitions.get(name)
+        if not found:
+            return None
+        roots = found
+        branches: Branches = {}
+        if len(found) > 1:
+            roots, branches = _find_with_conditions(self.tree, found, self._find_outer())
+        first = min(_find_lines(node).first for node in roots)
+        last = max(_find_lines(node).last for node in found)
+        return Symbol(Lines(first, last), _hash_shape(roots, branches, self.effort))
+
+    def _find_outer(self) -> dict[ast.AST, ast.AST]:
+        """Each node's outer one; only several definitions of a name need it."""
+        if not self._outer:
+            for node in ast.walk(self.tree):
+                for inner in ast.iter_child_nodes(node):
+                    self._outer[inner] = node
+        return self._outer
+
+
+def read_source(text: str, path: str, effort: Effort) -> Source | UnreadableSource:
+    tree = _parse(text, path, effort)
     if isinstance(tree, UnreadableSource):
         return tree
-    wanted = unicodedata.normalize("NFKC", name)
-    found = {node for other, node in _list_definitions(tree) if other == wanted}
-    if not found:
-        return None
-    roots = list(found)
-    if len(found) > 1:
-        roots = _list_with_conditions(tree, found)
-    first = min(_find_lines(node).first for node in roots)
-    last = max(_find_lines(node).last for node in found)
-    return Symbol(Lines(first, last), _hash_shape(roots))
-
-
-def list_namesakes(source: str, path: str, name: str) -> list[str]:
-    """Symbols that end in the same name, for a caller that left out the class."""
-    tree = _parse(source, path)
-    if isinstance(tree, UnreadableSource):
-        return []
-    last = _find_last_part(name)
-    known = {other for other, _ in _list_definitions(tree)}
-    return sorted(other for other in known if _find_last_part(other) == last)
+    return Source(tree, effort)
 
 
 def _find_last_part(name: str) -> str:
@@ -87,7 +116,7 @@ def _find_last_part(name: str) -> str:
     return last
 
 
-def _parse(source: str, path: str) -> ast.Module | UnreadableSource:
+def _parse(source: str, path: str, effort: Effort) -> ast.Module | UnreadableSource:
     if not path.endswith(PYTHON_SUFFIXES):
         return UnreadableSource("is not Python, and symbols are known in Python only")
     if len(source) > SOURCE_CHARS:
@@ -98,6 +127,7 @@ def _parse(source: str, path: str) -> ast.Module | UnreadableSource:
         return UnreadableSource(
             "has carriage returns inside its lines, so its lines cannot be counted"
         )
+    effort.spend(PARSED_CHAR * len(source))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in strings of that text
@@ -115,65 +145,78 @@ def _parse(source: str, path: str) -> ast.Module | UnreadableSource:
 # --- looking up -----------------------------------------------------------------------------------
 
 
-def _list_with_conditions(tree: ast.Module, found: set[ast.stmt]) -> list[ast.stmt]:
-    """Several definitions in their branches, from the outermost on; the rest is removed.
+def _find_with_conditions(
+    tree: ast.Module, found: Sequence[ast.stmt], outer: Mapping[ast.AST, ast.AST]
+) -> tuple[list[ast.stmt], Branches]:
+    """Several definitions in their branches, from the outermost on, and what is left of those.
 
     A property and its setter, overloads, the two sides of an `if` or a `try`: which of them counts
     is known only when the module runs, so all of them are the symbol, and so is what chooses
     between them.
     """
-    kept = _list_with_outer(tree, found)
-    scope = _find_scope(tree, kept)
-    around = kept - found
+    inside = _list_inside(tree, found, outer)
+    scope = _find_scope(tree, inside)
+    roots = [node for node in inside[scope] if isinstance(node, ast.stmt)]
+    roots.sort(key=lambda node: (node.lineno, node.col_offset))
+    around = _list_below(roots, inside)
+    kept = {*found, *around}
     for node in around:
         for name in ("handlers", "cases"):
             kept.update(getattr(node, name, ()))
-    for node in kept - found:
-        _remove_others(node, kept)
-    inside = [node for node in ast.iter_child_nodes(scope) if isinstance(node, ast.stmt)]
-    return [node for node in inside if node in kept]
+    branches: Branches = {}
+    for node in kept.difference(found):
+        branches |= _choose_branches(node, kept)
+    return roots, branches
 
 
-def _list_with_outer(tree: ast.Module, found: set[ast.stmt]) -> set[ast.AST]:
-    """The definitions and every node around them."""
-    outer: dict[ast.AST, ast.AST] = {}
-    for node in ast.walk(tree):
-        for inner in ast.iter_child_nodes(node):
-            outer[inner] = node
-    kept: set[ast.AST] = {*found}
+def _list_inside(
+    tree: ast.Module, found: Sequence[ast.stmt], outer: Mapping[ast.AST, ast.AST]
+) -> dict[ast.AST, list[ast.AST]]:
+    """Every node around the definitions, with those directly in it that lead to them."""
+    inside: dict[ast.AST, list[ast.AST]] = {}
     for definition in found:
-        node = outer[definition]
-        while node not in kept:
-            kept.add(node)
-            node = outer.get(node, tree)
-    return kept
+        node: ast.AST = definition
+        is_new = True
+        while is_new and node is not tree:
+            above = outer[node]
+            is_new = above not in inside
+            inside.setdefault(above, []).append(node)
+            node = above
+    return inside
 
 
-def _find_scope(tree: ast.Module, kept: set[ast.AST]) -> ast.AST:
+def _find_scope(tree: ast.Module, inside: Mapping[ast.AST, list[ast.AST]]) -> ast.AST:
     """The innermost definition that holds all of them."""
     scope: ast.AST = tree
-    inside = _list_kept(tree, kept)
-    while len(inside) == 1:
-        (node,) = inside
+    node: ast.AST = tree
+    while len(inside[node]) == 1:
+        (node,) = inside[node]
         if isinstance(node, _Definition):
             scope = node
-        inside = _list_kept(node, kept)
     return scope
 
 
-def _list_kept(node: ast.AST, kept: set[ast.AST]) -> list[ast.AST]:
-    return [inner for inner in ast.iter_child_nodes(node) if inner in kept]
+def _list_below(
+    roots: Sequence[ast.stmt], inside: Mapping[ast.AST, list[ast.AST]]
+) -> list[ast.AST]:
+    """The roots that hold definitions, and all that is in them and holds some."""
+    below: list[ast.AST] = [node for node in roots if node in inside]
+    for node in below:
+        below += [inner for inner in inside[node] if inner in inside]
+    return below
 
 
-def _remove_others(node: ast.AST, kept: set[ast.AST]) -> None:
-    """Remove the rest of each branch, except what a `try` tries: it decides which side counts."""
+def _choose_branches(node: ast.AST, kept: Collection[ast.AST]) -> Branches:
+    """Without the rest of each branch, except what a `try` tries: it decides which side counts."""
+    branches: Branches = {}
     for name, inside in ast.iter_fields(node):
         if not _is_branch(inside):
             continue
         left = [part for part in inside if part in kept]
         if name == "body" and isinstance(node, ast.Try | ast.TryStar):
             left = [part for part in inside if part in kept or not isinstance(part, _Definition)]
-        setattr(node, name, left or [ast.Pass()])  # so that a move to the other branch shows
+        branches[node, name] = left or [ast.Pass()]  # so that a move to the other branch shows
+    return branches
 
 
 def _is_branch(inside: object) -> bool:
@@ -231,29 +274,29 @@ def _find_lines(node: ast.stmt) -> Lines:
 # --- shape ----------------------------------------------------------------------------------------
 
 
-def _hash_shape(roots: list[ast.stmt]) -> str:
+def _hash_shape(roots: Sequence[ast.stmt], branches: Branches, effort: Effort) -> str:
     digest = canonical.new_sha256()
-    normalised = [_normalise_docstrings(root) for root in roots]
-    for token in _list_tokens(normalised):
+    for number, token in enumerate(_list_tokens(roots, branches)):
+        if number % TOKENS_AT_ONCE == 0:
+            effort.spend(TOKEN * TOKENS_AT_ONCE)
         data = token.encode("utf-8", "surrogatepass")
         length = len(data).to_bytes(8)
         digest.update(length + data)
     return digest.hexdigest()
 
 
-def _normalise_docstrings(root: ast.stmt) -> ast.stmt:
+def _normalise_docstrings(tree: ast.Module) -> None:
     """Formatters indent docstrings again; their words are kept, their spaces are not."""
-    for node in ast.walk(root):
+    for node in ast.walk(tree):
         if not isinstance(node, _Definition):
             continue
         text = ast.get_docstring(node, clean=False)
         if text is not None:
             words = " ".join(text.split())
             node.body[0] = ast.Expr(ast.Constant(words))
-    return root
 
 
-def _list_tokens(roots: list[ast.stmt]) -> Iterator[str]:
+def _list_tokens(roots: Sequence[ast.stmt], branches: Branches) -> Iterator[str]:
     """The trees as a flat list, each node with the number of its parts; a loop, for any depth.
 
     Empty fields are left out, so that a field which only a later Python has changes nothing.
@@ -262,7 +305,7 @@ def _list_tokens(roots: list[ast.stmt]) -> Iterator[str]:
     while pending:
         value = pending.pop()
         if isinstance(value, ast.AST):
-            fields = _list_fields(value)
+            fields = _list_fields(value, branches)
             yield f"{type(value).__name__} {len(fields)}"
             for name, inside in reversed(fields):
                 pending += [inside, name]
@@ -273,12 +316,13 @@ def _list_tokens(roots: list[ast.stmt]) -> Iterator[str]:
             yield _write_leaf(value)
 
 
-def _list_fields(node: ast.AST) -> list[tuple[str, object]]:
-    return [
-        (name, inside)
-        for name, inside in ast.iter_fields(node)
-        if name not in _FORMATTING and inside not in (None, [])
-    ]
+def _list_fields(node: ast.AST, branches: Branches) -> list[tuple[str, object]]:
+    fields = []
+    for name, inside in ast.iter_fields(node):
+        left = branches.get((node, name), inside)
+        if name not in _FORMATTING and left not in (None, []):
+            fields.append((name, left))
+    return fields
 
 
 def _write_leaf(value: object) -> str:

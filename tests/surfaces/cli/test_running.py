@@ -14,8 +14,6 @@ import pytest
 from holdfast.app import App
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Call
 
-pytestmark = pytest.mark.measures_processes
-
 CONTENT = ("--type", "user_message", "--role", "user", "--content")
 
 # Every command that answers, in an order in which each finds what it needs.
@@ -75,6 +73,7 @@ def test_json_may_stand_anywhere_before_two_dashes(cli: Call):
 # --- exit codes, through real processes -----------------------------------------------------------
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize(
     ("arguments", "code", "name"),
     [
@@ -132,6 +131,7 @@ def test_an_unreachable_store_exits_with_6(run: Call):
     assert "secret" not in answer.out
 
 
+@pytest.mark.measures_processes
 def test_a_bug_exits_with_1_and_says_where_without_a_stack_trace(run: Call, tmp_path: Path):
     """A store with an invalid time is an error that we did not foresee."""
     run("session", "start", "--chatmode", "coder", "--name", "my own words")
@@ -178,6 +178,7 @@ def test_a_reader_that_closes_the_pipe_early_is_not_an_error(run: Call, project:
     assert (listing.returncode, err) == (0, b"")
 
 
+@pytest.mark.measures_processes
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_reported_on_stderr(project: Path):
     with open("/dev/full", "w") as full:
@@ -204,6 +205,7 @@ def test_without_any_stdout_the_work_is_done(project: Path, cli: Call):
     assert cli("session", "show", "work").code == 0
 
 
+@pytest.mark.measures_processes
 def test_a_terminal_that_knows_few_characters_gets_escapes(run: Call):
     run("session", "start", "--chatmode", "coder", "--name", "Größe 東京")
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -33,14 +34,16 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "Sessions   0",
         "Events     stored 0 · spooled 0 · lost 0",
     ]
-    accounts = dict.fromkeys(("accepted", "stored", "spooled", "rejected", "lost", "sessions"), 0)
+    counts = ("accepted", "stored", "spooled", "rejected", "lost", "sessions", "at_risk", "dropped")
+    accounts: dict[str, Any] = dict.fromkeys(counts, 0)
+    times = dict.fromkeys(("first_dropped_at", "last_dropped_at", "last_hook_failure"))
     whose = {
         "workspace": "local",
         "developer": "ana",
         "database": f"sqlite:///{home}/holdfast.db",
         "home": str(home),
     }
-    assert cli("status", "--json").document == accounts | whose | {"last_hook_failure": None}
+    assert cli("status", "--json").document == accounts | whose | times
 
 
 def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):

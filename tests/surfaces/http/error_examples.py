@@ -6,6 +6,7 @@ STORE = "/home/ana/.local/share/holdfast/holdfast.db"
 SERVER = "postgresql://app@db/holdfast"
 EXAMPLES = (
     errors.AdoptedMemoriesError(SERVER),
+    errors.EventsDroppedError(3, "2026-11-16T09:04:00.000000Z"),
     errors.EventsLostError(3),
     errors.ForeignRequestError("Host", "evil.example", "is not this server"),
     errors.NetworkRefusedError("0.0.0.0"),

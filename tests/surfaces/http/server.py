@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -142,3 +143,12 @@ def is_problem(answer: httpx.Response, status: int, code: str | None = None) -> 
     assert {"type", "title", "status", "detail", "code"} <= document.keys()
     assert code is None or document["code"] == code, document
     return True
+
+
+def own_address() -> str:
+    """An address of this machine that is not loopback; where there is none, one whose spelling does
+    not tell.
+    """
+    addresses = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    found = {str(address[4][0]) for address in addresses}
+    return min((address for address in found if not address.startswith("127.")), default="127.1")

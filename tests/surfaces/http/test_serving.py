@@ -12,7 +12,7 @@ from holdfast.surfaces.cli import serve_command
 from holdfast.surfaces.cli.running import run as run_command
 from holdfast.surfaces.http import serving
 from tests.rig.commands import PATIENCE_SECONDS
-from tests.surfaces.http.server import SERVE, Server, environment, run_server
+from tests.surfaces.http.server import SERVE, Server, environment, own_address, run_server
 
 
 def start(home, *arguments, **env):
@@ -173,16 +173,6 @@ def test_on_postgresql_an_open_address_is_served_with_a_warning(tmp_path, postgr
         server.process.send_signal(signal.SIGTERM)
         _, err = server.process.communicate(timeout=PATIENCE_SECONDS)
     assert b"Other machines can reach" in err
-
-
-def own_address():
-    """An address of this machine that is not loopback; where there is none, one whose spelling does
-    not tell.
-    """
-    found = {
-        address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
-    }
-    return min((address for address in found if not address.startswith("127.")), default="127.1")
 
 
 def test_another_name_of_loopback_is_fine(tmp_path):

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from holdfast.surfaces.http.token import Keys
+from tests.faults.audit import with_sessions
 from tests.surfaces.http.server import append, create_session, is_problem
 
 
@@ -83,7 +84,27 @@ def test_the_end_of_a_log_is_read_by_turns_and_by_tokens(api):
     assert [
         event["sequence"] for event in api.get(path, params={"tokens": 60}).json()["events"]
     ] == [4]
+    # About 600 characters each, with every field.
+    few = api.get(path, params={"tokens": 400}).json()
+    assert [event["sequence"] for event in few["events"]] == [3, 4]
+    assert few["warnings"] == []
     assert is_problem(api.get(path, params={"turns": 2, "after": 1}), 400)
+
+
+def test_a_turn_too_long_for_one_answer_is_cut_and_the_answer_says_so(api, server):
+    session = create_session(api)
+    append(api, session["id"], "Fix the login.")
+    step = {"type": "tool_call", "role": "assistant", "content": "x"}
+    url = server.database_url or f"sqlite:///{server.home / 'holdfast.db'}"
+    for _ in range(2):
+        with_sessions(url, lambda sessions: sessions.append_events(session["id"], [step] * 501))
+
+    cut = api.get(f"/api/sessions/{session['id']}/events", params={"turns": 1}).json()
+
+    assert [event["sequence"] for event in cut["events"]] == [1, *range(5, 1004)]
+    assert cut["warnings"] == [
+        "One call returns 1,000 events: older ones are left out, and of the first turn 2 to 4."
+    ]
 
 
 def test_an_event_may_bring_its_parts_its_id_and_the_number_it_expects(api):

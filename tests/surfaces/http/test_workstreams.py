@@ -2,7 +2,11 @@
 that were not.
 """
 
+import ast
+import asyncio
+import html
 import json
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,9 +19,13 @@ import pytest
 import schemathesis
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
+from holdfast.app import App
 from tests.rig.commands import run_process
 from tests.surfaces.http.server import DEVELOPER, Server, is_problem, run_server
+from tests.surfaces.http.test_app import client_of
 from tests.surfaces.http.test_schema import CHECKS, EXAMPLES, IN_A_CHECKOUT
+from tests.surfaces.mcp import doors
+from tests.workstreams import many
 from tests.workstreams.repos import RETRY, Repo, with_code
 
 FILE = "data/context/implementation_context.json"
@@ -233,3 +241,56 @@ def test_many_workstreams_in_a_file_are_listed_and_only_the_newest_are_judged(
     assert [
         workstream["key"]["workstream_id"] for workstream in found if workstream["context"]
     ] == [f"w{n:04}" for n in range(250, 300)]
+
+
+async def test_another_request_is_answered_while_claims_are_judged(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    claim = many.make_symbol_claim(1, "src/retry.py", "schedule")
+    many.write_contexts(repo, many.make_context(evidence_ledger=[claim]))
+    has_begun, may_end = threading.Event(), threading.Event()
+    parse = ast.parse
+
+    def wait_and_parse(source: str) -> ast.Module:
+        has_begun.set()
+        assert may_end.wait(60), "the loop was blocked by the judgement"
+        return parse(source)
+
+    async with App(folder=str(repo.folder)) as app, client_of(app) as client:
+        monkeypatch.setattr(ast, "parse", wait_and_parse)
+        listing = asyncio.create_task(client.get("/api/workstreams"))
+        await asyncio.to_thread(has_begun.wait)
+        health = await client.get("/api/health")
+        is_still_judging = not listing.done()
+        may_end.set()
+        listed = await listing
+
+    assert (health.status_code, is_still_judging, listed.status_code) == (200, True, 200)
+
+
+async def test_an_answer_that_was_cut_says_so_at_every_door(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "true")
+    ledger = [many.make_claim(number, files=[]) for number in range(1_001)]
+    many.write_contexts(repo, many.make_context(evidence_ledger=ledger))
+    note = "The notes have 1,001 claims: only the newest 1,000 are shown."
+
+    async with App(folder=str(repo.folder)) as app, client_of(app) as client:
+        listed = (await client.get("/api/workstreams")).json()["workstreams"]
+        bundle = (await client.get("/api/bundle")).json()["text"]
+        page = (await client.get("/workstreams", headers={"accept": "text/html"})).text
+    async with doors.over_stdio(repo.folder) as mcp:
+        loaded = await doors.call(mcp, "repo_context", operation="load")
+    shown = run_process("workstream", "show", cwd=repo.folder)
+
+    assert listed[0]["context"]["notes"] == [note]
+    assert (len(listed[0]["context"]["claims"]), listed[0]["context"]["claims"][0]["id"]) == (
+        1_000,
+        "c-1",
+    )
+    assert note in bundle
+    assert note in html.unescape(page)
+    assert note in loaded["warnings"]
+    assert note in shown.err

@@ -17,8 +17,6 @@ from tests.rig.commands import Call
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, call_refused, data
 
-pytestmark = pytest.mark.measures_processes
-
 PATIENCE_SECONDS = 60.0
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -31,6 +29,7 @@ INITIALIZE = {
     },
 }
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+UNKNOWN_TO_THE_FRONT = {"jsonrpc": "2.0", "method": "notifications/new"}
 MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 
 
@@ -107,6 +106,15 @@ def test_requests_before_the_end_of_input_are_answered(project: Path):
         assert app.run(app.scope.sessions.store.count_events())[0] == 20
 
 
+def test_requests_with_the_same_id_are_all_answered_before_the_end(project: Path):
+    """A client should not send them; what was accepted is not dropped for it."""
+    calls = [tool_call(7, "get_relevant_context") for _ in range(20)]
+
+    answers, _ = talk(project, lines(INITIALIZE, INITIALIZED, *calls))
+
+    assert [answer["id"] for answer in answers] == [0, *[7] * 20]
+
+
 def test_an_empty_input_ends_cleanly(project: Path):
     answers, done = talk(project, b"")
 
@@ -149,6 +157,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.measures_processes
 def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
     """Not JSON, no message, too deep: an error with the id where there is one, and the server goes
     on.
@@ -169,6 +178,7 @@ def test_broken_frames_are_answered_and_the_next_one_works(project: Path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("count", [4000, 5000])
 def test_numbers_with_thousands_of_digits_are_refused(project: Path, count: int):
     """Up to 4,300 digits Python reads them, and the rules refuse; beyond that nothing does."""
@@ -265,18 +275,18 @@ def test_a_print_from_somewhere_does_not_reach_the_client(project: Path):
         "old = server.prose\n"
         "server.prose = lambda name: (print('loose words'), os.system('echo from a "
         "child'), old(name))[2]\n"
-        "from holdfast.surfaces.mcp import stdio\n"
-        "stdio.main()"
+        "from holdfast.surfaces.mcp import front\n"
+        "front.main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        input=lines(INITIALIZE),
+        input=lines(INITIALIZE, tool_call(1, "get_relevant_context")),
         capture_output=True,
         cwd=project,
         timeout=PATIENCE_SECONDS,
     )
 
-    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0]
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0, 1]
     assert b"from a child" in done.stderr
 
 
@@ -298,6 +308,7 @@ def test_a_signal_ends_it_cleanly(process: subprocess.Popen[bytes], number: sign
         assert app.run(app.scope.sessions.store.count_events())[0] == 1
 
 
+@pytest.mark.measures_processes
 def test_a_client_that_stops_reading_does_not_keep_it_alive(process: subprocess.Popen[bytes]):
     """Its end of both pipes is closed: there is no client left to serve."""
     assert process.stdin is not None
@@ -309,6 +320,7 @@ def test_a_client_that_stops_reading_does_not_keep_it_alive(process: subprocess.
     assert process.wait(PATIENCE_SECONDS) == 0
 
 
+@pytest.mark.measures_processes
 def test_a_client_that_reads_nothing_can_still_end_it(process: subprocess.Popen[bytes]):
     """Answers wait in the pipe until it is full; a signal does not wait for them."""
     assert process.stdin is not None
@@ -338,6 +350,7 @@ def test_the_server_starts_in_a_removed_folder(tmp_path: Path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.measures_processes
 def test_without_its_library_the_command_says_what_to_install(run: Call):
     """The door is an extra, and a user should not have to read a traceback to learn that."""
     program = (
@@ -357,6 +370,7 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
 # --- the store ------------------------------------------------------------------------------------
 
 
+@pytest.mark.measures_processes
 @pytest.mark.parametrize(
     ("url", "code"),
     [
@@ -419,14 +433,14 @@ async def test_an_event_that_a_hook_spooled_is_stored_before_an_agent_reads(
 
 PRINT_MODULES = """
 import atexit, os, sys
-from holdfast.surfaces.mcp import stdio
+from holdfast.surfaces.mcp import front
 leave = os._exit
 def told(code):
     print(*sorted(sys.modules), file=sys.stderr)
     sys.stderr.flush()
     leave(code)
 os._exit = told
-stdio.main()
+front.main()
 """
 
 
@@ -447,14 +461,15 @@ def ours(modules: set[str]) -> set[str]:
     return {name for name in modules if name.partition(".")[0] == "holdfast"}
 
 
-def test_the_handshake_loads_nothing_of_the_rooms(project: Path):
-    """An agent waits for it: of ours there is only what answers it."""
-    modules = list_loaded(project, INITIALIZE, INITIALIZED)
+def test_the_sdk_alone_loads_nothing_of_the_rooms(project: Path):
+    """The first line that the front does not know needs it: of ours there is only what serves."""
+    modules = list_loaded(project, INITIALIZE, INITIALIZED, UNKNOWN_TO_THE_FRONT)
 
     assert ours(modules) == {
         "holdfast",
         "holdfast.surfaces",
         "holdfast.surfaces.mcp",
+        "holdfast.surfaces.mcp.front",
         "holdfast.surfaces.mcp.prose",
         "holdfast.surfaces.mcp.server",
         "holdfast.surfaces.mcp.stdio",
@@ -465,10 +480,11 @@ def test_the_list_of_tools_loads_rules_and_no_store(project: Path):
     """The known values come from the rooms' rules; services, engines and the command line stay
     away.
     """
-    modules = list_loaded(
-        project, INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    )
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
+    modules = list_loaded(project, INITIALIZE, INITIALIZED, UNKNOWN_TO_THE_FRONT, listing)
+
+    assert "mcp" in modules
     assert (
         not {"apsw", "asyncpg", "sqlite3", "fastapi", "jinja2", "holdfast.surfaces.cli"} & modules
     )

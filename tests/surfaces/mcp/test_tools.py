@@ -1,5 +1,6 @@
 """Every tool and every operation, over both transports, in both eras, on both engines."""
 
+import json
 from pathlib import Path
 
 from holdfast.app import App
@@ -78,6 +79,27 @@ async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
         doors.UNKNOWN_CLIENT,
         app.settings.developer,
     )
+
+
+async def test_a_turn_too_long_for_one_answer_is_cut_and_the_answer_says_so(
+    project: Path, store: str
+):
+    """The request and the newest events stay; tokens count what is sent."""
+    async with App() as app, doors.inside(project) as client:
+        await call(client, "session", operation="append", **MESSAGE)
+        [session] = await app.scope.sessions.list_sessions()
+        step = {"type": "tool_call", "role": "assistant", "content": "x"}
+        for _ in range(2):
+            await app.scope.sessions.append_events(session.id, [step] * 501)
+        cut = await call(client, "session", operation="recent")
+        few = await data(client, "session", operation="recent", max_tokens=500)
+
+    assert [event["sequence"] for event in cut["data"]["events"]] == [1, *range(5, 1004)]
+    assert cut["warnings"] == [
+        "One call returns 1,000 events: older ones are left out, and of the first turn 2 to 4."
+    ]
+    assert few["events"][-1]["sequence"] == 1003
+    assert 300 * 4 < len(json.dumps(few["events"])) <= 500 * 4
 
 
 async def test_a_read_before_anything_was_written_is_empty_and_no_error(project: Path, store: str):

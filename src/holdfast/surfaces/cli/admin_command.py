@@ -32,8 +32,14 @@ def migrate_() -> Output:
 def _migrate(app: App) -> list[str]:
     """The names of what was applied. Opening a file brings it up to date by itself."""
     if sqlite_path(app.settings.database) is None:
-        return app.run(migrate.migrate_postgres(app.settings.database))
+        return app.run(migrate.migrate_postgres(app.settings.database, report=_report))
     from holdfast.storage.sqlite import SqliteDatabase
 
     assert isinstance(app.database, SqliteDatabase)
     return app.database.applied
+
+
+def _report(step: str) -> None:
+    """For a person: adopting a large table takes its time."""
+    if not click.get_current_context().meta["json"]:
+        click.echo(step, err=True)

@@ -18,6 +18,6 @@ def command() -> int:
     """
     if find_spec("mcp") is None:
         raise ExtraMissingError("holdfast mcp", "mcp")
-    from holdfast.surfaces.mcp import stdio
+    from holdfast.surfaces.mcp import front
 
-    stdio.main()
+    front.main()

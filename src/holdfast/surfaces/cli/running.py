@@ -50,6 +50,7 @@ class Output:
     text: str
     warnings: Sequence[str] = ()
     exit_code: int = 0
+    error: HoldfastError | None = None  # why the answer is not whole; `data` has it too
 
 
 @dataclass
@@ -135,6 +136,8 @@ def answers(function: Callable[..., Output]) -> Callable[..., int]:
     def command(context: click.Context, *args: Any, **kwargs: Any) -> int:
         output = function(*args, **kwargs)
         show(output, as_json=context.meta["json"])
+        if output.error is not None and not context.meta["json"]:
+            _refuse(output.error, as_json=False)
         return output.exit_code
 
     return command
@@ -218,10 +221,13 @@ def _note_ignored_settings(app: App) -> None:
 
 
 def _drain_spool(app: App) -> None:
-    """Spooled events belong to every answer; if the store is still down, the command reports it."""
+    """Spooled events belong to every answer; those that must wait on are named in a note."""
     try:
         app.drain_spool()
+        is_done = app.spool.is_empty()
     except HoldfastError:
+        is_done = False
+    if not is_done:
         click.echo(
             f"Note: {_describe_waiting(app)} in {app.spool.folder} until the store can be used",
             err=True,
@@ -349,6 +355,12 @@ def _refuse(error: HoldfastError, *, as_json: bool) -> int:
     if not as_json:
         message = advise(error.message, error.next_actions)
     return _fail(error.code, message, commands, error.exit_code, as_json=as_json)
+
+
+def describe_error(error: HoldfastError) -> dict[str, Any]:
+    """An error as the document that `--json` prints."""
+    commands = word_actions(error.next_actions)
+    return {"code": error.code, "message": error.message, "next_actions": list(commands)}
 
 
 def _fail(

@@ -114,7 +114,7 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     found = find_session(app, session_id)
     recent = app.run(app.scope.sessions.get_recent_events(found.id, turns, tokens))
     data = {"events": [event.to_dict() for event in recent]}
-    return Output(data, wording.format_events(recent))
+    return Output(data, wording.format_events(recent), recent.warnings)
 
 
 @command.command("state")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground.settings import Settings, hide_password
 from holdfast.ground.user_settings import load_user_settings
-from holdfast.storage.accounting import Accounting
+from holdfast.storage.accounting import Accounting, Waiting
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Command, Output, prints
+from holdfast.surfaces.cli.running import Command, Output, describe_error, prints
 
 MISSING = "Events are missing. `holdfast session verify` says where; keep the files as they are."
 
@@ -20,7 +22,10 @@ MISSING = "Events are missing. `holdfast session verify` says where; keep the fi
 @prints
 def command(app: App) -> Output:
     """Show the store and its accounts"""
-    accounts = app.count()
+    try:
+        accounts = app.count()
+    except Unavailable as error:
+        return _describe_outage(app, error)
     settings = app.settings
     failure = hook.find_last_failure(settings.home)
     data = {
@@ -35,8 +40,29 @@ def command(app: App) -> Output:
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     warnings = _list_warnings(app, accounts)
-    exit_code = 5 if accounts.lost else 0
+    exit_code = 5 if accounts.lost or accounts.dropped else 0
     return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
+
+
+def _describe_outage(app: App, error: Unavailable) -> Output:
+    """The error as every command reports it, and what is known without the store."""
+    try:
+        waiting = app.spool.count_waiting()
+    except HoldfastError:  # the spool is not readable either
+        raise error from None
+    data = {**describe_error(error), **asdict(waiting)}
+    text = f"Events     spooled {waiting.spooled:,} · dropped {waiting.dropped:,}"
+    warnings = _list_losses(app, waiting)
+    return Output(data, text, warnings, exit_code=error.exit_code, error=error)
+
+
+def _list_losses(app: App, waiting: Waiting) -> list[str]:
+    warnings = []
+    if waiting.at_risk:
+        warnings.append(wording.describe_at_risk(waiting))
+    if waiting.dropped:
+        warnings.append(wording.describe_dropped(waiting, app.spool.list_counters()))
+    return warnings
 
 
 def _describe_store(settings: Settings, accounts: Accounting) -> list[str]:
@@ -56,6 +82,7 @@ def _list_warnings(app: App, accounts: Accounting) -> list[str]:
         warnings.append(MISSING)
     if accounts.rejected:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
+    warnings += _list_losses(app, accounts)
     warnings += _find_settings_problems(app.settings.home)
     warnings += map(wording.describe_waiting, app.spool.list_elsewhere())
     warnings += map(wording.describe_unreadable, app.spool.list_unreadable())

@@ -17,6 +17,7 @@ from typing import Any
 from holdfast.ground.text import cut, plural
 from holdfast.memories.model import Memory
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
+from holdfast.storage.accounting import Waiting
 from holdfast.storage.spool import Elsewhere, Unreadable
 
 LINE_CHARS = 100
@@ -208,3 +209,17 @@ def describe_unreadable(file: Unreadable) -> str:
     again = os.path.join(folder, "pending-1.jsonl")
     pieces = "(pieces: pending-2.jsonl and so on)"
     return f"{problem}. Fix it, then rename it to {again} {pieces}; or move it away."
+
+
+def describe_at_risk(waiting: Waiting) -> str:
+    """Until the disk can be written again."""
+    events = plural(waiting.at_risk, "event")
+    return f"{events} of those spooled may be lost when the machine restarts: the disk took none"
+
+
+def describe_dropped(waiting: Waiting, counters: Sequence[str]) -> str:
+    """How many and when, and where the count is."""
+    events = plural(waiting.dropped, "event")
+    period = f"from {waiting.first_dropped_at} to {waiting.last_dropped_at}"
+    places = " and ".join(map(shlex.quote, counters))
+    return f"{events} of hooks could not be kept {period}: no disk took them. {places} counts them"

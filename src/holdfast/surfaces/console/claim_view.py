@@ -18,7 +18,7 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError
 from holdfast.ground.text import cut, plural
 from holdfast.surfaces.console import applet, links, showing
-from holdfast.workstreams import evidence, line_runs
+from holdfast.workstreams import evidence, file_text, line_runs
 from holdfast.workstreams.entries import Claim
 from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
 from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedEvidence, Proof
@@ -126,7 +126,7 @@ class Reader:
             copy = root.read(path, max_bytes=applet.MOST_BYTES)
         except HoldfastError as error:
             return error
-        text = evidence.decode_text(copy.data)
+        text = file_text.decode_text(copy.data)
         return line_runs.split_lines(text)
 
 
@@ -171,6 +171,8 @@ def _describe_place(shown: JudgedEvidence, total: int, first: int) -> str:
         return f"The same text, now at {shown.lines_text}."
     if shown.verdict == "ok":
         return "As it was when this was claimed."
+    if shown.why == evidence.NOT_COMPARED.why:
+        return "Not compared. The current lines:"
     if first > total:
         count = plural(total, "line")
         return f"Edited since: the file has {count} now."

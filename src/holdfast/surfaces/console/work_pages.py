@@ -68,7 +68,7 @@ def _add_screen(router: APIRouter, console: Console) -> None:
         """The notes about the work in this checkout, judged now, and what an agent would get."""
         try:
             workstreams = console.app.served_work()
-            choices = work_view.list_choices(await workstreams.list_judged())
+            choices = work_view.list_choices(await workstreams.list_contexts())
             name, of_phase = work_view.choose(choices, workstream or None, phase)
             work, shown = await asyncio.gather(
                 _load_work(console, workstreams, of_phase, name),
@@ -111,7 +111,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
         """What was noted, judged once more; nothing at all where nothing has changed."""
         workstreams = console.app.served_work()
         values = await _load_work(console, workstreams, phase, workstream or None)
-        if values["work"].mark == seen:
+        if await asyncio.to_thread(lambda: values["work"].mark) == seen:
             return Response(status_code=204)
         return await asyncio.to_thread(shell.render, "_work.html", request, **values)
 
@@ -121,7 +121,7 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
     ) -> Response:
         workstreams = console.app.served_work()
         values = await _load_bundle(console, workstreams, phase, workstream or None, limit)
-        return shell.render("_bundle.html", request, **values)
+        return await asyncio.to_thread(shell.render, "_bundle.html", request, **values)
 
 
 async def _load_work(

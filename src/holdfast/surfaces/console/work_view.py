@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from holdfast.ground import git, git_repository
 from holdfast.ground.confined import ConfinedRoot
@@ -100,7 +101,7 @@ class Work:
         )
         return not any(noted)
 
-    @property
+    @cached_property
     def mark(self) -> str:
         """Differs between any two states, so that a page is sent again only after a change."""
         return hash_text(repr(self))[:16]
@@ -128,7 +129,7 @@ def _make_choice(listed: ListedContext) -> WorkChoice:
         name=listed.key.workstream_id,
         branch=listed.key.branch,
         phase=listed.phase,
-        is_here=listed.judged is not None,
+        is_here=listed.is_here,
     )
 
 

@@ -50,8 +50,9 @@ class AdoptedMemoriesError(Refused):
         self.where = where
         super().__init__(
             f"The table memori.memories in {where} was made by another program, so nothing keeps "
-            "one developer's memories from another. It is for one person's use and not served. "
-            "Serve another database, and bring them there with an export and an import.",
+            "one developer's memories from another. It is served to one developer, on loopback "
+            "only. Leave out --host, or serve another database and bring them there with an "
+            "export and an import.",
             next_actions=[Action("memory.export")],
         )
 
@@ -130,6 +131,17 @@ class TooManyError(Unavailable):
     def __init__(self, what: str, limit: int, advice: str):
         self.what, self.limit = what, limit
         super().__init__(f"There are more than {limit} {what}. {advice}")
+
+
+class EventsDroppedError(Unavailable):
+    code = "events_dropped"
+
+    def __init__(self, dropped: int, last_at: str | None):
+        self.dropped, self.last_at = dropped, last_at
+        events = plural(dropped, "event")
+        super().__init__(
+            f"{events} of hooks could not be kept, the last at {last_at}: no disk took them."
+        )
 
 
 class EventsLostError(Unavailable):

@@ -8,17 +8,24 @@ counts every row.
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreBusyError
 from holdfast.ground.log import Log
+from holdfast.ground.settings import hide_password
 from holdfast.storage.accounting import Accounting
 from holdfast.storage.health import check_health
 from holdfast.surfaces.http import models, problems
-from holdfast.surfaces.http.errors import EventsLostError
+from holdfast.surfaces.http.errors import EventsDroppedError, EventsLostError
 from holdfast.surfaces.http.here import Here
+
+HEALTH_SECONDS = 3.0
 
 router = APIRouter()
 
@@ -29,7 +36,7 @@ async def get_health(app: Here) -> Response:
     try:
         accounts = await _examine(app)
     except HoldfastError as error:
-        return problems.describe_error(error, status=503)
+        return problems.describe_error(error, status=503, **_describe_waiting(app))
     except (
         Exception
     ) as error:  # damage has many faces, and each of them is an answer to this question
@@ -39,9 +46,25 @@ async def get_health(app: Here) -> Response:
         )
     if accounts.lost:
         return problems.describe_error(EventsLostError(accounts.lost), **accounts.to_dict())
+    if accounts.dropped:
+        dropped = EventsDroppedError(accounts.dropped, accounts.last_dropped_at)
+        return problems.describe_error(dropped, **accounts.to_dict())
     return JSONResponse({"status": "ok", **accounts.to_dict()})
 
 
+def _describe_waiting(app: App) -> dict[str, Any]:
+    """What is known without the store, whatever the disk does."""
+    try:
+        return asdict(app.spool.count_waiting())
+    except HoldfastError:
+        return {}
+
+
 async def _examine(app: App) -> Accounting:
-    await check_health(app.database, app.settings.owner)
-    return await app.take_stock()
+    """In bounded time: a store that another writer holds is not healthy."""
+    try:
+        async with asyncio.timeout(HEALTH_SECONDS):
+            await check_health(app.database, app.settings.owner)
+            return await app.take_stock()
+    except TimeoutError:
+        raise StoreBusyError(hide_password(app.settings.database)) from None

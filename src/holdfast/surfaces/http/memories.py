@@ -105,6 +105,6 @@ async def _get_memory(scope: Scope, memory_id: str) -> model.Memory:
 
 
 async def refuse_adopted_memories(app: App) -> None:
-    """A table without walls is for one person, not for a door that others can reach."""
+    """A table without walls is for one developer, not for a door that others can reach."""
     if app.database.engine == "postgres" and await app.scope.memories.is_adopted():
         raise AdoptedMemoriesError(hide_password(app.settings.database))

@@ -175,6 +175,7 @@ class EventList(AnswerModel):
     events: list[Event]
     more: bool
     after: int = Field(description="For the next page")
+    warnings: list[str] = Field(description="What was left out of turns with too many events")
 
 
 class SessionState(AnswerModel):
@@ -207,6 +208,10 @@ class Health(AnswerModel):
     rejected: int
     lost: int
     sessions: int
+    at_risk: int
+    dropped: int
+    first_dropped_at: str | None
+    last_dropped_at: str | None
 
 
 class ProblemDocument(BaseModel):

@@ -139,19 +139,21 @@ async def list_events(
     """A page of the log, or with `turns` or `tokens` its end, oldest first"""
     after = page.after or 0
     more = False
+    warnings: list[str] = []
     if page.turns is None and page.tokens is None:
         events, more = await _load_page(app, session_id, after, page.limit or models.PAGE)
+        listed = [event.to_dict() for event in events]
     elif page.after is None and page.limit is None:
         turns = TURNS if page.turns is None else page.turns
-        events = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens)
+        window = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens)
+        listed, warnings = window.keep_delivered(page.tokens), window.warnings
     else:
         raise InvalidValueError(
             "query", "after, limit", "does not go together with turns or tokens"
         )
-    if events:
-        after = events[-1].sequence
-    listed = [event.to_dict() for event in events]
-    return JSONResponse({"events": listed, "more": more, "after": after})
+    if listed:
+        after = listed[-1]["sequence"]
+    return JSONResponse({"events": listed, "more": more, "after": after, "warnings": warnings})
 
 
 @router.post("/{session_id}/events", status_code=201, responses={201: {"model": models.Event}})

@@ -4,6 +4,7 @@ in.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -11,8 +12,10 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from holdfast.bundles.model import PHASES
+from holdfast.ground.off_loop import off_loop
 from holdfast.surfaces.http.here import Here
 from holdfast.surfaces.http.models import AnswerModel, QueryModel
+from holdfast.workstreams.model import ListedContext
 from holdfast.workstreams.service import WorkstreamService
 
 router = APIRouter(prefix="/api")
@@ -59,6 +62,10 @@ class BundleGiven(AnswerModel):
 async def list_workstreams(work: Work) -> Response:
     """Every workstream of the checkout; those of its branch judged on it"""
     listed = await work.list_judged()
+    return await off_loop(_write_list, listed)
+
+
+def _write_list(listed: Iterable[ListedContext]) -> Response:
     return JSONResponse({"workstreams": [context.to_dict() for context in listed]})
 
 
@@ -72,4 +79,4 @@ async def get_bundle(app: Here, work: Work, query: Annotated[BundleQuery, Query(
         limit=query.limit,
         worktree=work.folder,
     )
-    return JSONResponse(bundle.to_dict())
+    return await off_loop(lambda: JSONResponse(bundle.to_dict()))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
+from holdfast.ground.off_loop import off_loop
 from holdfast.surfaces.mcp.answer import Answer
 from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import (
@@ -43,15 +44,14 @@ STALE = (
 async def load(call: Call) -> Answer:
     work = _open_work(call)
     judged = await work.load(**_pick_document(call))
-    return Answer({"context": judged.to_dict()}, _list_notes(judged))
+    return Answer({"context": await off_loop(judged.to_dict)}, _list_notes(judged))
 
 
 async def check(call: Call) -> Answer:
     work = _open_work(call)
     judged = await work.load(**_pick_document(call))
-    claims = [claim.to_dict() for claim in judged.claims]
-    data = {"claims": claims, "context": judged.to_dict()}
-    return Answer(data, _list_notes(judged))
+    context = await off_loop(judged.to_dict)
+    return Answer({"claims": context["claims"], "context": context}, _list_notes(judged))
 
 
 async def bundle(call: Call) -> Answer:
@@ -258,7 +258,7 @@ async def _get_noted(scope: Scope, subject: str) -> NotedWork:
 
 async def _load_context(work: WorkstreamService, call: Call) -> dict[str, Any]:
     judged = await work.load(**_pick_document(call))
-    return judged.to_dict()
+    return await off_loop(judged.to_dict)
 
 
 def _find_decision(context: Mapping[str, Any], uid: str) -> dict[str, Any]:

@@ -79,9 +79,10 @@ async def recent(call: Call) -> Answer:
     if choice.session is None:
         return Answer({"events": [], "session_id": None}, next_actions=NO_SESSION)
     session_id = choice.session.id
-    recent_events = await call.scope.sessions.get_recent_events(session_id, **limits)
-    events = [event.to_dict() for event in recent_events]
-    return Answer({"events": events, "session_id": session_id}, describe_choice(choice))
+    window = await call.scope.sessions.get_recent_events(session_id, **limits)
+    events = window.keep_delivered(limits.get("max_tokens"))
+    warnings = [*describe_choice(choice), *window.warnings]
+    return Answer({"events": events, "session_id": session_id}, warnings)
 
 
 async def state(call: Call) -> Answer:

@@ -1,4 +1,4 @@
-"""`holdfast mcp`: one client, over the process's own pipes.
+"""`holdfast mcp` from its first call on: one client, over the pipes that the front hands over.
 
 Stdout carries JSON-RPC and nothing else, so the pipe is hidden from all code that might print. A
 line that is not a message is answered where JSON-RPC has an answer for it, and never ends the
@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -23,11 +22,10 @@ from mcp.shared.message import SessionMessage
 from holdfast.surfaces.mcp.server import make_server
 
 if TYPE_CHECKING:
-    from io import BufferedReader, BufferedWriter
-
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from holdfast.app import App
+    from holdfast.surfaces.mcp.front import Handover
 
 LINE_BYTES = 32 << 20  # the largest content there may be, all of it escaped, fits
 PIECE_BYTES = 1 << 20
@@ -36,32 +34,26 @@ LAST_ANSWERS_SECONDS = 20.0
 CLOSING_SECONDS = 10.0
 
 
-def main() -> NoReturn:
-    """Serve until the client leaves, then exit at once: a thread may still wait for input."""
+def run(handover: Handover) -> None:
     _silence_libraries()
-    code = 0
-    try:
-        anyio.run(serve, *_take_pipes())
-    except KeyboardInterrupt:
-        pass
-    except BaseException as error:
-        code = 1
-        with suppress(OSError, ValueError):
-            print(f"holdfast mcp: ended by {type(error).__name__}", file=sys.stderr, flush=True)
-    os._exit(code)
+    anyio.run(serve, handover)
 
 
-async def serve(wire_in: BufferedReader, wire_out: BufferedWriter) -> None:
+async def serve(handover: Handover) -> None:
     store = Store()
     server = make_server(
-        store.app_for, environment=os.environ, folder=_find_folder(), exists=os.path.exists
+        store.app_for,
+        environment=os.environ,
+        folder=handover.folder,
+        exists=os.path.exists,
     )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-    wire = Wire(wire_in, wire_out)
+    wire = Wire(handover)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
+            tasks.start_soon(wire.finish_answer)  # before any other is begun
             tasks.start_soon(wire.read, to_server)
             tasks.start_soon(wire.write, from_server)
             await server.run(from_client, to_client, server.create_initialization_options())
@@ -99,15 +91,25 @@ class Store:
 class Wire:
     """The two pipes as streams of messages."""
 
-    def __init__(self, wire_in: BufferedReader, wire_out: BufferedWriter):
-        self.wire_in = wire_in
-        self.wire_out = wire_out
+    def __init__(self, handover: Handover):
+        self.handover = handover
+        self.wire_in = handover.wire_in
+        self.wire_out = handover.wire_out
+        self._begun = handover.begun
         self._writing = anyio.Lock()
-        self._asked: set[types.RequestId] = set()
+        self._repeated: anyio.Event | None = None  # while a request is repeated
+        self._asked: list[types.RequestId] = []
         self._all_answered = anyio.Event()
+
+    async def finish_answer(self) -> None:
+        """What the front could not write because the client did not read."""
+        if self.handover.unsent:
+            await self._write(self.handover.unsent)
 
     async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with to_server:
+            for answered in self.handover.answered:
+                await self._repeat(answered, to_server)
             while True:
                 line = await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True)
                 if line == b"":
@@ -121,7 +123,22 @@ class Wire:
     async def write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
             async for sent in from_server:
-                await self._send(sent.message)
+                if self._repeated is None:
+                    await self._send(sent.message)
+                else:
+                    self._repeated.set()
+
+    async def _repeat(
+        self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
+        """Tell the server what the client said before; its answer has been sent already."""
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if isinstance(message, types.JSONRPCRequest):
+            self._repeated = anyio.Event()
+        await to_server.send(SessionMessage(message))
+        if self._repeated is not None:
+            await self._repeated.wait()
+            self._repeated = None
 
     async def _handle_line(
         self, line: bytes, to_server: MemoryObjectSendStream[SessionMessage | Exception]
@@ -142,7 +159,7 @@ class Wire:
 
     def _track(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            self._asked.add(message.id)
+            self._asked.append(message.id)
         if not isinstance(message, types.JSONRPCNotification):
             return
         if message.method == "notifications/cancelled":
@@ -150,13 +167,15 @@ class Wire:
             self._mark_answered(params.get("requestId"))  # it never will be
 
     async def _send(self, message: types.JSONRPCMessage) -> None:
-        text = _format_line(message)
+        await self._write(_format_line(message))
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self._mark_answered(message.id)
+
+    async def _write(self, text: bytes) -> None:
         async with self._writing:
             # A client that has gone reads nothing; the end of its input follows.
             with suppress(OSError, ValueError):
                 await anyio.to_thread.run_sync(self._write_line, text, abandon_on_cancel=True)
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self._mark_answered(message.id)
 
     async def _wait_for_answers(self) -> None:
         if self._asked:
@@ -165,14 +184,16 @@ class Wire:
                 await self._all_answered.wait()
 
     def _mark_answered(self, request_id: Any) -> None:
-        if isinstance(request_id, str | int):
-            self._asked.discard(request_id)
+        if request_id in self._asked:
+            self._asked.remove(request_id)
         if not self._asked:
             self._all_answered.set()
 
     def _read_line(self) -> bytes | None:
         """A line; None for one that is too long, of which nothing is kept; empty at the end."""
-        line = self.wire_in.readline(LINE_BYTES)
+        line, self._begun = self._begun, b""
+        if not line.endswith(b"\n"):
+            line += self.wire_in.readline(LINE_BYTES - len(line))
         if len(line) < LINE_BYTES or line.endswith(b"\n"):
             return line
         while line and not line.endswith(b"\n"):
@@ -245,21 +266,3 @@ def _silence_libraries() -> None:
 
     logging.getLogger().addHandler(logging.NullHandler())
     warnings.simplefilter("ignore")
-
-
-def _take_pipes() -> tuple[BufferedReader, BufferedWriter]:
-    """Stdin becomes empty and stdout goes to stderr, for all code but this module."""
-    wire_in = os.dup(0)
-    wire_out = os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return os.fdopen(wire_in, "rb"), os.fdopen(wire_out, "wb")
-
-
-def _find_folder() -> str | None:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:  # removed under us; a session is still found by its id
-        return None

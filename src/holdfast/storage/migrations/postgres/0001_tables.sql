@@ -2,6 +2,10 @@
 -- (holdfast.workspace, holdfast.developer); unset means no rows. Every key begins with the workspace, and every row
 -- belongs to one developer. The current functions are in the rooms: guards.postgres.sql is installed before this
 -- migration, and queries.postgres.sql after it.
+--
+-- Only keys have an index of all rows. Every other index has a condition that is true for all the rows that it is
+-- about, and that only its own statements repeat. Without statistics PostgreSQL expects one row from any index that
+-- begins with the workspace, and takes the one that was made last: a look-up by key must not have the choice.
 
 -- --- who may do what -------------------------------------------------------------------------------------------------
 
@@ -73,16 +77,15 @@ revoke all on procedure holdfast.put_walls(text, text, text), holdfast.grant_fun
 
 create table holdfast.outbox (
     workspace_id text collate "C" not null,
-    id bigint generated always as identity,
+    id bigint not null,
     developer_id text collate "C" not null,
     topic text not null,
     data jsonb not null,
     created_at timestamptz not null,
-    primary key (workspace_id, id)
+    primary key (workspace_id, developer_id, id)
 );
 comment on table holdfast.outbox is 'Notices for listeners, written in the transaction of the change itself';
-
-create index outbox_by_owner on holdfast.outbox (workspace_id, developer_id, id);
+comment on column holdfast.outbox.id is 'counts the notices of one developer, so that a cursor says nothing about others';
 
 call holdfast.put_walls('holdfast', 'outbox', 'is');
 create trigger outbox_is_only_emptied before update on holdfast.outbox
@@ -140,8 +143,9 @@ create table holdfast.journal (
 comment on table holdfast.journal is
     'Documents that rooms keep as they were at one moment: repo contexts as they were saved, proofs, receipts, rounds';
 
-create index journal_by_subject on holdfast.journal (workspace_id, developer_id, kind, subject, number desc);
-create index journal_by_kind on holdfast.journal (workspace_id, developer_id, kind, number desc);
+create index journal_by_subject on holdfast.journal (workspace_id, developer_id, kind, subject, number desc)
+    where subject >= '';
+create index journal_by_kind on holdfast.journal (workspace_id, developer_id, kind, number desc) where number > 0;
 
 call holdfast.put_walls('holdfast', 'journal', 'is');
 create trigger journal_is_only_erased before update on holdfast.journal
@@ -193,17 +197,29 @@ comment on column context.sessions.revision is 'counts changes of metadata';
 comment on column context.sessions.last_sequence is 'the number of the newest event';
 comment on column context.sessions.head_hash is 'the newest link of the hash chain';
 
-create index idx_sessions_started_at on context.sessions (workspace_id, developer_id, started_at desc, id desc);
+create index idx_sessions_started_at on context.sessions (workspace_id, developer_id, started_at desc, id desc)
+    where started_at > '-infinity';
 create index idx_sessions_active
     on context.sessions (workspace_id, developer_id, chatmode, user_id, started_at desc, id desc)
-    where ended_at is null;
+    where ended_at is null and chatmode >= '';
 create index sessions_by_name on context.sessions (workspace_id, developer_id, name, started_at desc, id desc)
     where name is not null;
-create index sessions_by_origin on context.sessions (workspace_id, developer_id, resumed_from)
+create index sessions_by_origin on context.sessions (workspace_id, developer_id, resumed_from, started_at, id)
     where resumed_from is not null;
 create index sessions_open_by_worktree
     on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
-    where ended_at is null;
+    where ended_at is null and worktree >= '';
+create index sessions_open_without_worktree
+    on context.sessions (workspace_id, developer_id, client, started_at desc, id desc)
+    where ended_at is null and worktree is null and native_id is null;
+create index sessions_by_worktree
+    on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where worktree >= '' and user_id >= '';
+create index sessions_with_context on context.sessions (workspace_id, developer_id, started_at desc, id desc)
+    where user_id >= '' and (metadata -> 'context' <> '{}' or metadata ->> 'envHint' <> '');
+create index sessions_with_context_by_worktree
+    on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where worktree >= '' and (metadata -> 'context' <> '{}' or metadata ->> 'envHint' <> '');
 create unique index sessions_open_by_native_id on context.sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 
@@ -251,7 +267,8 @@ comment on column context.session_events.content is 'message text or JSON';
 comment on column context.session_events.parts is 'structured data';
 comment on column context.session_events.parts_text is 'the canonical text that was hashed; jsonb would reorder it';
 
-create unique index idx_session_events_session on context.session_events (workspace_id, session_id, sequence);
+create unique index idx_session_events_session on context.session_events (workspace_id, session_id, sequence)
+    where sequence > 0;
 create index idx_session_events_type on context.session_events (workspace_id, session_id, sequence)
     where type = 'user_message';
 
@@ -303,7 +320,8 @@ create table context.erasures (
 comment on table context.erasures is
     'The tombstone of an erased event, and the audit row of its erasure: the hash stays, the content is gone';
 
-create index erasures_by_session on context.erasures (workspace_id, session_id);
+create index erasures_by_session on context.erasures (workspace_id, session_id, created_at)
+    where created_at > '-infinity';
 
 call holdfast.put_walls('context', 'erasures', 'are');
 create trigger erasures_are_not_updated before update on context.erasures
@@ -343,9 +361,9 @@ create trigger memory_tombstones_are_not_updated before update on memori.memory_
     for each row execute function holdfast.refuse();
 grant select, insert on memori.memory_tombstones to holdfast_runtime;
 
--- An existing table `memori.memories` is adopted: missing columns and indexes are added, and it keeps its own rights.
--- So it has no policies of ours and serves one workspace. The function memori.is_adopted() records which case was
--- found.
+-- An existing table `memori.memories` is adopted: adoption.postgres.sql adds what is missing, and it keeps its own
+-- rights. So it has no policies of ours and serves one workspace. The function memori.is_adopted() records which case
+-- was found.
 do $migration$
 declare
     there regclass := to_regclass('memori.memories');
@@ -364,51 +382,6 @@ $migration$;
 comment on function memori.is_adopted() is
     'Whether the table of memories is another program''s, as the first migration found it.';
 call holdfast.grant_functions(array['memori.is_adopted']);
-
--- A table of another program.
-do $migration$
-begin
-    if not memori.is_adopted() then
-        return;
-    end if;
-    alter table memori.memories
-        add column if not exists category text,
-        add column if not exists metadata jsonb default '{}',
-        add column if not exists source_type text default 'bootstrap',
-        add column if not exists confidence numeric(3,2) default 0.80,
-        add column if not exists lineage jsonb default '[]',
-        add column if not exists last_used_at timestamptz,
-        add column if not exists use_count integer default 0,
-        add column if not exists expires_at timestamptz,
-        add column if not exists created_at timestamptz default now(),
-        add column if not exists updated_at timestamptz default now(),
-        add column if not exists content_hash bytea,
-        add column if not exists erased_at timestamptz,
-        -- Generated by PostgreSQL, so that the other program does not have to fill it.
-        add column if not exists content_tsv tsvector generated always as (to_tsvector('english', content)) stored;
-    update memori.memories set source_type = 'bootstrap' where source_type is null;
-    create index if not exists idx_memories_namespace_category on memori.memories (user_id, category);
-    create index if not exists memories_by_id_text on memori.memories ((id::text));
-    create index if not exists memories_by_content on memori.memories (content_hash);
-    create index if not exists memories_by_content_text on memori.memories (md5(content)) where content_hash is null;
-    -- Our own index of words: the full-text column of the table may be empty, out of date, or made for another
-    -- language.
-    create index memories_by_text on memori.memories using gin (to_tsvector('english', left(content, 100000)));
-    -- The same expression as in memori.moment(), which is not called: every role that adds a row would need the right
-    -- to call it.
-    create index memories_by_age on memori.memories
-        ((least(greatest(created_at, '1970-01-02 00:00:00+00'), '9999-12-30 00:00:00+00')), (id::text))
-        where erased_at is null;
-    grant select, insert on memori.memories to holdfast_runtime;
-    grant update (content, category, metadata, confidence, lineage, last_used_at, use_count, expires_at, updated_at,
-                  erased_at) on memori.memories to holdfast_runtime;
-    if (select a.attgenerated = '' from pg_attribute a
-        where a.attrelid = 'memori.memories'::regclass and a.attname = 'content_tsv') then
-        grant update (content_tsv) on memori.memories to holdfast_runtime;
-    end if;
-    grant usage on all sequences in schema memori to holdfast_runtime;
-end
-$migration$;
 
 -- Our own table.
 do $migration$
@@ -440,11 +413,14 @@ begin
     comment on table memori.memories is 'Statements with their provenance, found by their words';
     comment on column memori.memories.content_tsv is
         'the words that it is found by, as our own rule takes them from the content';
+    comment on column memori.memories.source_type is 'explicit|implicit|bootstrap|tool_output';
+    comment on column memori.memories.confidence is 'Belief strength, updated on corroboration/contradiction';
+    comment on column memori.memories.lineage is 'Array of session_ids that contributed';
 
     create unique index memories_by_content on memori.memories (workspace_id, developer_id, content_hash)
-        where erased_at is null;
+        where erased_at is null and content_hash >= '';
     create index memories_by_time on memori.memories (workspace_id, developer_id, created_at, id)
-        where erased_at is null;
+        where erased_at is null and created_at > '-infinity';
     create index memories_by_words on memori.memories using gin (content_tsv);
 
     call holdfast.put_walls('memori', 'memories', 'are');
@@ -473,10 +449,6 @@ begin
                   updated_at, erased_at) on memori.memories to holdfast_runtime;
 end
 $migration$;
-
-comment on column memori.memories.source_type is 'explicit|implicit|bootstrap|tool_output';
-comment on column memori.memories.confidence is 'Belief strength, updated on corroboration/contradiction';
-comment on column memori.memories.lineage is 'Array of session_ids that contributed';
 
 create type memori.memory_row as (
     id text, user_id text, content text, category text, metadata text, source_type text, confidence double precision,

@@ -146,7 +146,15 @@ create index idx_sessions_active
 create index sessions_by_name on sessions (workspace_id, developer_id, name, started_at desc, id desc) where name is not null;
 create index sessions_by_origin on sessions (workspace_id, developer_id, resumed_from) where resumed_from is not null;
 create index sessions_open_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
-    where ended_at is null;
+    where ended_at is null and worktree is not null;
+create index sessions_open_without_worktree on sessions (workspace_id, developer_id, client, started_at desc, id desc)
+    where ended_at is null and worktree is null and native_id is null;
+create index sessions_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where worktree is not null;
+create index sessions_with_context on sessions (workspace_id, developer_id, started_at desc, id desc)
+    where json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '';
+create index sessions_with_context_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
+    where json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '';
 create unique index sessions_open_by_native_id on sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 
@@ -160,7 +168,8 @@ create table session_events (
     type text not null,              -- event type enum
     role text not null,              -- 'user', 'assistant', 'tool', 'system'
     content text not null,           -- message text or JSON
-    parts text check (json_valid(parts)),  -- structured data, as the canonical text that was hashed
+    -- structured data, as the canonical text that was hashed; SQLite 3.40 reports a check that is null as damage
+    parts text check (parts is null or json_valid(parts)),
     created_at text not null,
     content_hash blob not null,
     chain_hash blob not null,

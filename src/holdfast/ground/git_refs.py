@@ -1,0 +1,113 @@
+"""Where git's own files say that a repository is, and which commit a name is at.
+
+Starting git to ask takes milliseconds, and a look at a checkout asks every time. What is not plain
+here (another form of keeping refs, a name that leads elsewhere) is not guessed: git is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import NamedTuple
+
+BRANCHES = "refs/heads/"
+SMALL_BYTES = 8 << 10
+PACKED_BYTES = 64 << 20
+STEPS = 5  # a name that stands for a name, and so on
+
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class GitPlace(NamedTuple):
+    """A repository's two folders, and what `HEAD` names: a ref or a commit."""
+
+    git_dir: str
+    common_dir: str
+    head: str
+    is_shallow: bool
+
+
+def find_place(root: str) -> GitPlace | None:
+    """From the folder or the file `.git`; None where it is neither in the usual form."""
+    place = os.path.join(root, ".git")
+    if not os.path.isdir(place):
+        elsewhere = read_after("gitdir: ", place)
+        if not elsewhere:
+            return None
+        place = os.path.join(root, elsewhere)
+    git_dir = os.path.realpath(place)
+    to_common = read_small(os.path.join(git_dir, "commondir")) or "."
+    common_dir = os.path.realpath(os.path.join(git_dir, to_common))
+    content = read_small(os.path.join(git_dir, "HEAD"))
+    head = content.removeprefix("ref: ")
+    if not head or os.path.islink(os.path.join(git_dir, "HEAD")):
+        return None
+    is_shallow = os.path.exists(os.path.join(common_dir, "shallow"))
+    return GitPlace(git_dir, common_dir, head, is_shallow)
+
+
+def find_commit(common_dir: str, name: str) -> str | None:
+    """The commit that a ref is at, through any refs that it stands for; None where unknown."""
+    for _ in range(STEPS):
+        if _COMMIT.fullmatch(name):
+            return name
+        if not _is_plain(name):
+            return None
+        content = read_small(os.path.join(common_dir, name))
+        name = content.removeprefix("ref: ") or _find_packed(common_dir, name)
+    return None
+
+
+def find_target(common_dir: str, name: str) -> str | None:
+    """The ref that another ref stands for."""
+    return read_after("ref: ", os.path.join(common_dir, name)) or None
+
+
+def read_after(mark: str, path: str) -> str:
+    """What follows a mark that a file begins with, else empty."""
+    content = read_small(path)
+    if not content.startswith(mark):
+        return ""
+    return content.removeprefix(mark)
+
+
+def read_small(path: str) -> str:
+    """One line of a file of git's; empty where it is anything else. It never waits for a pipe."""
+    try:
+        data = _read(path, SMALL_BYTES)
+        line = data.decode().removesuffix("\n")
+    except (OSError, ValueError):
+        return ""
+    if "\n" in line:
+        return ""
+    return line
+
+
+def _find_packed(common_dir: str, name: str) -> str:
+    try:
+        data = _read(os.path.join(common_dir, "packed-refs"), PACKED_BYTES)
+    except OSError:
+        return ""
+    end = data.find(f" {name}\n".encode())
+    if end < 0:
+        return ""
+    start = data.rfind(b"\n", 0, end) + 1
+    return data[start:end].decode(errors="replace")
+
+
+def _is_plain(name: str) -> bool:
+    """A ref that all working trees share, and that cannot lead out of the folder."""
+    return name.startswith(("refs/heads/", "refs/remotes/")) and ".." not in name
+
+
+def _read(path: str, max_bytes: int) -> bytes:
+    """A whole regular file; nothing where it is not one, or larger."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return b""
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        return b""
+    return data

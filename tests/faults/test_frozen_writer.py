@@ -1,0 +1,209 @@
+"""R26: a process is stopped while it holds the write lock, and an event waits in the spool.
+
+Every read answers while the process is still stopped, and none of them has waited: a pause in the
+reading process is an error here. Afterwards everything is stored once.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NoReturn
+
+import asyncpg
+import httpx
+import pytest
+
+from holdfast.app import App
+from holdfast.ground import files
+from holdfast.ground.settings import load_settings
+from holdfast.surfaces.cli import main
+from holdfast.surfaces.http import app as door
+from holdfast.surfaces.http import health
+from holdfast.surfaces.http.token import Keys
+from holdfast.surfaces.mcp.stdio import Store
+from tests.faults import writers
+from tests.rig.commands import run_process
+from tests.rig.nursery import Child, Nursery
+
+EVENT = "UserPromptSubmit"
+CLI_READS = [
+    ("session", "list"),
+    ("session", "show", "SESSION"),
+    ("session", "verify"),
+    ("context", "show", "--session", "SESSION"),
+    ("memory", "list"),
+    ("status",),
+]
+HTTP_READS = [
+    "/api/state",
+    "/api/sessions",
+    "/api/sessions/SESSION",
+    "/api/sessions/SESSION/events",
+    "/api/memories",
+    "/",
+    "/sessions/SESSION",
+]
+
+
+def fire(number: int) -> None:
+    payload = {"hook_event_name": EVENT, "session_id": "s1", "cwd": "/home/dev/project"}
+    stdin = json.dumps({**payload, "prompt": f"hook {number}", "prompt_id": f"m{number}"})
+    assert run_process("hook", "claude", EVENT, stdin=stdin).code == 0
+
+
+@pytest.fixture
+def frozen(nursery: Nursery) -> Child:
+    """It holds the write lock and does not run; one event is stored and one waits."""
+    fire(1)
+    child = nursery.start(writers.hold_write_lock, load_settings().database)
+    child.say("hold")
+    assert child.hear() == "held"
+    child.stop()
+    fire(2)
+    return child
+
+
+@pytest.fixture
+def session_id(frozen: Child) -> str:
+    with App() as app:
+        [session] = app.run(app.scope.sessions.list_sessions())
+        return str(session.id)
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch, frozen: Child) -> None:
+    """SQLite's own waiting, which is none of Python's, counts as busy."""
+
+    def refuse(seconds: float) -> NoReturn:
+        raise AssertionError(f"a read waited {seconds} s")
+
+    monkeypatch.setattr(time, "sleep", refuse)
+
+
+@asynccontextmanager
+async def serve() -> AsyncIterator[tuple[App, httpx.AsyncClient]]:
+    async with App() as app:
+        keys = Keys(app.settings.home)
+        transport = httpx.ASGITransport(app=door.make_http_app(app, keys=keys))
+        headers = {"authorization": f"Bearer {keys.token}"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:4790", headers=headers
+        ) as client:
+            yield app, client
+
+
+def count_waiting() -> int:
+    with App() as app:
+        return app.spool.count_spooled()
+
+
+def test_every_command_that_reads_answers_and_names_what_waits(
+    session_id: str, no_pauses: None, capsys: pytest.CaptureFixture[str]
+):
+    for words in CLI_READS:
+        code = main([word.replace("SESSION", session_id) for word in words])
+
+        _, notes = capsys.readouterr()
+        assert (code, "1 event waits" in notes) == (0, True), words
+
+
+def test_status_counts_what_waits(no_pauses: None, capsys: pytest.CaptureFixture[str]):
+    assert main(["status", "--json"]) == 0
+
+    counted = json.loads(capsys.readouterr().out)
+    assert (counted["stored"], counted["spooled"], counted["lost"]) == (1, 1, 0)
+
+
+async def test_every_http_read_answers(session_id: str, no_pauses: None):
+    async with serve() as (_, client):
+        for path in HTTP_READS:
+            answer = await client.get(path.replace("SESSION", session_id))
+            assert answer.status_code == 200, answer.text
+
+
+async def test_every_call_over_mcp_gets_its_store_at_once(no_pauses: None):
+    """Tools, resources and prompts all begin here; so does the start of the server."""
+    store = Store()
+    for _ in range(2):
+        app = await store.app_for(None)
+        assert len(await app.scope.sessions.list_sessions()) == 1
+    await store.close()
+
+    assert count_waiting() == 1
+
+
+async def test_health_does_not_wait_as_long_as_a_write(
+    frozen: Child, monkeypatch: pytest.MonkeyPatch
+):
+    """Its own write still waits when the answer is given; the bound that is in force is short."""
+    assert health.HEALTH_SECONDS <= 4
+    monkeypatch.setattr(health, "HEALTH_SECONDS", 0.1)
+    async with serve() as (app, client):
+        answer = await client.get("/api/health")
+        is_still_waiting = app.database._write_lock.locked()  # type: ignore[attr-defined]
+        frozen.thaw()
+        frozen.say("let go")
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "store_busy")
+    assert is_still_waiting
+
+
+def test_a_stopped_drain_is_not_waited_for(
+    frozen: Child, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """It holds the locks of the spool as well; all pauses together are a moment."""
+    pauses: list[float] = []
+    with App() as app:
+        spool = app.spool
+    real = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (pauses.append(seconds), real(seconds)))
+
+    with files.Lock(spool.draining), files.Lock(spool.folder), files.Lock(spool.pending):
+        assert main(["session", "list"]) == 0
+
+    assert "1 event waits" in capsys.readouterr().err
+    assert sum(pauses) < 1
+
+
+@pytest.mark.parametrize("reads", [1, 5])
+def test_when_it_runs_again_everything_is_stored_once(
+    frozen: Child, reads: int, capsys: pytest.CaptureFixture[str]
+):
+    for _ in range(reads):
+        assert main(["session", "list"]) == 0
+    frozen.thaw()
+    frozen.say("let go")
+    frozen.say("end")
+    assert frozen.wait() == 0
+
+    assert main(["status", "--json"]) == 0
+    counted = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (counted["stored"], counted["spooled"], counted["lost"]) == (2, 0, 0)
+
+
+@pytest.mark.own_database
+def test_a_session_that_another_transaction_holds_on_postgresql_delays_no_read(
+    postgres_url: str,
+    postgres_owner_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """The server would let it wait for seconds; the drain is given up before."""
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    monkeypatch.setattr("holdfast.app.DRAIN_SECONDS", 0.1)
+    fire(1)
+    lock = "begin; lock table context.session_events in share row exclusive mode"
+    with asyncio.Runner() as runner:
+        blocker: Any = runner.run(asyncpg.connect(postgres_owner_url))
+        runner.run(blocker.execute(lock))
+        fire(2)
+        code = main(["status", "--json"])
+        runner.run(blocker.close())
+
+    held = json.loads(capsys.readouterr().out)
+    assert (code, held["stored"], held["spooled"]) == (0, 1, 1)
+    assert main(["status", "--json"]) == 0
+    free = json.loads(capsys.readouterr().out)
+    assert (free["stored"], free["spooled"], free["lost"]) == (2, 0, 0)
