@@ -30,6 +30,7 @@ from holdfast.surfaces.http.guard import Site
 from holdfast.surfaces.http.lease import Lease
 from holdfast.surfaces.http.login import Codes
 from holdfast.surfaces.http.memories import refuse_adopted_memories
+from holdfast.surfaces.http.protocol import TimedProtocol
 from holdfast.surfaces.http.token import Keys
 
 HOST, PORT = "127.0.0.1", 4790
@@ -119,7 +120,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",  # bounds a request's head; the faster parsers take any
+                http=TimedProtocol,  # h11 bounds a request's head; the faster parsers take any
                 ws="none",
                 lifespan="on",
                 log_config=None,
