@@ -276,12 +276,15 @@ from session_events
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
 -- matching_events
--- The events that contain a text to forget, in JSON as well; reads every event of the developer, to miss none.
+-- A page of the events that contain a text to forget, in JSON as well; all pages read every event of the developer, to
+-- miss none.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = $1 and developer_id = $2 and erased_at is null
+  and (session_id, sequence) > ($5, $6)
   and (instr(content, $3) > 0 or instr(content, $4) > 0 or instr(parts, $4) > 0)
-order by session_id, sequence;
+order by session_id, sequence
+limit $7;
 
 -- sessions_with_text
 -- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
@@ -302,14 +305,14 @@ select session_id, sequence, erased_at
 from session_events
 where workspace_id = $1 and developer_id = $2 and id = $3;
 
--- clear_session
--- The rest of a forgotten session: scratchpad, metadata, and the notifications about it.
-update session_state set scratchpad = '{}', updated_at = now_utc()
+-- rewrite_session
+-- What is left of a session's own texts when some were forgotten; the notifications about it are emptied.
+update session_state set scratchpad = $5, updated_at = now_utc()
 where workspace_id = $1 and developer_id = $2 and session_id = $3;
 update outbox set data = '{}'
 where workspace_id = $1 and developer_id = $2 and json_extract(data, '$.session_id') = $3
   and topic in ('caco.context', 'session.renamed');
-update sessions set metadata = '{}', revision = revision + 1
+update sessions set metadata = $4, revision = revision + 1
 where workspace_id = $1 and developer_id = $2 and id = $3
 returning revision;
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, settings
+from holdfast.ground.groups import in_groups
 from holdfast.sessions import changing, context_sets, reading, rules
 from holdfast.sessions.errors import EventNotFoundError
 from holdfast.sessions.model import (
@@ -38,6 +39,10 @@ from holdfast.storage.opening import as_database, find_owner
 if TYPE_CHECKING:
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.storage.database import Row
+
+BEFORE_ALL = (
+    "00000000-0000-0000-0000-000000000000"  # no session has this id, and none a smaller one
+)
 
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
@@ -378,19 +383,42 @@ class SessionService:
         match: str | None = None,
     ) -> list[SessionEvent]:
         """What `forget_events` would erase: by id, of a whole session, or by a piece of text."""
-        found = [await self.get_event(event_id) for event_id in event_ids]
+        found = {}
+        async for event in self.read_events_to_forget(
+            event_ids=event_ids, session_id=session_id, match=match
+        ):
+            found[event.id] = event
+        return list(found.values())
+
+    async def read_events_to_forget(
+        self,
+        *,
+        event_ids: Sequence[str] = (),
+        session_id: str | None = None,
+        match: str | None = None,
+    ) -> AsyncIterator[SessionEvent]:
+        """The same page by page; what is erased meanwhile puts nothing out of step."""
+        for event_id in event_ids:
+            event = await self.get_event(event_id)
+            if event.erased_at is None:
+                yield event
         if session_id is not None:
-            found += [event async for event in self.read_events(session_id)]
+            async for event in self.read_events(session_id):
+                if event.erased_at is None:
+                    yield event
         if match is not None:
-            rows = await self.store.list_matching_events(_check_match(match))
-            found += [make_event(row) for row in rows]
-        not_erased = [event for event in found if event.erased_at is None]
-        unique = {event.id: event for event in not_erased}
-        return list(unique.values())
+            async for event in self._read_matching_events(_check_match(match)):
+                yield event
 
     async def list_sessions_with_text(self, match: str) -> list[str]:
-        """Those whose scratchpad, name or context sets hold a text; `forget_session` erases it."""
+        """Those whose scratchpad, name or context sets hold a text; `forget_text` erases it."""
         return await self.store.list_sessions_with_text(_check_match(match))
+
+    async def forget_text(self, session_id: str, match: str) -> None:
+        """Erase what holds a text in a session's scratchpad, name and context sets."""
+        text = _check_match(match)
+        await self.store.in_transaction(lambda store: changing.erase_text(store, session_id, text))
+        await self.db.scrub()
 
     async def forget_events(self, event_ids: Sequence[str], *, reason: str = "asked for") -> int:
         """Erase contents for good; hashes and tombstones stay, so that the chain still verifies."""
@@ -408,12 +436,14 @@ class SessionService:
         """Erase its events, scratchpad and metadata, and what listeners received of its context."""
         rules.check_label("reason", reason)
         session = await self.get_session(session_id)
-        events = await self.find_events_to_forget(session_id=session.id)
-        event_ids = [event.id for event in events]
-        await self._erase(event_ids, reason)
+        events = self.read_events_to_forget(session_id=session.id)
+        erased = 0
+        async for group in in_groups(events, rules.EVENTS_PER_CALL):
+            await self._erase([event.id for event in group], reason)
+            erased += len(group)
         await self.store.in_transaction(lambda store: changing.clear_session(store, session))
         await self.db.scrub()
-        return len(events)
+        return erased
 
     # --- the scratchpad ---------------------------------------------------------------------------
 
@@ -516,6 +546,14 @@ class SessionService:
         for event, answer in zip(distinct, answers, strict=True):
             stored[event.id] = make_appended_event(known, event, answer)
         return [stored[event.id] for event in events]
+
+    async def _read_matching_events(self, text: str) -> AsyncIterator[SessionEvent]:
+        place = BEFORE_ALL, 0
+        while rows := await self.store.list_matching_events(text, *place, PAGE):
+            for row in rows:
+                event = make_event(row)
+                yield event
+            place = event.session_id, event.sequence
 
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         size = rules.EVENTS_PER_CALL
