@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-APPLET = "applet"
+from holdfast.sessions.context_sets import APPLET
 
 
 def remove_from_object(value: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -500,7 +500,10 @@ class SessionService:
                 await inside.update_metadata(session_id, metadata)
             if context is not None:
                 await inside.replace_context(session_id, context)
-                warnings += [context_sets.name_warning(name) for name in context]
+                warnings += [
+                    context_sets.name_warning(name, kept=bool(items))
+                    for name, items in context.items()
+                ]
             if set_context is not None:
                 change = await inside.set_relevant_context(session_id, *set_context)
                 warnings.append(change.warning)

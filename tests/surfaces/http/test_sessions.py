@@ -222,7 +222,7 @@ def test_context_sets_are_replaced_set_and_united(api):
     api.patch(path, json={"setContext": {"setName": "ports", "items": []}})
     changed = api.patch(path, json={"unionContext": {"setName": "files", "items": ["/b", "/a"]}})
 
-    assert changed.json()["context"] == {"files": ["/b", "/a"]}
+    assert changed.json()["context"] == {"files": ["/a", "/b"]}
     assert changed.json()["warnings"] == []
 
 
