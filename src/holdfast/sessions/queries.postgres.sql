@@ -310,9 +310,10 @@ end
 $$;
 
 -- thread_sessions
--- All sessions of a thread: up to the first one, then down to all that resumed it. Limits and orders inside keep one
--- index lookup for each session; as plain joins, PostgreSQL may read all sessions once.
-create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid)
+-- The sessions of a thread: up to the first one, then down to the newest that resumed each; a session that was resumed
+-- twice is in two threads. With p_all, all that share the first one. Limits and orders inside keep one index lookup for
+-- each session; as plain joins, PostgreSQL may read all sessions once.
+create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid, p_all boolean)
 returns setof context.session_row
 language plpgsql as $$
 begin
@@ -329,15 +330,17 @@ begin
                 limit 1
             ) origin
         ),
-        thread (id) as (
-            select up.id from up where up.resumed_from is null
+        down (id) as (
+            select up.id from up where p_all or up.id = p_id
             union
-            select next.id from thread cross join lateral (
+            select next.id from down cross join lateral (
                 select s.id from context.sessions s
-                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = thread.id
-                order by s.started_at, s.id
+                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = down.id
+                order by s.started_at desc, s.id desc
+                limit case when not p_all then 1 end
             ) next
-        )
+        ),
+        thread (id) as (select up.id from up union select down.id from down)
         select found.* from thread cross join lateral (
             select (context.as_row(s)).* from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = thread.id

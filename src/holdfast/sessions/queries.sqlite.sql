@@ -132,8 +132,9 @@ order by started_at desc, id desc
 limit $4;
 
 -- thread_sessions
--- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
--- order; SQLite would otherwise scan all sessions.
+-- The sessions of a thread: up to the first one, then down to the newest that resumed each; a session that was resumed
+-- twice is in two threads. With $4, all that share the first one. A cross join keeps the written join order; SQLite
+-- would otherwise scan all sessions.
 with recursive
 up (id, resumed_from) as (
     select id, resumed_from from sessions where workspace_id = $1 and developer_id = $2 and id = $3
@@ -141,12 +142,17 @@ up (id, resumed_from) as (
     select s.id, s.resumed_from from up cross join sessions s
       on s.workspace_id = $1 and s.developer_id = $2 and s.id = up.resumed_from
 ),
-thread (id) as (
-    select id from up where resumed_from is null
+down (id) as (
+    select id from up where $4 or id = $3
     union
-    select s.id from thread cross join sessions s
-      on s.workspace_id = $1 and s.developer_id = $2 and s.resumed_from = thread.id
-)
+    select s.id from down cross join sessions s
+      on s.workspace_id = $1 and s.developer_id = $2 and s.resumed_from = down.id
+     and ($4 or s.id = (select newest.id from sessions newest
+                        where newest.workspace_id = $1 and newest.developer_id = $2 and newest.resumed_from = down.id
+                        order by newest.started_at desc, newest.id desc
+                        limit 1))
+),
+thread (id) as (select id from up union select id from down)
 select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
        s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
 from thread cross join sessions s on s.workspace_id = $1 and s.developer_id = $2 and s.id = thread.id

@@ -225,9 +225,19 @@ class SessionService:
         )
 
     async def list_thread(self, session_id: str) -> list[Session]:
-        """Every session that this line of work went through, oldest first."""
+        """Every session that this line of work went through, oldest first.
+
+        Where one of them was resumed twice, two lines begin; beyond the given session it is the
+        newest.
+        """
         session = await self.get_session(session_id)
-        rows = await self.store.list_thread(session.id)
+        rows = await self.store.list_thread(session.id, all_branches=False)
+        return [make_session(row) for row in rows]
+
+    async def list_related_sessions(self, session_id: str) -> list[Session]:
+        """Every session of every line that has the same first one, oldest first."""
+        session = await self.get_session(session_id)
+        rows = await self.store.list_thread(session.id, all_branches=True)
         return [make_session(row) for row in rows]
 
     async def read_thread(self, session_id: str) -> AsyncIterator[SessionEvent]:

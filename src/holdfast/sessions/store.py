@@ -150,8 +150,9 @@ class SessionStore:
     async def list_named(self, name: str, limit: int) -> list[Row]:
         return await self.database.read(QUERIES["named_sessions"], *self.owner, name, limit)
 
-    async def list_thread(self, session_id: str) -> list[Row]:
-        return await self.database.read(QUERIES["thread_sessions"], *self.owner, session_id)
+    async def list_thread(self, session_id: str, *, all_branches: bool) -> list[Row]:
+        query = QUERIES["thread_sessions"]
+        return await self.database.read(query, *self.owner, session_id, all_branches)
 
     async def end_session(self, session_id: object) -> None:
         known = check_session_id(session_id)

@@ -266,11 +266,11 @@ async def _find_sessions_with_text(scope: Scope, wanted: ToForget) -> list[str]:
 
 
 async def _find_sessions(scope: Scope, wanted: ToForget) -> list[str]:
-    """The other sessions in the thread of a forgotten one."""
+    """The sessions that a forgotten one was copied from, or into."""
     if wanted.session_id is None:
         return []
-    thread = await scope.sessions.list_thread(wanted.session_id)
-    return [session.id for session in thread if session.id != wanted.session_id]
+    related = await scope.sessions.list_related_sessions(wanted.session_id)
+    return [session.id for session in related if session.id != wanted.session_id]
 
 
 def _find_in_spool(app: App, match: str | None) -> list[str]:
