@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import canonical, settings
+from holdfast.ground import canonical, ids, settings
 from holdfast.ground.groups import in_groups
 from holdfast.sessions import changing, context_sets, reading, rules
-from holdfast.sessions.errors import EventNotFoundError
+from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import (
     EventSample,
     EventWindow,
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 BEFORE_ALL = (
     "00000000-0000-0000-0000-000000000000"  # no session has this id, and none a smaller one
 )
+
+# Of the newest names, how many are compared with one that was mistyped.
+NAMES_COMPARED = 1000
 
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
@@ -104,7 +107,7 @@ class SessionService:
         return make_session(row)
 
     async def find_session(self, id_or_name: str) -> Session:
-        """By id, or the newest one of that name; raises when there is neither."""
+        """By id, or the newest one of that name, at best as it is written; raises otherwise."""
         row = await self.store.find_session(id_or_name)
         if row:
             return make_session(row)
@@ -112,7 +115,19 @@ class SessionService:
         named = await self.store.list_named(name, 1)
         if named:
             return make_session(named[0])
-        return await self.get_session(id_or_name)
+        if ids.parse_id(name) is not None:
+            raise SessionNotFoundError(name)
+        return await self._find_similar(name)
+
+    async def _find_similar(self, name: str) -> Session:
+        """One whose name differs in case; else the refusal offers the nearest name."""
+        begun = await self.store.list_names(name, NAMES_COMPARED)
+        newest = await self.store.list_names("", NAMES_COMPARED)
+        similar, is_same = rules.find_similar(name, [*begun, *newest])
+        if not is_same:
+            raise SessionNotFoundError(name, similar)
+        [row] = await self.store.list_named(similar or "", 1)
+        return make_session(row)
 
     async def list_sessions(self, limit: int = 50, below: str | None = None) -> list[Session]:
         """Newest first; `below` is the last id of the page before."""
