@@ -38,6 +38,8 @@ class FileCopy:
 
     data: bytes
     mode: int
+    names: int = 1  # hard links
+    is_writable: bool = True
 
     @property
     def hash(self) -> str:
@@ -213,7 +215,10 @@ def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
         if not stat.S_ISREG(found.st_mode):
             raise PathOutsideError(path, "is not a regular file")
         data = files.read_open(fd, path, max_bytes)
-        return FileCopy(data, mode=stat.S_IMODE(found.st_mode))
+        mode = stat.S_IMODE(found.st_mode)
+        may_write = os.access(name, os.W_OK, dir_fd=folder_fd, follow_symlinks=False)
+        is_writable = may_write and bool(mode & 0o222)
+        return FileCopy(data, mode, names=found.st_nlink, is_writable=is_writable)
     finally:
         os.close(fd)
 
