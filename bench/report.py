@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bench import mcp_start
 from bench import measurements as m
-from bench.contestants import BARE
+from bench.contestants import BARE, EQUAL
 from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
 from bench.measurements import Row
 from bench.startup import BARE_PYTHON
@@ -51,7 +51,8 @@ BARE_CALL = """
 The bare call is the minimum of work, on its own tables: increment the counter on the session row, insert the event
 under a foreign key and a unique constraint, compute a sha256. On SQLite one apsw connection on the event loop's own
 thread (`BEGIN IMMEDIATE`, WAL, synchronous=FULL); on PostgreSQL one CTE on a held asyncpg connection. It validates
-nothing, chains no hashes and has no row-level security.
+nothing, chains no hashes and has no row-level security. Equal work is our own tables, triggers, hash chain and
+statements, called the same way: what ours costs beyond it is the service.
 """  # noqa: E501 - the lines of the page
 
 TITLES = {
@@ -216,34 +217,45 @@ def harm(results: dict[str, list[Row]], measurement: str, name: str) -> str:
 
 
 def by_engine(
-    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Lane, Lane], Sequence[str]]
+    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Lane], Sequence[str]]
 ) -> Iterator[str]:
-    """One table per engine, headed by the bare call's own time."""
+    """One table per engine, headed by the times of the bare call and of equal work."""
     for engine, title in ENGINES.items():
         mine = [row for row in rows if row.engine == engine]
-        base = next(
-            (row for row in mine if row.contestant == BARE[engine] and isinstance(row, Lane)), None
-        )
-        if base:
-            head = (title, f"× bare ({microseconds(base):,.0f} µs)", *columns)
-            yield table(head, [line(row, base, len(columns), cells) for row in mine])
+        lanes = {row.contestant: row for row in mine if isinstance(row, Lane)}
+        bare, equal = lanes.get(BARE[engine]), lanes.get(EQUAL[engine])
+        if bare and equal:
+            head = (title, scale("bare", bare), scale("equal work", equal), *columns)
+            yield table(head, [line(row, bare, equal, columns, cells) for row in mine])
+
+
+def scale(name: str, base: Lane) -> str:
+    return f"× {name} ({microseconds(base):,.0f} µs)"
 
 
 def line(
-    row: Row, base: Lane, width: int, cells: Callable[[Lane, Lane], Sequence[str]]
+    row: Row,
+    bare: Lane,
+    equal: Lane,
+    columns: Sequence[str],
+    cells: Callable[[Lane], Sequence[str]],
 ) -> Sequence[str]:
     """A contestant's row; one that does not take part says why."""
     if isinstance(row, Absent):
-        return (row.contestant, row.reason, *["–"] * width)
-    return (row.contestant, "1" if row is base else cell(ratio(row, base)), *cells(row, base))
+        return (row.contestant, row.reason, "–", *["–"] * len(columns))
+    return (row.contestant, against(row, bare), against(row, equal), *cells(row))
+
+
+def against(lane: Lane, base: Lane) -> str:
+    return "1" if lane is base else cell(ratio(lane, base))
 
 
 def simple_section(rows: Sequence[Row]) -> Iterator[str]:
-    yield from by_engine(rows, ("refused",), lambda lane, base: (refusals(lane),))
+    yield from by_engine(rows, ("refused",), lambda lane: (refusals(lane),))
 
 
 def case_sections(
-    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Lane, Lane], Sequence[str]]
+    rows: Sequence[Row], columns: Sequence[str], cells: Callable[[Lane], Sequence[str]]
 ) -> Iterator[str]:
     """A heading per case, in the order in which they were given."""
     for case in dict.fromkeys(row.case for row in rows):
@@ -260,14 +272,14 @@ def ten_section(rows: Sequence[Row]) -> Iterator[str]:
     ones = own(rows, m.ONE.name)
     tens = [row for row in rows if row.case == m.TEN.name]
     yield from by_engine(
-        tens, ("× own one",), lambda lane, base: (cell(ratio(lane, ones[lane.contestant])),)
+        tens, ("× own one",), lambda lane: (cell(ratio(lane, ones[lane.contestant])),)
     )
 
 
 def task_section(rows: Sequence[Row]) -> Iterator[str]:
     alone = own(rows, m.SEQUENTIAL.name)
 
-    def cells(lane: Lane, base: Lane) -> Sequence[str]:
+    def cells(lane: Lane) -> Sequence[str]:
         return (
             cell(ratio(alone[lane.contestant], lane)),
             refusals(lane),
@@ -279,7 +291,7 @@ def task_section(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def process_section(rows: Sequence[Row]) -> Iterator[str]:
-    def cells(lane: Lane, base: Lane) -> Sequence[str]:
+    def cells(lane: Lane) -> Sequence[str]:
         shares = [block.share for block in lane.blocks.values()]
         longest = max(block.longest for block in lane.blocks.values())
         slowest = f"{statistics.median(shares):.2f} (worst {min(shares):.2f})"
@@ -334,7 +346,7 @@ def total(lane: Lane, what: str) -> str:
 
 def gaps(lane: Lane) -> str:
     """Only stores that number their events can have any."""
-    numbered = any(word in lane.contestant for word in ("bare", "Holdfast"))
+    numbered = any(word in lane.contestant for word in ("bare", "equal work", "Holdfast"))
     return total(lane, "gaps") if numbered else "–"
 
 
@@ -348,7 +360,7 @@ def door_section(rows: Sequence[Row]) -> Iterator[str]:
         head = (case, f"× ({size})")
         yield table(
             head,
-            [(lane.contestant, "1" if lane is base else cell(ratio(lane, base))) for lane in lanes],
+            [(lane.contestant, against(lane, base)) for lane in lanes],
         )
 
 
@@ -356,7 +368,7 @@ SECTIONS = {
     "ten": ten_section,
     "tasks": task_section,
     "processes": process_section,
-    "recent": lambda rows: case_sections(rows, ("refused",), lambda lane, base: (refusals(lane),)),
+    "recent": lambda rows: case_sections(rows, ("refused",), lambda lane: (refusals(lane),)),
     "start-up": start_up_section,
     "mcp-start": door_section,
     "doors": door_section,
