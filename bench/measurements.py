@@ -16,6 +16,7 @@ from bench.doors import append_lanes, page_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
 from bench.measure import Absent, Effort, Lane, race
 from bench.place import Places
+from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 
@@ -202,6 +203,13 @@ async def doors(bench: Bench) -> list[Row]:
     return rows
 
 
+async def scaling(bench: Bench) -> list[Row]:
+    large = QUICK_LARGE if bench.quick else LARGE
+    async with scaling_lanes(bench.places.folder, large) as lanes:
+        await race(lanes, bench.effort(9, 0.05), bench.say)
+    return list(lanes)
+
+
 async def staleness(bench: Bench) -> list[Row]:
     sizes = SIZES[:2] if bench.quick else SIZES
     lanes = staleness_lanes(bench.places.folder, sizes)
@@ -221,5 +229,6 @@ MEASUREMENTS = {
     "start-up": start_up,
     "mcp-start": mcp_start,
     "doors": doors,
+    "scaling": scaling,
     "staleness": staleness,
 }

@@ -67,6 +67,7 @@ TITLES = {
     "start-up": "Import and start-up",
     "mcp-start": "Starting an MCP server",
     "doors": "What a door adds",
+    "scaling": "What grows with history",
     "staleness": "Staleness check",
 }
 
@@ -104,6 +105,9 @@ the list of tools; the first call of a tool loads the SDK, and costs the time an
     "doors": """
 Real processes on SQLite.
 """,
+    "scaling": """
+On SQLite, twelve events in each session. The first rows are calls in one process, the others requests over a raw socket.
+""",  # noqa: E501 - the lines of the page
     "staleness": """
 `git status` returns names; ours returns names and one id for all contents, and runs no code of the repository.
 A bundle checks ten pieces of evidence, opens its store and writes a receipt. If the flag is off, no git is started.
@@ -364,6 +368,25 @@ def door_section(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def scaling_section(rows: Sequence[Row]) -> Iterator[str]:
+    """Each question is asked of the small store first."""
+    lanes = [row for row in rows if isinstance(row, Lane)]
+    pairs = list(zip(lanes[::2], lanes[1::2], strict=True))
+    small, large = (lane.contestant for lane in pairs[0])
+    head = ("question", f"{small}, µs", f"{large}, µs", "ratio")
+    yield table(
+        head,
+        [
+            (few.case, whole(microseconds(few)), whole(microseconds(many)), cell(ratio(many, few)))
+            for few, many in pairs
+        ],
+    )
+
+
+def whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
 SECTIONS = {
     "ten": ten_section,
     "tasks": task_section,
@@ -372,5 +395,6 @@ SECTIONS = {
     "start-up": start_up_section,
     "mcp-start": door_section,
     "doors": door_section,
+    "scaling": scaling_section,
     "staleness": door_section,
 }
