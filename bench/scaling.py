@@ -24,7 +24,15 @@ from holdfast.storage.sqlite import connect
 SMALL, LARGE, QUICK_LARGE = 1_000, 100_000, 10_000
 EVENTS = 12
 FOLDER = "/work/payouts"
+LIST, SHOW, TURNS = "list of sessions", "one session", "its last turns"
+LAST, LAST_HERE = "last session anywhere", "last session of a folder"
+STATUS, HEALTH, STATE = "counts of `holdfast status`", "`GET /api/health`", "`GET /api/state`"
+CONSOLE_LIST, CONSOLE_SESSION = "console: list", "console: one session"
 NAMES = "names that begin with a text"
+PROMISED = (
+    *(LIST, SHOW, TURNS, LAST, LAST_HERE, STATUS, HEALTH, STATE),
+    *(CONSOLE_LIST, CONSOLE_SESSION),
+)
 
 CLONES = (
     """
@@ -103,15 +111,15 @@ def list_questions(app: App, wire: Wire, session_id: str) -> dict[str, Callable[
     """What people and health checks wait for."""
     service = app.scope.sessions
     return {
-        "list of sessions": lambda: app.run(service.list_sessions()),
-        "one session": lambda: app.run(service.get_session(session_id)),
-        "its last turns": lambda: app.run(service.list_turn_events(session_id)),
-        "last session anywhere": lambda: app.run(service.find_session_to_continue()),
-        "last session of a folder": lambda: app.run(service.find_session_to_continue(FOLDER)),
+        LIST: lambda: app.run(service.list_sessions()),
+        SHOW: lambda: app.run(service.get_session(session_id)),
+        TURNS: lambda: app.run(service.list_turn_events(session_id)),
+        LAST: lambda: app.run(service.find_session_to_continue()),
+        LAST_HERE: lambda: app.run(service.find_session_to_continue(FOLDER)),
         NAMES: lambda: app.run(service.list_names("work 7")),
-        "counts of `holdfast status`": app.count,
-        "`GET /api/health`": lambda: wire.get("/api/health"),
-        "`GET /api/state`": lambda: wire.get("/api/state"),
-        "console: list": lambda: wire.get("/sessions"),
-        "console: one session": lambda: wire.get(f"/sessions/{session_id}"),
+        STATUS: app.count,
+        HEALTH: lambda: wire.get("/api/health"),
+        STATE: lambda: wire.get("/api/state"),
+        CONSOLE_LIST: lambda: wire.get("/sessions"),
+        CONSOLE_SESSION: lambda: wire.get(f"/sessions/{session_id}"),
     }
