@@ -203,7 +203,7 @@ async def never_analysed(bench: Bench) -> list[Row]:
     ours = [*BARE.values(), *EQUAL.values(), *OURS.values()]
     names = [name for name in bench.names if name in ours and engine_of(name) == "postgres"]
     postgres = replace(bench, names=names)
-    return await postgres.run(list(NEVER_ANALYSED.values()), bench.effort(15, 0.1), apart=True)
+    return await postgres.run(list(NEVER_ANALYSED.values()), bench.effort(25, 0.1), apart=True)
 
 
 async def ten(bench: Bench) -> list[Row]:

@@ -34,7 +34,7 @@ Written by `make bench`; do not edit (remarks belong to `bench/notes.md`). All c
 every round each runs a block of calls, in a changing order, and a ratio is computed within the round. A cell shows
 the median of those ratios and, in brackets, their tenth to ninetieth percentile.
 
-To repeat it: `make bench` (about 20 minutes, no root, no daemon); `make bench ARGS="--quick"` for a first look and
+To repeat it: `make bench` (about 25 minutes, no root, no daemon); `make bench ARGS="--quick"` for a first look and
 `make bench ARGS="--only append"` for one measurement. `TMPDIR` chooses the disk.
 """  # noqa: E501 - the lines of the page
 
